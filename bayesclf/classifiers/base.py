@@ -1,0 +1,405 @@
+"""What all classifiers share: fitting by any engine, answering under any rule."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from bayesclf import columns, decisions, inference, rules
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.class_prior import KnownClassPrior
+from bayesclf.posterior import to_dataset
+from bayesclf.rules import Gibbs, Hypotheses
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pymc as pm
+    import xarray as xr
+
+CI_PROB = 0.89
+"""Default probability of credible intervals, ArviZ's."""
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Entropy of the predicted class in nats, each (row).
+
+    Attributes
+    ----------
+    total
+        H[Σ_s w_s P(y | x, h_s)].
+    aleatoric
+        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
+    epistemic
+        Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
+        under a false independence assumption it shrinks around a wrong value.
+    """
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+
+@dataclass(frozen=True)
+class LogLikelihood:
+    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row).
+
+    Leave-one-out importance ratios are those of what the posterior was conditioned on: of `joint` for generative
+    models, of `conditional` for logistic regression, whose `joint` is None.
+    """
+
+    joint: Array | None
+    conditional: Array
+
+
+class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
+
+    inference: str | inference.Engine
+    rule: str | Gibbs | None
+    random_state: Any
+    missing: str
+
+    @abstractmethod
+    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+        """Return the model conditioned on training rows; sets whatever `_encode` needs."""
+
+    @abstractmethod
+    def _encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows in the model's encoding."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Condition the model on training rows and infer its parameters.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature); a DataFrame, or an array.
+        y
+            Labels (row), at least two different ones.
+        sample_weight
+            Weights (row), at least 0: how often each row counts.
+        classes
+            All labels that can occur, where the training rows may lack some.
+
+        Returns
+        -------
+        BayesClassifier
+            Itself.
+
+        Raises
+        ------
+        InputError
+            For labels or cells that cannot be used.
+        Refused
+            Where the engine cannot infer this model.
+        """
+        frame = self._validated(X, reset=True)
+        codes = self._label_codes(y, len(frame), classes)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+        if weight is not None and (weight == 0).any():
+            if not weight.any():
+                raise InputError("all sample weights are zero; give some row a weight above 0")
+            frame, codes, weight = frame[weight > 0], codes[weight > 0], weight[weight > 0]
+        self._infer(self._make_model(frame, codes, weight))
+        return self
+
+    def predict(
+        self,
+        X: Any,
+        rule: str | Gibbs | None = None,
+        cost: Any = None,
+        reject: float | None = None,
+        class_prior: Any = None,
+    ) -> NDArray[Any]:
+        """Return the label of the smallest expected cost for each row.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        rule
+            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was asked for.
+        cost
+            Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
+        reject
+            Largest acceptable expected cost; rows above it get None.
+        class_prior
+            Other base rates (label) than the training rows'.
+
+        Returns
+        -------
+        ndarray
+            Labels (row).
+        """
+        log_proba = self.predict_log_proba(X, rule, class_prior)
+        resolved, gibbs = rules.resolve(self._rule(rule))
+        if resolved.name == "gibbs" and gibbs.draw == "label":
+            if cost is not None or reject is not None:
+                raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
+            return np.asarray(self.classes_[gibbs.decide(log_proba, self._seed)])
+        return decisions.named(decisions.decide(log_proba, cost, reject), self.classes_)
+
+    def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return P(y = k given x), (row, label), in the order of `classes_`; arguments as in `predict`."""
+        return np.exp(self.predict_log_proba(X, rule, class_prior))
+
+    def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log P(y = k given x), (row, label), never clipped; arguments as in `predict`."""
+        rows = self._rows(X)
+        rule = self._rule(rule)
+        resolved, _ = rules.resolve(rule)
+        hypotheses = self._hypotheses(resolved.source, class_prior)
+        return rules.log_proba(rule, hypotheses, rows, self._seed)
+
+    def predict_interval(self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal") -> Array:
+        """Return the equal-tailed credible interval of P(y = k | x, θ), (row, label, bound).
+
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        ci_prob
+            Posterior probability between the bounds, in (0, 1).
+        rule
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+        """
+        if not 0 < ci_prob < 1:
+            raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        rows = self._rows(X)
+        return rules.interval(self._hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
+
+    def uncertainty(self, X: Any, rule: str = "bayes-optimal") -> Uncertainty:
+        """Split the entropy of the predicted class into aleatoric and epistemic parts; `rule` as in intervals."""
+        rows = self._rows(X)
+        averages = rules.average(self._hypotheses("posterior"), rows, given_x=_given_x(rule))
+        proba = np.exp(averages.log_proba)
+        total = -np.where(proba > 0, proba * averages.log_proba, 0.0).sum(axis=1)
+        return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
+        """Return the log likelihoods of labelled rows under each draw of the posterior."""
+        rows = self._rows(X)
+        codes = self._known_codes(y)
+        hypotheses = self._hypotheses("posterior")
+        conditional, joint = [], []
+        for block in rules.blocks(hypotheses, rows):
+            answer = rules.conditional(hypotheses, rows[block])
+            own = answer.log_proba[np.arange(len(answer.log_proba)), codes[block]]
+            conditional.append(own.T)
+            joint.append((own + answer.log_x).T)
+        return LogLikelihood(
+            np.concatenate(joint, axis=1) if hypotheses.generative else None, np.concatenate(conditional, axis=1)
+        )
+
+    @cached_property
+    def posterior_(self) -> xr.DataTree:
+        """The hypotheses as an `xarray.DataTree`: `posterior`, `sample_stats`, `map`, `mle`, as far as they exist."""
+        import xarray as xr
+
+        check_is_fitted(self, "classes_")
+        dims, coords = self._model.dims(), self._model.coords()
+        groups: dict[str, xr.Dataset] = {}
+        if self._draws is not None:
+            groups["posterior"] = to_dataset(self._draws.parameters, dims, coords, self._draws.chains)
+            if self._draws.stats is not None:
+                groups["sample_stats"] = self._draws.stats
+        for name in ("map", "mle"):
+            try:
+                groups[name] = to_dataset(self._point(name), dims, coords)
+            except DoesNotExist as reason:
+                groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
+        return xr.DataTree.from_dict(groups)
+
+    @cached_property
+    def pymc_model_(self) -> pm.Model:
+        """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
+        check_is_fitted(self, "classes_")
+        return self._model.pymc()
+
+    def save(self, path: Any) -> None:
+        """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
+        from bayesclf.storage import save
+
+        check_is_fitted(self, "classes_")
+        save(self, path)
+
+    def _infer(self, model: Model) -> None:
+        """Set the fitted state that depends on model, engine and seed."""
+        for name in ("posterior_", "pymc_model_"):
+            self.__dict__.pop(name, None)
+        self._seed = _seed(self.random_state)
+        self._model = model
+        self._points: dict[str, Parameters | DoesNotExist] = {}
+        engine = inference.resolve(self.inference, model)
+        self._draws = inference.draw(model, engine, self._seed)
+        self.inference_ = engine
+        self.convergence_problems_ = self._draws.problems if self._draws else ()
+
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
+        if name not in self._points:
+            try:
+                self._points[name] = inference.estimate(self._model, name)
+            except DoesNotExist as reason:
+                self._points[name] = reason
+        point = self._points[name]
+        if isinstance(point, DoesNotExist):
+            raise DoesNotExist(str(point))
+        return point
+
+    def _hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses:
+        """Return the hypotheses that a rule asks for: a point, the posterior mean, or the posterior."""
+        model, offset = self._with_class_prior(class_prior)
+        if source in ("mle", "map"):
+            return Hypotheses(model, self._point(source), offset=offset)
+        if self._draws is None:
+            raise Refused(
+                f"inference={self.inference!r} leaves no posterior to average over; fit with 'auto', 'exact' or "
+                "'nuts', or ask for the rule 'map' or 'mle'"
+            )
+        if source == "mean":
+            return Hypotheses(model, self._mean(), offset=offset)
+        return Hypotheses(model, self._posterior_parameters(), offset=offset)
+
+    def _posterior_parameters(self) -> Parameters:
+        assert self._draws is not None
+        return self._draws.parameters
+
+    def _mean(self) -> Parameters:
+        """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
+        assert self._draws is not None
+        if isinstance(self.inference_, inference.Exact):
+            return self._model.mean()  # type: ignore[attr-defined, no-any-return]
+        return {name: values.mean(axis=0, keepdims=True) for name, values in self._draws.parameters.items()}
+
+    def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
+        """Return the model, and the log odds to add to its scores, for other base rates than the training rows'."""
+        if class_prior is None:
+            return self._model, None
+        pi = known_class_prior(class_prior, self.classes_).pi
+        with np.errstate(divide="ignore"):
+            return self._model, np.log(pi) - self._log_base_rates()
+
+    def _log_base_rates(self) -> Array:
+        """Return the log base rates that the model's answers presume, (label)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self._model.log_class_prior({}))[0]
+
+    def _rule(self, rule: str | Gibbs | None) -> str | Gibbs:
+        """Return the rule to answer by: asked for now, at construction, or the natural one of the engine."""
+        check_is_fitted(self, "classes_")
+        if rule is not None:
+            return rule
+        if self.rule is not None:
+            return self.rule
+        if self._draws is not None:
+            return "bayes-optimal"
+        return "mle" if isinstance(self.inference_, inference.MLE) else "map"
+
+    def _rows(self, X: Any) -> Rows:
+        check_is_fitted(self, "classes_")
+        return self._encode(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
+        """Check a table; at prediction it may have its needed columns in any order, beside others."""
+        import pandas as pd
+
+        if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
+            lacking = [name for name in self.feature_names_in_ if name not in X.columns]
+            if lacking:
+                raise InputError(
+                    f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
+                    "empty where unknown"
+                )
+            X = X[list(self.feature_names_in_)]
+        frame = columns.to_frame(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return frame
+
+    def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Check training labels and set `classes_`; return their codes (row)."""
+        y = self._checked_labels(y, rows)
+        announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
+        self.classes_ = np.unique(announced)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y has one class only, {self.classes_[0]!r}; a classifier needs rows of at least two classes"
+            )
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    def _known_codes(self, y: Any) -> Integers:
+        """Return codes (row) of labels that must be among `classes_`."""
+        y = np.asarray(y)
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise InputError(f"label {y[unknown][0]!r} was not among the training labels; leave such rows out")
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    @staticmethod
+    def _checked_labels(y: Any, rows: int) -> NDArray[Any]:
+        import pandas as pd
+
+        if y is None:
+            raise InputError("fit requires y to be passed, but the target y is None; give one label a row")
+        labels = pd.Series(column_or_1d(y, warn=True))
+        empty = np.flatnonzero(labels.isna())
+        if empty.size:
+            where = ", ".join(str(row + 1) for row in empty[:5]) + (", …" if empty.size > 5 else "")
+            raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
+        if len(labels) != rows:
+            raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
+        values = labels.to_numpy()
+        if values.dtype.kind not in "biufUO":
+            values = values.astype(object)
+        check_classification_targets(values)
+        return values
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(str(label) for label in self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
+    """Return given base rates, an array in the order of `classes` or a mapping from label to probability."""
+    if isinstance(class_prior, dict):
+        lacking = [label for label in classes if label not in class_prior]
+        if lacking:
+            raise InputError(f"class_prior lacks a probability for class {lacking[0]!r}; give one for each class")
+        class_prior = [class_prior[label] for label in classes]
+    pi = np.asarray(class_prior, dtype=float)
+    if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
+        raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
+    return KnownClassPrior(pi / pi.sum())
+
+
+def _given_x(rule: str) -> bool:
+    if rule not in ("bayes-optimal", "predictive"):
+        raise InputError(f"rule must be 'bayes-optimal' or 'predictive' here, not {rule!r}")
+    return rule == "predictive"
+
+
+def _seed(random_state: Any) -> int:
+    """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return int(np.random.default_rng(random_state).integers(2**31 - 1))

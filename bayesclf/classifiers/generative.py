@@ -1,0 +1,411 @@
+"""Generative classifiers: columns grouped into blocks, each with its family, and a class prior."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from bayesclf import columns
+from bayesclf.classifiers.base import BayesClassifier, known_class_prior
+from bayesclf.columns import Column
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import FAMILIES, Axes, Categorical
+from bayesclf.families.base import Array, Family, Integers, Model, Rows, Statistics
+from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
+from bayesclf.families.generative import Block, GenerativeModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNIT_RATIO = 10
+"""Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
+
+
+@dataclass(frozen=True)
+class ColumnBlock:
+    """Columns that one family describes, before any data.
+
+    Attributes
+    ----------
+    family
+        With its prior as the user gave it.
+    names
+        The columns.
+    indicator
+        Whether the block is about cells being missing rather than about their values.
+    """
+
+    family: Family[Any]
+    names: tuple[str, ...]
+    indicator: bool = False
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """All that training rows have taught, which adds: labels, levels and statistics.
+
+    Attributes
+    ----------
+    classes
+        Labels in order.
+    columns
+        The training columns by name, with their levels.
+    blocks
+        The partition of the columns.
+    counts
+        Weight of each label (label).
+    statistics
+        Sufficient statistics, one a block.
+    """
+
+    classes: NDArray[Any]
+    columns: dict[str, Column]
+    blocks: tuple[ColumnBlock, ...]
+    counts: Array
+    statistics: tuple[Statistics, ...]
+
+    def axes(self, block: ColumnBlock) -> Axes:
+        """Return the coordinates of a block."""
+        labels = tuple(str(label) for label in self.classes)
+        if block.indicator:
+            return Axes(
+                labels, tuple(f"{name} is missing" for name in block.names), ((False, True),) * len(block.names)
+            )
+        levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
+        return Axes(labels, block.names, levels)
+
+    def encode(self, frame: pd.DataFrame, block: ColumnBlock) -> NDArray[Any]:
+        """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
+        if block.indicator:
+            return columns.is_missing(columns.numbers(frame, block.names))
+        if block.family.kind == "number":
+            return columns.numbers(frame, block.names)
+        return columns.codes(frame, block.names, tuple(self.columns[name].levels for name in block.names))
+
+    def __add__(self, other: Learnt) -> Learnt:
+        """Return what both have taught, over the labels and levels of both."""
+        classes = np.union1d(self.classes, other.classes)
+        union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
+        counts = np.zeros(len(classes))
+        for part in (self, other):
+            counts[np.searchsorted(classes, part.classes)] += part.counts
+        merged = replace(self, classes=classes, columns=union, counts=counts)
+        statistics = tuple(
+            mine.reindex(merged.axes(block)) + theirs.reindex(merged.axes(block))
+            for block, mine, theirs in zip(self.blocks, self.statistics, other.statistics, strict=True)
+        )
+        return replace(merged, statistics=statistics)
+
+
+@dataclass(frozen=True)
+class FrozenPrior:
+    """A posterior that has become a prior: what `as_prior` hands to a new classifier.
+
+    Attributes
+    ----------
+    learnt
+        Labels, columns and levels; its statistics are empty.
+    families
+        Each block's family with the hyperparameters of the posterior.
+    kept
+        Which of a block's features are used, (feature), one array a block.
+    class_prior
+        The class prior, likewise.
+    """
+
+    learnt: Learnt
+    families: tuple[Family[Any], ...]
+    kept: tuple[NDArray[np.bool_], ...]
+    class_prior: ClassPrior
+
+
+class GenerativeClassifier(BayesClassifier):
+    """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
+
+    Parameters
+    ----------
+    class_prior
+        ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learnt; ``"empirical"``: the training frequencies,
+        taken as known; ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
+    class_concentration
+        α of the class prior, above 0: a number, or one a class.
+    missing
+        ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
+        class given what is seen; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
+    unseen
+        What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
+        ``"error"`` raises.
+    inference
+        ``"auto"`` (exact), ``"exact"``, ``"nuts"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``.
+    rule
+        Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
+    random_state
+        Seed of the posterior's draws and of the Gibbs classifier.
+    prior
+        A posterior turned prior by `as_prior`; it replaces all other priors.
+    """
+
+    class_prior: Any
+    class_concentration: Any
+    unseen: str
+    prior: FrozenPrior | None
+
+    @abstractmethod
+    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
+        """Partition the columns of a training table."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learnt so far; over any split of the rows the result is that of `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes
+            All labels that can occur; needed at the first call unless these rows have them all.
+        """
+        first = not hasattr(self, "_learnt")
+        frame = self._validated(X, reset=first)
+        if first and classes is None:
+            classes = np.unique(np.asarray(y))
+        y = self._checked_labels(y, len(frame))
+        known = np.unique(np.asarray(classes)) if first else self.classes_
+        self.classes_ = known
+        codes = self._known_codes(y)
+        if len(known) < 2:
+            raise InputError(f"y has one class only, {known[0]!r}; name all classes at the first call (classes=[…])")
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+        added = self._learn(frame, codes, weight, None if first else self._learnt.blocks)
+        self._learnt = added if first else self._learnt + added
+        self._infer(self._conditioned())
+        return self
+
+    def as_prior(self) -> Self:
+        """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
+
+        Raises
+        ------
+        Refused
+            Where the posterior is not of the prior's family.
+        """
+        check_is_fitted(self, "classes_")
+        posterior = self._model.posterior()
+        families = iter(posterior.blocks)
+        frozen = FrozenPrior(
+            learnt=replace(self._learnt, counts=np.zeros(len(self.classes_)), statistics=()),
+            families=tuple(
+                next(families).family if kept.any() else block.family
+                for block, kept in zip(self._learnt.blocks, self._kept, strict=True)
+            ),
+            kept=self._kept,
+            class_prior=posterior.class_prior,
+        )
+        return clone(self).set_params(prior=frozen)  # type: ignore[no-any-return]
+
+    def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
+        """Generate labelled rows, each from a hypothesis of its own drawn from the posterior.
+
+        Parameters
+        ----------
+        n
+            Number of rows.
+        y
+            Labels (row) to generate rows for; drawn from the class prior where None.
+        random_state
+            Seed.
+
+        Returns
+        -------
+        tuple
+            The table (row, feature), without the columns that the model does not use, and the labels (row).
+        """
+        import pandas as pd
+
+        hypotheses = self._hypotheses("posterior" if self._draws is not None else "map")
+        rng = np.random.default_rng(random_state)
+        drawn = rng.integers(len(hypotheses), size=n)
+        labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(y)
+        parts: list[list[NDArray[Any]]] = [[] for _ in self._model.blocks]
+        order = []
+        for value in np.unique(drawn):
+            one = hypotheses.take(np.array([value]))
+            rows = np.flatnonzero(drawn == value)
+            if y is None:
+                labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
+            for part, values in zip(parts, self._model.sample(one.parameters, labels[rows], rng), strict=True):
+                part.append(values)
+            order.append(rows)
+        back = np.argsort(np.concatenate(order)) if order else np.empty(0, dtype=np.intp)
+        table: dict[str, Any] = {}
+        for block, part in zip(self._model.blocks, parts, strict=True):
+            table |= _decoded(block.statistics.axes, np.concatenate(part)[back])
+        names = [name for name in self._learnt.columns if name in table]
+        return pd.DataFrame(table)[names], self.classes_[labels]
+
+    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+        self._learnt = self._learn(frame, y, sample_weight, None)
+        return self._conditioned()
+
+    def _learn(
+        self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
+    ) -> Learnt:
+        """Return the statistics of rows, on blocks that may be given."""
+        self._check_options()
+        if self.prior is not None:
+            blocks = self.prior.learnt.blocks
+        elif blocks is None:
+            blocks = self._blocks(frame)
+            if self.missing == "level":
+                blocks += _indicators(blocks)
+        categorical = {name for b in blocks if b.family.kind == "category" and not b.indicator for name in b.names}
+        training = {
+            str(name): Column(str(name), "category", columns.levels_of(frame[name], self.missing))
+            if name in categorical
+            else Column(str(name), "number")
+            for name in frame.columns
+        }
+        counts = np.bincount(y, weight, minlength=len(self.classes_)).astype(float)
+        learnt = Learnt(self.classes_, training, blocks, counts, ())
+        if self.prior is not None:
+            learnt = self._on_prior_axes(learnt)
+        statistics = tuple(
+            block.family.statistics(learnt.encode(frame, block), y, learnt.axes(block), weight) for block in blocks
+        )
+        return replace(learnt, statistics=statistics)
+
+    def _on_prior_axes(self, learnt: Learnt) -> Learnt:
+        """Return what is being learnt on the labels and levels of the prior, which must cover the rows'."""
+        assert self.prior is not None
+        known = self.prior.learnt
+        if not np.array_equal(np.union1d(known.classes, learnt.classes), known.classes):
+            raise InputError(
+                f"the prior knows the classes {list(known.classes)}, but the rows have {list(learnt.classes)}"
+            )
+        if len(known.classes) != len(learnt.classes):
+            raise InputError(f"fit with classes={list(known.classes)}: the prior knows classes that these rows lack")
+        return replace(learnt, columns=known.columns)
+
+    def _conditioned(self) -> GenerativeModel:
+        """Return the model of prior and statistics, without the features that can tell nothing."""
+        learnt = self._learnt
+        blocks: list[Block] = []
+        kept = []
+        self.notes_: list[str] = []
+        used: dict[str, int] = {}
+        for index, (column_block, statistics) in enumerate(zip(learnt.blocks, learnt.statistics, strict=True)):
+            if self.prior is not None:
+                keep, family = self.prior.kept[index], self.prior.families[index]
+            else:
+                keep, family = self._informative(column_block, statistics), column_block.family
+            kept.append(keep)
+            self._note_unused(column_block, keep)
+            if not keep.any():
+                continue
+            selected = statistics.select(keep)
+            number = used[family.name] = used.get(family.name, 0) + 1
+            resolved = family if self.prior is not None else family.resolve_prior(selected)
+            blocks.append(Block(resolved, selected, "" if number == 1 else f"_{number}"))
+            self._note_units(resolved, selected)
+        self._kept = tuple(kept)
+        return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
+
+    def _informative(self, block: ColumnBlock, statistics: Any) -> NDArray[np.bool_]:
+        """Return which features can tell anything about the label."""
+        if block.indicator:
+            return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
+        return np.asarray(block.family.informative(statistics))
+
+    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_]) -> None:
+        if block.indicator:
+            return
+        for name in np.asarray(block.names, dtype=object)[~keep]:
+            self.notes_.append(f"column {name!r} has one value only, or none, and contributes nothing")
+
+    def _note_units(self, family: Any, statistics: Any) -> None:
+        """Remark on one variance for columns in very different units."""
+        if getattr(family, "variance", None) not in ("class", "shared"):
+            return
+        pooled = statistics.pooled()
+        sd = np.sqrt(pooled.scatter / np.maximum(pooled.n, 1))[0]
+        if sd.max() > UNIT_RATIO * sd.min() > 0:
+            names = statistics.axes.features
+            self.notes_.append(
+                f"variance={family.variance!r} gives all columns one variance, but the standard deviations of "
+                f"{names[int(sd.argmax())]!r} and {names[int(sd.argmin())]!r} differ {sd.max() / sd.min():.0f}-fold; "
+                "bring the columns to common units or take variance='feature'"
+            )
+
+    def _resolved_class_prior(self) -> ClassPrior:
+        if self.prior is not None:
+            return self.prior.class_prior
+        labels = len(self.classes_)
+        if isinstance(self.class_prior, str):
+            if self.class_prior == "dirichlet":
+                alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), (labels,))
+                if not (alpha > 0).all():
+                    raise InputError(f"class_concentration must be above 0, not {self.class_concentration}")
+                return LearntClassPrior(alpha)
+            if self.class_prior == "empirical":
+                return KnownClassPrior(self._learnt.counts / self._learnt.counts.sum())
+            if self.class_prior == "uniform":
+                return KnownClassPrior(np.full(labels, 1 / labels))
+            raise InputError(
+                f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {self.class_prior!r}"
+            )
+        return known_class_prior(self.class_prior, self.classes_)
+
+    def _check_options(self) -> None:
+        if self.missing not in ("ignore", "level"):
+            raise InputError(f"missing must be 'ignore' or 'level', not {self.missing!r}")
+        if self.unseen not in ("ignore", "error"):
+            raise InputError(f"unseen must be 'ignore' or 'error', not {self.unseen!r}")
+
+    def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
+        """Put given base rates in the place of π in every hypothesis."""
+        if class_prior is None:
+            return self._model, None
+        return replace(self._model, class_prior=known_class_prior(class_prior, self.classes_)), None
+
+    def _encode(self, frame: pd.DataFrame) -> Rows:
+        parts = []
+        for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
+            if not kept.any():
+                continue
+            X = self._learnt.encode(frame, block)
+            if self.unseen == "error" and block.family.kind == "category" and not block.indicator:
+                problem = columns.unseen_cells(X, frame, block.names)
+                if problem:
+                    raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
+            parts.append(X[:, kept])
+        return Rows(tuple(parts), len(frame))
+
+
+def family_of(family: Any) -> Family[Any]:
+    """Return a family given as an object or by name."""
+    if isinstance(family, str):
+        if family not in FAMILIES:
+            raise InputError(f"unknown family {family!r}; the families are {', '.join(FAMILIES)}")
+        return FAMILIES[family]()  # type: ignore[abstract]
+    if not isinstance(family, tuple(FAMILIES.values())):
+        raise Refused(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of theirs")
+    return family
+
+
+def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
+    """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
+    names = tuple(name for block in blocks if block.family.kind == "number" for name in block.names)
+    return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
+
+
+def _decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
+    """Return columns by name, level codes turned back into levels."""
+    if not axes.levels:
+        return dict(zip(axes.features, X.T, strict=True))
+    levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
+    return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}

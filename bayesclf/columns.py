@@ -1,0 +1,168 @@
+"""Columns of a table: what each holds, and its cells as numbers or level codes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import InputError
+from bayesclf.families.base import Array, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+type Kind = Literal["number", "category"]
+
+MISSING, UNSEEN = -1, -2
+"""Codes of a cell that is empty, and of one whose value is not among the levels."""
+
+MISSING_LEVEL = None
+"""The level that stands for "missing" where missing cells are a level of their own."""
+
+
+def to_frame(X: Any) -> pd.DataFrame:
+    """Return `X` (row, feature) as a DataFrame with column names as strings.
+
+    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types.
+
+    Raises
+    ------
+    InputError
+        For duplicate column names or columns of dates.
+    """
+    import pandas as pd
+    from sklearn.utils.validation import check_array
+
+    if not isinstance(X, pd.DataFrame):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+        if X.dtype.kind == "c":
+            raise InputError("Complex data not supported: X holds complex numbers; give their real parts")
+        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        X = X.infer_objects()
+    elif len(X) == 0:
+        raise InputError("X has no rows (0 sample(s)); give at least one")
+    names = [str(name) for name in X.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
+    return X.set_axis(names, axis=1)
+
+
+def kind_of(column: pd.Series) -> Kind:
+    """Return ``"number"`` for numeric dtypes, ``"category"`` for words, booleans and pandas categoricals."""
+    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
+
+    if is_datetime64_any_dtype(column.dtype) or is_timedelta64_dtype(column.dtype):
+        raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
+    return "number" if is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype) else "category"
+
+
+def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
+    """Return columns as floats (row, feature), NaN where a cell is missing.
+
+    Raises
+    ------
+    InputError
+        For a cell that is infinite or not a number.
+    """
+    X = np.empty((len(frame), len(names)))
+    for j, name in enumerate(names):
+        column = frame[name]
+        try:
+            X[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
+        except (ValueError, TypeError):
+            raise InputError(
+                f"column {name!r} holds {_first_word(column)!r}, which is not a number; "
+                "declare it categorical or clean it"
+            ) from None
+        infinite = np.flatnonzero(np.isinf(X[:, j]))
+        if infinite.size:
+            rows = ", ".join(str(row + 1) for row in infinite[:5]) + (", …" if infinite.size > 5 else "")
+            values = "1 infinite value" if infinite.size == 1 else f"{infinite.size} infinite values"
+            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+    return X
+
+
+def _first_word(column: pd.Series) -> object:
+    import pandas as pd
+
+    words = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+    return words.iloc[0] if len(words) else column.iloc[0]
+
+
+def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
+    """Return a column's levels: the categories of a pandas categorical, else its values in order.
+
+    With ``missing="level"`` a column with empty cells has `MISSING_LEVEL` as its last level.
+    """
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        levels = tuple(_plain(value) for value in column.dtype.categories)
+    else:
+        levels = in_order({_plain(value) for value in pd.unique(column.dropna())})
+    return (*levels, MISSING_LEVEL) if missing == "level" and column.isna().any() else levels
+
+
+def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:
+    """Sort values of any types: by type, then by value; `MISSING_LEVEL` last."""
+    known = sorted((v for v in values if v is not MISSING_LEVEL), key=_sort_key)
+    return (*known, MISSING_LEVEL) if MISSING_LEVEL in values else tuple(known)
+
+
+def _sort_key(value: Hashable) -> tuple[str, Any]:
+    if isinstance(value, bool | int | float):
+        return ("", value)
+    return (type(value).__name__, value if isinstance(value, str) else str(value))
+
+
+def _plain(value: Any) -> Hashable:
+    """Return a NumPy scalar as the Python value it stands for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
+    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
+    import pandas as pd
+
+    X = np.empty((len(frame), len(names)), dtype=np.intp)
+    for j, name in enumerate(names):
+        index = {level: code for code, level in enumerate(levels[j])}
+        found, uniques = pd.factorize(frame[name])
+        table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
+        X[:, j] = table[found]
+    return X
+
+
+def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:
+    """Return a sentence that names the first column with unseen levels, and the levels; empty if there is none."""
+    for j, name in enumerate(names):
+        rows = np.flatnonzero(X[:, j] == UNSEEN)
+        if rows.size:
+            values = sorted({repr(_plain(value)) for value in frame[name].iloc[rows]})[:5]
+            return f"column {name!r} has levels that the training rows lack: {', '.join(values)}"
+    return ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A training column: its name, and its levels if it is categorical."""
+
+    name: str
+    kind: Kind
+    levels: tuple[Hashable, ...] = ()
+
+    def union(self, other: Column) -> Column:
+        """Return the column with the levels of both."""
+        if self.levels == other.levels:
+            return self
+        return Column(self.name, self.kind, in_order({*self.levels, *other.levels}))
+
+
+def is_missing(X: Array) -> NDArray[np.intp]:
+    """Return codes of the two levels (False, True) of "this number is missing"."""
+    return np.isnan(X).astype(np.intp)

@@ -1,0 +1,21 @@
+"""The errors of bayesclf: each message is one sentence that says what is wrong, where, and what to do."""
+
+
+class InputError(ValueError):
+    """Data, a file or an option that cannot be used as given."""
+
+
+class DoesNotExist(ValueError):
+    """An estimate that the data do not define, for example the variance of one row by maximum likelihood."""
+
+
+class Refused(ValueError):
+    """A question that this model, engine or rule cannot answer honestly, with the reason."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The draws of a posterior cannot be trusted yet."""
+
+
+class PredictionWarning(UserWarning):
+    """Predictions were made, but some rows deserve a second look."""

@@ -1,0 +1,124 @@
+"""The class prior P(y = k) = π_k: learnt (Dirichlet) or known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from bayesclf.errors import DoesNotExist
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Array, Parameters
+
+
+@dataclass(frozen=True)
+class LearntClassPrior:
+    """π ~ Dirichlet(α), label counts n ~ Multinomial(π).
+
+    Posterior Dirichlet(α + n); MLE n_k/N (Mitchell eq 8); MAP (n_k + α_k − 1)/(N + Σα − K) (eq 9, l = α − 1).
+
+    Parameters
+    ----------
+    alpha
+        Concentration (label), each above 0; 1 makes MAP equal MLE.
+    """
+
+    alpha: Array
+    learnt: ClassVar[bool] = True
+
+    def mle(self, counts: Array) -> Parameters:
+        """Return the relative frequencies."""
+        return {"pi": dirichlet.normalise(counts, (counts.size,))[None]}
+
+    def map(self, counts: Array) -> Parameters:
+        """Return the mode of the posterior; raises `DoesNotExist` where some n_k + α_k < 1."""
+        pi = dirichlet.mode(self.alpha + counts, (counts.size,))
+        if np.isnan(pi).any():
+            raise DoesNotExist(
+                "the class prior has no posterior mode: a class with count + α below 1 makes the density "
+                "unbounded; take α ≥ 1, or another rule than 'map'"
+            )
+        return {"pi": pi[None]}
+
+    def posterior(self, counts: Array) -> Self:
+        """Return Dirichlet(α + n)."""
+        return type(self)(self.alpha + counts)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw π (draw, label)."""
+        return {"pi": dirichlet.draw(self.alpha, (self.alpha.size,), rng, draws)}
+
+    def mean(self) -> Parameters:
+        """Return E[π]."""
+        return {"pi": dirichlet.mean(self.alpha, (self.alpha.size,))[None]}
+
+    def pymc(self, counts: Array) -> None:
+        """Add π and the label counts to the open PyMC model."""
+        import pymc as pm
+
+        from bayesclf.families.pymc_statistics import observe_counts
+
+        alpha = pm.Data("pi_alpha", self.alpha, dims="label")
+        pi = pm.Dirichlet("pi", alpha, dims="label")
+        observe_counts("label_counts", pi, counts, dims=("label",))
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return π (draw, label)."""
+        return {"pi": draws["pi"]}
+
+    def probabilities(self, parameters: Parameters) -> Array:
+        """Return π (draw, label)."""
+        return parameters["pi"]
+
+
+@dataclass(frozen=True)
+class KnownClassPrior:
+    """π fixed: numbers given ("spam is 20 %"), uniform, or the training frequencies taken as known.
+
+    Parameters
+    ----------
+    pi
+        Probabilities (label), adding up to 1.
+    """
+
+    pi: Array
+    learnt: ClassVar[bool] = False
+
+    def mle(self, counts: Array) -> Parameters:
+        """Return nothing: a known π is not estimated."""
+        return {}
+
+    def map(self, counts: Array) -> Parameters:
+        """Return nothing: a known π is not estimated."""
+        return {}
+
+    def posterior(self, counts: Array) -> Self:
+        """Return itself: counts teach it nothing."""
+        return self
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Return nothing: a known π is not drawn."""
+        return {}
+
+    def mean(self) -> Parameters:
+        """Return nothing: a known π is not estimated."""
+        return {}
+
+    def pymc(self, counts: Array) -> None:
+        """Add π to the open PyMC model, as data."""
+        import pymc as pm
+
+        pm.Data("pi", self.pi, dims="label")
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return nothing: a known π is not drawn."""
+        return {}
+
+    def probabilities(self, parameters: Parameters) -> Array:
+        """Return π as one hypothesis (draw axis of length 1), whatever the other parameters."""
+        return self.pi[None]
+
+
+type ClassPrior = LearntClassPrior | KnownClassPrior

@@ -1,0 +1,177 @@
+"""The generative model: a class prior times class-conditional blocks, P(x, y) = π_y Π_b P(x_b | y)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.families.base import Array, Family, Integers, Parameters, Rows, Statistics
+from bayesclf.families.class_prior import ClassPrior
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of features: its family with the prior resolved, and its statistics.
+
+    Attributes
+    ----------
+    suffix
+        What is added to the names of its parameters and axes; empty for the first block of a family.
+    """
+
+    family: Family[Any]
+    statistics: Statistics
+    suffix: str = ""
+
+    def own(self, parameters: Parameters) -> Parameters:
+        """Pick this block's parameters, under the family's own names."""
+        return {name: parameters[name + self.suffix] for name in self.family.dims()}
+
+    def named(self, parameters: Parameters) -> dict[str, Array]:
+        """Give the family's parameters their names in the model."""
+        return {name + self.suffix: values for name, values in parameters.items()}
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words; all blocks share the labels and nothing else."""
+        return {
+            name + self.suffix: tuple(dim if dim == "label" else dim + self.suffix for dim in dims)
+            for name, dims in self.family.dims().items()
+        }
+
+    def coords(self) -> dict[str, Any]:
+        """Return the features, and the levels as "feature=value" with their two parts as coordinates."""
+        axes = self.statistics.axes
+        if not axes.levels:
+            return {"feature" + self.suffix: list(axes.features)}
+        pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
+        level = "level" + self.suffix
+        return {
+            level: [f"{name}={value}" for name, value in pairs],
+            "level_feature" + self.suffix: (level, [name for name, _ in pairs]),
+            "level_value" + self.suffix: (level, [str(value) for _, value in pairs]),
+        }
+
+
+@dataclass(frozen=True)
+class GenerativeModel:
+    """P(x, y) = π_y Π_b P(x_b | y), conditioned on the statistics of its blocks.
+
+    Naive Bayes is the finest partition of the features into blocks, the unrestricted Bayes classifier the
+    coarsest. Blocks are independent given θ and, as their priors are, a posteriori.
+    """
+
+    labels: tuple[str, ...]
+    class_prior: ClassPrior
+    label_counts: Array
+    blocks: tuple[Block, ...]
+    generative: ClassVar[bool] = True
+
+    def mle(self) -> Parameters:
+        """Return the maximum likelihood estimate, or raise `DoesNotExist`."""
+        return self._collect(self.class_prior.mle(self.label_counts), lambda b: b.family.mle(b.statistics))
+
+    def map(self) -> Parameters:
+        """Return the posterior mode in the user's parameters, or raise `DoesNotExist`."""
+        return self._collect(self.class_prior.map(self.label_counts), lambda b: b.family.map(b.statistics))
+
+    def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw from the prior."""
+        return self._collect(self.class_prior.draw(rng, draws), lambda b: b.family.draw(rng, draws))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw from the exact posterior."""
+        posterior = self.posterior()
+        return posterior._collect(posterior.class_prior.draw(rng, draws), lambda b: b.family.draw(rng, draws))
+
+    def mean(self) -> Parameters:
+        """Return the exact posterior mean, or raise `DoesNotExist`."""
+        posterior = self.posterior()
+        return posterior._collect(posterior.class_prior.mean(), lambda b: b.family.mean())
+
+    def posterior(self) -> GenerativeModel:
+        """Return the model whose hyperparameters are the exact posterior's."""
+        blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
+        return GenerativeModel(self.labels, self.class_prior.posterior(self.label_counts), self.label_counts, blocks)
+
+    def pymc(self) -> pm.Model:
+        """Return the PyMC model of the same prior, observing the statistics."""
+        import pymc as pm
+
+        coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
+        with pm.Model(coords=coords) as model:
+            self.class_prior.pymc(self.label_counts)
+            for block in self.blocks:
+                block.family.pymc(block.statistics, block.suffix)
+        return model
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
+        return self._collect(self.class_prior.from_pymc(draws), lambda b: b.family.from_pymc(draws, b.suffix))
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form: families, variants and shapes, but no data and no hyperparameter."""
+        blocks = tuple((b.family.name, str(b.family.dims()), b.suffix, _shape(b)) for b in self.blocks)
+        return ("generative", len(self.labels), self.class_prior.learnt, blocks)
+
+    def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
+        """Return log p(x, y | θ), shape (draw, row, label)."""
+        log_prior = self.log_class_prior(parameters)[:, None, :]
+        if not self.blocks:
+            return np.broadcast_to(log_prior, (len(log_prior), len(rows), len(self.labels)))
+        first, *rest = (
+            block.family.log_density(part, block.own(parameters))
+            for block, part in zip(self.blocks, rows.parts, strict=True)
+        )
+        for log_density in rest:
+            first += log_density
+        first += log_prior
+        return first
+
+    def log_class_prior(self, parameters: Parameters) -> Array:
+        """Return log π (draw, label); one draw where π is known."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_prior.probabilities(parameters))
+
+    def log_predictive(self, rows: Rows) -> Array:
+        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, label)."""
+        posterior = self.posterior()
+        total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
+        for block, part in zip(posterior.blocks, rows.parts, strict=True):
+            total += block.family.log_predictive(part)
+        return total
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+        """Draw each block's x given label codes `y` (row), from one hypothesis."""
+        return tuple(block.family.sample(block.own(parameters), y, rng) for block in self.blocks)
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of each parameter; a known class prior is not a parameter."""
+        dims: dict[str, tuple[str, ...]] = {"pi": ("label",)} if self.class_prior.learnt else {}
+        for block in self.blocks:
+            dims |= block.dims()
+        return dims
+
+    def coords(self) -> dict[str, Any]:
+        """Return labels, features and levels."""
+        coords: dict[str, Any] = {"label": list(self.labels)}
+        for block in self.blocks:
+            coords |= block.coords()
+        return coords
+
+    def _collect(self, pi: Parameters, of_block: Any) -> dict[str, Array]:
+        parameters = dict(pi)
+        for block in self.blocks:
+            parameters |= block.named(of_block(block))
+        return parameters
+
+
+def _shape(block: Block) -> tuple[int, ...]:
+    axes = block.statistics.axes
+    return tuple(sorted(axes.sizes)) if axes.levels else (len(axes.features),)

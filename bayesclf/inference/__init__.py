@@ -1,0 +1,94 @@
+"""Engines: from a model with its data to a posterior."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayesclf.errors import ConvergenceWarning, InputError
+from bayesclf.families.base import Array, Model
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.inference import exact, laplace, nuts
+from bayesclf.inference.exact import Exact
+from bayesclf.inference.laplace import Laplace
+from bayesclf.inference.nuts import NUTS
+from bayesclf.inference.point import MAP, MLE, estimate
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+type Engine = MLE | MAP | Exact | NUTS | Laplace
+
+ENGINES: dict[str, type[Engine]] = {"mle": MLE, "map": MAP, "exact": Exact, "nuts": NUTS, "laplace": Laplace}
+"""Engines by name; `auto` is `exact` where the model is conjugate and `nuts` where it is not."""
+
+__all__ = ["ENGINES", "MAP", "MLE", "NUTS", "Draws", "Engine", "Exact", "Laplace", "draw", "estimate", "resolve"]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Equally weighted draws from a posterior.
+
+    Attributes
+    ----------
+    parameters
+        Arrays (draw, ...), the draws of one chain together.
+    chains
+        Number of chains.
+    stats
+        What the sampler says of each draw, (chain, draw), under ArviZ's names; None for independent draws.
+    problems
+        Why the draws cannot be trusted yet, in plain words.
+    """
+
+    parameters: Mapping[str, Array]
+    chains: int
+    stats: xr.Dataset | None = None
+    problems: tuple[str, ...] = ()
+
+
+def resolve(inference: str | Engine, model: Model) -> Engine:
+    """Return the engine that `inference` names for this model."""
+    if isinstance(inference, tuple(ENGINES.values())):
+        return inference
+    if inference == "auto":
+        return Exact() if isinstance(model, GenerativeModel) else NUTS()
+    if inference not in ENGINES:
+        raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
+    return ENGINES[str(inference)]()
+
+
+def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
+    """Draw from the posterior; None for the engines that are point estimates."""
+    match engine:
+        case Exact():
+            return Draws(exact.sample(model, engine, seed), engine.chains)
+        case Laplace():
+            sampled = laplace.sample(model, engine, seed)
+            return Draws(_flat(sampled.parameters), engine.chains, sampled.stats)
+        case NUTS():
+            return _nuts(model, engine, seed)
+        case _:
+            return None
+
+
+def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+    """Sample by NUTS and check convergence, always: a warning that nobody asked for is the point of it."""
+    from bayesclf.posterior import to_dataset
+
+    whitening = getattr(model, "laplace", lambda: None)()
+    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature(), whitening=whitening)
+    chains = len(next(iter(sampled.draws.values())))
+    parameters = model.from_pymc(_flat(sampled.draws))
+    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
+    problems = nuts.convergence_problems(posterior, sampled.stats, engine.max_treedepth)
+    for problem in problems:
+        warnings.warn(problem, ConvergenceWarning, stacklevel=2)
+    return Draws(parameters, chains, sampled.stats, problems)
+
+
+def _flat(draws: Mapping[str, Any]) -> dict[str, Array]:
+    """Join (chain, draw, ...) to (draw, ...)."""
+    return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}

@@ -1,0 +1,44 @@
+"""Exact inference: independent draws from a conjugate posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Model, Parameters
+from bayesclf.families.generative import GenerativeModel
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Settings of exact inference: independent draws, so that no tuning and no convergence is at stake.
+
+    Parameters
+    ----------
+    draws
+        Draws a chain.
+    chains
+        Chains; they serve ArviZ's between-chain checks only, as all draws are independent.
+    """
+
+    draws: int = 250
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        if self.draws < 1 or self.chains < 1:
+            raise InputError(f"draws and chains must be at least 1, not {self.draws} and {self.chains}")
+
+
+def sample(model: Model, settings: Exact, seed: int) -> Parameters:
+    """Draw from the exact posterior; the draws of one chain stand together.
+
+    Raises
+    ------
+    Refused
+        Where the model is not conjugate.
+    """
+    if not isinstance(model, GenerativeModel):
+        raise Refused("this model's posterior has no closed form; use inference='nuts' or 'laplace' instead of 'exact'")
+    return model.draw(np.random.default_rng(seed), settings.draws * settings.chains)

@@ -1,0 +1,305 @@
+import json
+import os
+import subprocess
+import sys
+from http.client import RemoteDisconnected
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+
+import pandas as pd
+import pytest
+from sklearn.utils import Bunch
+
+from bayesclf import datasets
+from bayesclf.datasets import Dataset, available, load
+from bayesclf.errors import InputError
+
+FOLDER = os.environ.get("BAYESCLF_DATA")
+needs_folder = pytest.mark.skipif(FOLDER is None, reason="BAYESCLF_DATA, the folder of data sets, is not set")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Point BAYESCLF_DATA at a folder of small tables."""
+    root = tmp_path / "tables"
+    (root / "news").mkdir(parents=True)
+    (root / "birds.csv").write_text("size,class,place\n1,owl,barn\n2,tit,hedge\n")
+    (root / "breast_cancer.csv").write_text("grade,outcome\n1,well\n3,ill\n")
+    (root / "two.csv").write_text("a,class\n1,u\n")
+    (root / "two.tsv").write_text("a\tclass\n1\tv\n")
+    (root / "bad.csv").write_text("a,a\n1,2\n")
+    (root / "README.md").write_text("no table\n")
+    sentence = "a message of quite a few words"
+    (root / "news" / "train.jsonl").write_text(
+        "".join(json.dumps({"group": "g", "text": f"{sentence} {row}"}) + "\n" for row in range(4))
+    )
+    monkeypatch.setenv("BAYESCLF_DATA", str(root))
+    return root
+
+
+def refused(name: str | Path, **kwargs: object) -> str:
+    with pytest.raises(InputError) as caught:
+        load(name, **kwargs)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+class TestOwn:
+    def test_play_tennis(self):
+        tennis = load("play_tennis")
+        assert (tennis.name, tennis.target) == ("play_tennis", "play")
+        assert tennis.X.columns.tolist() == ["outlook", "temperature", "humidity", "wind"]
+        assert tennis.y.value_counts().to_dict() == {"yes": 9, "no": 5}
+        assert "Mitchell" in tennis.source
+
+    @pytest.mark.parametrize(("label", "joint"), [("yes", 0.0053), ("no", 0.0206)])
+    def test_naive_bayes_of_the_textbook(self, label, joint):
+        # Mitchell 1997, section 6.9.1: the day (sunny, cool, high, strong)
+        tennis = load("own:play_tennis")
+        rows = tennis.X[tennis.y == label]
+        product = len(rows) / len(tennis.frame)
+        for feature, value in zip(tennis.X.columns, ["sunny", "cool", "high", "strong"], strict=True):
+            product *= (rows[feature] == value).mean()
+        assert round(product, 4) == joint
+
+    def test_an_installed_package_has_its_tables_inside(self, tmp_path, monkeypatch):
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "play_tennis.csv").write_text("wind,play\nweak,yes\n")
+        monkeypatch.setattr(datasets.resources, "files", lambda package: tmp_path)
+        assert load("play_tennis").frame.shape == (1, 2)
+
+    def test_every_own_table_is_described_and_there(self):
+        data = Path(datasets.__file__).parents[1] / "data"
+        if not data.is_dir():
+            pytest.skip("an installed package has no folder data beside it")
+        assert {path.stem for path in data.glob("*.csv")} == {info.name for info in available() if info.place == "own"}
+
+
+class TestShipped:
+    @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+    def test_size_and_words(self, name):
+        info = next(info for info in available() if info.name == name)
+        data = load(f"sklearn:{name}")
+        assert data.frame.shape == (info.rows, info.columns)
+        assert data.target == "target"
+        assert all(isinstance(label, str) for label in data.y)
+
+    def test_names(self):
+        iris = load("iris")
+        assert sorted(iris.y.unique()) == ["setosa", "versicolor", "virginica"]
+        assert iris.X.columns[0] == "sepal length (cm)"
+        assert set(load("digits").y) == set("0123456789")
+
+    def test_another_target_and_dtypes(self):
+        wine = load("wine", target="magnesium", dtypes={"magnesium": "category"})
+        assert wine.y.name == "magnesium"
+        assert "127.0" in wine.y.cat.categories
+        assert "target" in wine.X
+
+
+class TestPaths:
+    def test_a_file_needs_a_target(self, folder):
+        text = refused(folder / "birds.csv")
+        assert "--target COL" in text
+        assert "size, class, place" in text
+
+    def test_a_file_with_target_and_dtypes(self, folder):
+        birds = load(str(folder / "birds.csv"), target="place", dtypes={"size": "category"})
+        assert birds.X["size"].tolist() == ["1", "2"]
+        assert birds.source == str(folder / "birds.csv")
+
+    def test_a_file_goes_before_a_set(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "iris").mkdir()
+        assert load("iris").frame.shape == (150, 5)
+        (tmp_path / "iris").rmdir()
+        (tmp_path / "iris").write_text("a,b\n1,2\n")
+        assert "ending" in refused("iris")
+
+    def test_a_path_object_is_never_a_name(self):
+        assert "does not exist" in refused(Path("iris"))
+
+    def test_a_missing_file_and_a_folder(self, tmp_path):
+        assert "does not exist" in refused(str(tmp_path / "none.csv"))
+        assert "is a folder" in refused(str(tmp_path))
+
+    def test_an_unknown_target_lists_the_columns(self, folder):
+        text = refused("birds", target="plaze")
+        assert "no column 'plaze'" in text
+        assert "did you mean 'place'" in text
+        assert "size, class, place" in text
+
+    def test_missing_labels_are_located(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("a,y\n1,u\n2,\n3,v\n4,\n")
+        text = refused(path, target="y")
+        assert "label column 'y' has no value in rows 2, 4" in text
+        assert "remove the rows" in text
+
+    def test_a_label_needs_features(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("y\nu\nv\n")
+        assert "no column besides the label 'y'" in refused(path, target="y")
+
+
+class TestFolder:
+    def test_the_label_column(self, folder):
+        assert load("birds").target == "class"
+        assert load("folder:breast_cancer").target == "outcome"
+        assert "--target" in refused("news/train")
+        assert load("news/train", target="group").X.columns.tolist() == ["text"]
+
+    def test_two_places_with_one_name(self, folder):
+        assert load("breast_cancer").frame.shape == (569, 31)
+        assert "folder:breast_cancer" in load("breast_cancer").source
+        own = load("folder:breast_cancer")
+        assert own.y.tolist() == ["well", "ill"]
+        assert "sklearn:breast_cancer" in own.source
+
+    def test_two_files_of_one_stem_keep_their_endings(self, folder):
+        assert "did you mean" in refused("two")
+        assert load("two.csv").y.tolist() == ["u"]
+        assert load("folder:two.tsv").y.tolist() == ["v"]
+
+    def test_listing(self, folder):
+        infos = {info.name: info for info in available() if info.place == "folder"}
+        assert set(infos) == {"bad", "birds", "folder:breast_cancer", "news/train", "two.csv", "two.tsv"}
+        assert (infos["birds"].rows, infos["birds"].columns) == (2, 3)
+        assert infos["bad"].rows is None
+        assert "both named 'a'" in infos["bad"].description
+        for name in set(infos) - {"bad", "news/train"}:
+            assert load(name).frame.shape == (infos[name].rows, infos[name].columns)
+
+    def test_a_large_file_is_not_read_to_list_it(self, folder, monkeypatch):
+        monkeypatch.setattr(datasets, "CHEAP_BYTES", 10)
+        assert next(info for info in available() if info.name == "birds").rows is None
+
+    def test_a_name_cannot_leave_the_folder(self, folder):
+        (folder.parent / "secret.csv").write_text("a,class\n1,u\n")
+        assert "no data set called" in refused("folder:../secret")
+
+    @pytest.mark.parametrize("value", [None, ""])
+    def test_without_the_variable(self, monkeypatch, value):
+        if value is None:
+            monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+        else:
+            monkeypatch.setenv("BAYESCLF_DATA", value)
+        assert "set BAYESCLF_DATA" in refused("folder:adult")
+        assert "no data set is called 'adult'" in refused("adult")
+        assert {info.place for info in available()} == {"own", "sklearn"}
+
+    def test_a_variable_that_is_no_folder(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("BAYESCLF_DATA", str(tmp_path / "none"))
+        for name in ("adult", "folder:adult"):
+            assert "none', which is not a folder" in refused(name)
+        with pytest.raises(InputError, match="not a folder"):
+            available()
+        assert load("play_tennis").frame.shape == (14, 5)
+
+
+class TestUnknown:
+    @pytest.mark.parametrize(("name", "close"), [("irsi", "iris"), ("playtennis", "play_tennis"), ("bird", "birds")])
+    def test_close_names_come_first(self, folder, name, close):
+        text = refused(name)
+        assert f"{name!r} (did you mean {close!r}?)" in text
+        assert "play_tennis, iris, wine" in text
+        assert "openml:NAME" in text
+
+    @pytest.mark.parametrize("name", ["", "zzz", "other:iris", "sklearn", "x" * 5000, "a\0b"])
+    def test_names_without_a_close_one(self, name):
+        text = refused(name)
+        assert "did you mean" not in text
+        assert "known names are" in text
+
+    def test_a_wrong_name_in_a_place(self, folder):
+        text = refused("sklearn:irs")
+        assert "'sklearn' has no data set called 'irs' (did you mean 'iris'?)" in text
+        assert "birds" not in text
+
+
+class TestOpenML:
+    @staticmethod
+    def answer(monkeypatch, result):
+        calls = []
+
+        def fetch(**kwargs):
+            calls.append(kwargs)
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+        return calls
+
+    @pytest.mark.parametrize(("name", "asked"), [("credit-g", {"name": "credit-g"}), ("31", {"data_id": 31})])
+    def test_by_name_and_by_number(self, monkeypatch, name, asked):
+        frame = pd.DataFrame({"job": pd.Categorical(["a", "b"]), "risk": ["good", "bad"]})
+        calls = self.answer(monkeypatch, Bunch(frame=frame, target_names=["risk"], details={"id": "31"}))
+        credit = load(f"openml:{name}")
+        assert (credit.target, credit.source) == ("risk", "https://www.openml.org/d/31")
+        assert asked.items() <= calls[0].items()
+
+    def test_without_a_named_label(self, monkeypatch):
+        frame = pd.DataFrame({"a": [1], "b": [2]})
+        self.answer(monkeypatch, Bunch(frame=frame, target_names=[], details={}))
+        assert "--target COL" in refused("openml:x")
+        assert load("openml:x", target="b").y.tolist() == [2]
+        self.answer(monkeypatch, Bunch(frame=frame.rename(columns={"a": "class"}), target_names=[], details={}))
+        assert load("openml:x").target == "class"
+
+    @pytest.mark.parametrize(
+        "error", [URLError("Name or service not known"), TimeoutError("timed out"), RemoteDisconnected("closed")]
+    )
+    def test_no_network(self, monkeypatch, error):
+        self.answer(monkeypatch, error)
+        text = refused("openml:credit-g")
+        assert "openml:credit-g cannot be fetched" in text
+        assert "check the network" in text
+
+    @pytest.mark.parametrize(
+        "error",
+        [ValueError("No active dataset nope found"), HTTPError("https://openml.org", 404, "Not Found", None, None)],
+    )
+    def test_no_such_set(self, monkeypatch, error):
+        self.answer(monkeypatch, error)
+        assert "openml:nope cannot be used" in refused("openml:nope")
+
+    def test_no_name(self):
+        assert "openml:credit-g" in refused("openml:")
+
+
+@needs_folder
+class TestRealFolder:
+    @pytest.mark.parametrize(
+        ("name", "shape", "counts", "missing"),
+        [
+            ("pima", (768, 9), {"negative": 500, "positive": 268}, 0),
+            ("adult", (48842, 15), {"<=50K": 37155, ">50K": 11687}, 6465),
+            ("bupa", (345, 7), {1: 145, 2: 200}, 0),
+            ("lenses", (24, 5), {"none": 15, "soft": 5, "hard": 4}, 0),
+            ("folder:breast_cancer", (286, 10), {"no-recurrence-events": 201, "recurrence-events": 85}, 9),
+            ("sick", (3772, 30), {"negative": 3541, "sick": 231}, 6064),
+            ("votes", (435, 17), {"democrat": 267, "republican": 168}, 392),
+            ("sms_spam", (5574, 2), {"ham": 4827, "spam": 747}, 0),
+        ],
+    )
+    def test_rows_columns_classes_and_gaps(self, name, shape, counts, missing):
+        data = load(name)
+        assert isinstance(data, Dataset)
+        assert data.target == "class"
+        assert data.frame.shape == shape
+        assert data.y.value_counts().to_dict() == counts
+        assert int(data.frame.isna().sum().sum()) == missing
+
+    def test_newsgroups(self):
+        news = load("newsgroups/test", target="group")
+        assert news.frame.shape == (7532, 3)
+        assert news.y.nunique() == 20
+        assert news.y.value_counts()["talk.religion.misc"] == 251
+
+
+def test_importing_stays_light():
+    code = "import sys, bayesclf.datasets; print([m for m in ('pandas', 'sklearn', 'pyarrow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

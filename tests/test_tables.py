@@ -1,0 +1,459 @@
+import csv
+import gzip
+import io
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bayesclf import tables
+from bayesclf.errors import InputError
+from bayesclf.tables import column_kind, convert_columns, describe_columns, listing, read_table
+
+# any character of a text file: no half surrogates, and NUL is refused
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+ODD_WORDS = st.one_of(
+    WORDS, st.sampled_from(["", "NA", "nan", "None", "01", " 1", "a,b", 'say "no"', "two\nlines", "\r", "\t"])
+)
+NAMES = st.lists(WORDS.filter(str.strip), min_size=1, max_size=4, unique=True).filter(
+    # a byte order mark at the start of a file is not part of the first name
+    lambda names: not names[0].startswith("\ufeff")
+)
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def message(path: Path, **kwargs: object) -> str:
+    with pytest.raises(InputError) as caught:
+        read_table(path, **kwargs)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert not text.endswith(".")
+    return text
+
+
+class TestTypes:
+    def test_numbers_and_words_are_inferred(self, tmp_path):
+        frame = read_table(write(tmp_path, "n,x,w\n1,0.5,a\n2,,b\n"))
+        assert frame.dtypes.astype(str).tolist()[:2] == ["int64", "float64"]
+        assert frame["w"].tolist() == ["a", "b"]
+        assert math.isnan(frame["x"][1])
+
+    @pytest.mark.parametrize("word", ["NA", "None", "null", "nan", "NaN", "N/A", "?", "-", " "])
+    def test_only_an_empty_cell_is_missing(self, tmp_path, word):
+        frame = read_table(write(tmp_path, f"x,y\n1,a\n{word},b\n,c\n"))
+        assert frame["x"].isna().tolist() == [False, False, True]
+        assert frame["x"][1] == word
+
+    @pytest.mark.parametrize("cell", ["True", "true", "TRUE", "False"])
+    def test_truth_values_stay_words(self, tmp_path, cell):
+        frame = read_table(write(tmp_path, f"x,y\n{cell},1\n,2\n{cell},3\n"))
+        assert frame["x"].dropna().tolist() == [cell, cell]
+
+    def test_a_category_keeps_what_is_written(self, tmp_path):
+        path = write(tmp_path, "code,y\n01,a\n1,b\n1.0,a\n,b\n")
+        assert read_table(path)["code"].dtype == float
+        code = read_table(path, {"code": "category"})["code"]
+        assert code.cat.categories.tolist() == ["01", "1", "1.0"]
+        assert code.isna().tolist() == [False, False, False, True]
+
+    def test_text_is_strings(self, tmp_path):
+        frame = read_table(write(tmp_path, "t,y\n01,a\n2,b\n"), {"t": "text"})
+        assert frame["t"].tolist() == ["01", "2"]
+        assert isinstance(frame["t"].dtype, pd.StringDtype)
+
+    def test_number_accepts_numbers_and_gaps(self, tmp_path):
+        frame = read_table(write(tmp_path, "x,y\n1e3,a\n,b\n -2 ,c\n"), {"x": "number"})
+        np.testing.assert_array_equal(frame["x"], [1000, np.nan, -2])
+
+    def test_number_names_the_cells_that_are_none(self, tmp_path):
+        text = message(write(tmp_path, "age,y\n3,a\nNA,b\n?,c\nNA,c\n"), dtypes={"age": "number"})
+        assert "column 'age'" in text
+        assert "'NA', '?'" in text
+        assert "rows 2, 3, 4" in text
+
+    def test_number_refuses_the_word_nan(self, tmp_path):
+        assert "'nan' in row 2" in message(write(tmp_path, "age,y\n3,a\nnan,b\n"), dtypes={"age": "number"})
+
+    def test_many_bad_rows_are_counted(self, tmp_path):
+        rows = "".join(f"w{row},a\n" for row in range(30))
+        text = message(write(tmp_path, f"x,y\n{rows}"), dtypes={"x": "number"})
+        assert "'w0', 'w1', 'w2', 'w3', … (30 in all)" in text
+        assert "rows 1, 2, 3, 4, 5, … (30 in all)" in text
+
+    def test_infinite_values_are_left_alone(self, tmp_path):
+        assert read_table(write(tmp_path, "x,y\ninf,a\n-inf,b\n"))["x"].tolist() == [np.inf, -np.inf]
+
+    def test_integers_beyond_64_bits_are_numbers(self, tmp_path):
+        assert read_table(write(tmp_path, f"x,y\n1,a\n{10**25},b\n"))["x"].tolist() == [1.0, 1e25]
+
+    def test_an_unknown_column_or_dtype_is_refused(self, tmp_path):
+        path = write(tmp_path, "weight,y\n1,a\n")
+        text = message(path, dtypes={"wieght": "number"})
+        assert "no column 'wieght'" in text
+        assert "did you mean 'weight'" in text
+        assert "weight, y" in text
+        text = message(path, dtypes={"weight": "float"})
+        assert "'float'" in text
+        assert "number, category, text" in text
+
+
+class TestFiles:
+    @pytest.mark.parametrize("ending", [ending for ending in tables.ENDINGS if ending != ".parquet"])
+    def test_every_text_ending_reads_the_same_table(self, tmp_path, ending):
+        if ending.startswith(".jsonl"):
+            content = '{"a": 1, "b": "x y"}\n{"a": null, "b": "z"}\n'
+        else:
+            content = "a,b\n1,x y\n,z\n".replace(",", tables.SEPARATORS[ending.removesuffix(".gz")])
+        data = content.encode()
+        path = write(tmp_path, gzip.compress(data) if ending.endswith(".gz") else data, f"t{ending.upper()}")
+        pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"a": [1, np.nan], "b": ["x y", "z"]}))
+
+    def test_a_path_may_be_a_string(self, tmp_path):
+        assert read_table(str(write(tmp_path, "a,b\n1,2\n"))).shape == (1, 2)
+
+    def test_a_missing_file(self, tmp_path):
+        assert "does not exist" in message(tmp_path / "none.csv")
+
+    def test_a_folder(self, tmp_path):
+        assert "is a folder" in message(tmp_path)
+
+    def test_a_broken_link(self, tmp_path):
+        (tmp_path / "t.csv").symlink_to(tmp_path / "gone")
+        assert "cannot be read (No such file" in message(tmp_path / "t.csv")
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+    def test_an_unreadable_file(self, tmp_path):
+        path = write(tmp_path, "a,b\n1,2\n")
+        path.chmod(0)
+        assert "may not be read" in message(path)
+
+    def test_a_refused_permission(self, tmp_path, monkeypatch):
+        def refuse(self: Path) -> bytes:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "read_bytes", refuse)
+        text = message(write(tmp_path, "a,b\n1,2\n"))
+        assert "t.csv may not be read" in text
+
+    @pytest.mark.parametrize("name", ["t.xlsx", "t.json", "t", "t.parquet.gz", "csv"])
+    def test_an_unknown_ending_lists_the_known_ones(self, tmp_path, name):
+        text = message(write(tmp_path, "a,b\n1,2\n", name))
+        assert all(ending in text for ending in tables.ENDINGS)
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.parquet"])
+    def test_an_empty_file(self, tmp_path, name):
+        assert "is empty" in message(write(tmp_path, b"", name))
+
+    def test_an_empty_gzip_or_blank_file(self, tmp_path):
+        assert "is empty" in message(write(tmp_path, gzip.compress(b""), "t.csv.gz"))
+        assert "is empty" in message(write(tmp_path, b"\xef\xbb\xbf \n\n"))
+
+    @pytest.mark.parametrize("content", ["a,b\n", "a,b", "\na,b\r\n\r\n"])
+    def test_a_header_without_rows(self, tmp_path, content):
+        assert "no rows" in message(write(tmp_path, content))
+
+    @pytest.mark.parametrize(
+        "data", [b"no gzip", gzip.compress(b"a,b\n1,2\n" * 99)[:-9], b"\x1f\x8b\x08\0\0\0\0\0\0\0xyz"]
+    )
+    def test_a_corrupt_gzip(self, tmp_path, data):
+        assert "not a whole gzip file" in message(write(tmp_path, data, "t.csv.gz"))
+
+    def test_a_byte_that_is_not_utf8_is_located(self, tmp_path):
+        text = message(write(tmp_path, b"a,b\n1,x\n2,caf\xe9\n"))
+        assert "not UTF-8" in text
+        assert "byte 0xe9 at offset 13 (line 3)" in text
+
+    def test_utf16_is_not_taken_for_a_table(self, tmp_path):
+        assert "not UTF-8" in message(write(tmp_path, "a,b\n1,2\n".encode("utf-16")))
+        assert "NUL character at offset 1 (line 1)" in message(write(tmp_path, "a,b\n1,2\n".encode("utf-16-le")))
+
+    def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path):
+        assert read_table(write(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")).columns.tolist() == ["a", "b"]
+
+
+class TestDelimited:
+    def test_repeated_names(self, tmp_path):
+        text = message(write(tmp_path, "a,b,a\n1,2,3\n"))
+        assert "columns 1 and 3 are both named 'a'" in text
+
+    @pytest.mark.parametrize(("header", "position"), [(",a,b", 1), ("a, ,b", 2), ('a,b,""', 3)])
+    def test_a_column_without_a_name(self, tmp_path, header, position):
+        assert f"column {position} has no name" in message(write(tmp_path, f"{header}\n1,2,3\n"))
+
+    def test_the_index_of_a_saved_frame(self, tmp_path):
+        pd.DataFrame({"a": [1]}).to_csv(tmp_path / "t.csv")
+        assert "numbers the rows" in message(tmp_path / "t.csv")
+
+    @pytest.mark.parametrize(
+        ("row", "count"), [("1,2,3", "3 cells"), ("1", "1 cell"), ("1,2,", "3 cells"), (" ", "1 cell")]
+    )
+    def test_a_ragged_row(self, tmp_path, row, count):
+        text = message(write(tmp_path, f'a,b\n1,"x\ny"\n\n{row}\n3,4\n'))
+        assert f"row 2 (line 5) has {count} where the header has 2" in text
+
+    def test_all_rows_longer_than_the_header(self, tmp_path):
+        assert "row 1 (line 2) has 3 cells" in message(write(tmp_path, "a,b\n1,2,3\n4,5,6\n"))
+
+    @pytest.mark.parametrize("row", ['"open,2', '"shut"x,2'])
+    def test_quotes_that_do_not_match(self, tmp_path, row):
+        assert "row that starts in line 3" in message(write(tmp_path, f"a,b\n1,2\n{row}\n3,4\n"))
+
+    def test_quotes_inside_a_plain_cell_are_kept(self, tmp_path):
+        assert read_table(write(tmp_path, 'a,b\n5" disk,1\n'))["a"].tolist() == ['5" disk']
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+    def test_blank_lines_are_skipped_and_line_ends_may_differ(self, tmp_path, newline):
+        frame = read_table(write(tmp_path, newline.join(["", "a,b", "", "1,x", "", "2,y", "", ""])))
+        assert frame["a"].tolist() == [1, 2]
+        assert frame["a"].dtype == "int64"
+
+    def test_an_empty_quoted_cell_is_no_blank_line(self, tmp_path):
+        assert read_table(write(tmp_path, 'a\nx\n""\n'))["a"].isna().tolist() == [False, True]
+
+    def test_a_document_in_a_cell(self, tmp_path):
+        limit = csv.field_size_limit()
+        document = "word " * 40_000
+        assert read_table(write(tmp_path, f"t,y\n{document},a\n"))["t"][0] == document
+        assert csv.field_size_limit() == limit
+
+    @QUICK
+    @given(data=st.data(), separator=st.sampled_from([".csv", ".tsv"]), newline=st.sampled_from(["\n", "\r\n"]))
+    def test_round_trip_of_odd_words(self, tmp_path, data, separator, newline):
+        names = data.draw(NAMES)
+        rows = data.draw(
+            st.lists(st.lists(ODD_WORDS, min_size=len(names), max_size=len(names)), min_size=1, max_size=5)
+        )
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(
+            buffer, delimiter=tables.SEPARATORS[separator], lineterminator=newline, quoting=csv.QUOTE_ALL
+        )
+        writer.writerows([names, *rows])
+        path = write(tmp_path, buffer.getvalue(), f"t{separator}")
+        kinds = {name: data.draw(st.sampled_from(["category", "text"])) for name in names}
+        frame = read_table(path, kinds)
+        assert frame.columns.tolist() == names
+        found = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()
+        assert found == rows
+
+    @QUICK
+    @given(values=st.lists(st.none() | st.floats(allow_nan=False), min_size=1, max_size=9))
+    def test_round_trip_of_numbers(self, tmp_path, values):
+        cells = "".join(f"{'' if value is None else repr(value)},end\n" for value in values)
+        found = read_table(write(tmp_path, f"x,y\n{cells}"))["x"]
+        np.testing.assert_array_equal(found, np.array(values, dtype=float))
+
+
+class TestJsonLines:
+    def test_gaps_types_and_order(self, tmp_path):
+        lines = ['{"n": 1, "w": "", "t": true}', "", '{"w": "NA", "n": null, "x": NaN, "t": null}']
+        frame = read_table(write(tmp_path, "\r\n".join(lines), "t.jsonl"))
+        assert frame.columns.tolist() == ["n", "w", "t", "x"]
+        assert frame["n"].dtype == float
+        assert frame["w"].tolist() == ["", "NA"]
+        assert frame["t"].dropna().tolist() == ["True"]
+        assert frame["x"].isna().all()
+        assert frame["x"].dtype == float
+
+    def test_a_category_of_integers_with_gaps_has_no_decimals(self, tmp_path):
+        path = write(tmp_path, '{"n": 1}\n{"n": null}\n{"n": 20}', "t.jsonl")
+        assert read_table(path, {"n": "category"})["n"].cat.categories.tolist() == ["1", "20"]
+
+    def test_numbers_and_words_together_are_words(self, tmp_path):
+        frame = read_table(write(tmp_path, '{"n": 1}\n{"n": "one"}\n{"n": 2}\n', "t.jsonl"))
+        assert frame["n"].tolist() == ["1", "one", "2"]
+
+    def test_strings_of_digits_become_numbers_on_request(self, tmp_path):
+        path = write(tmp_path, '{"n": "7"}\n{"n": "8"}\n', "t.jsonl")
+        assert read_table(path)["n"].tolist() == ["7", "8"]
+        assert read_table(path, {"n": "number"})["n"].tolist() == [7, 8]
+
+    def test_huge_integers(self, tmp_path):
+        frame = read_table(write(tmp_path, f'{{"n": {10**30}}}\n{{"n": {10**400}}}\n', "t.jsonl"))
+        assert frame["n"].tolist() == [1e30, np.inf]
+
+    @pytest.mark.parametrize(
+        ("line", "parts"),
+        [
+            ('{"a": 1', ["line 2", "not valid JSON"]),
+            ("{'a': 1}", ["line 2", "not valid JSON", "character 2"]),
+            ("[1, 2]", ["line 2", "a list", "object"]),
+            ("null", ["line 2", "None", "object"]),
+            ("3.5", ["line 2", "3.5"]),
+            ('{"a": 1, "a": 2}', ["line 2", "'a' twice"]),
+            ('{"a": "\\ud800"}', ["line 2", "half a character", "\\ud800"]),
+            ('{"a": ' + "9" * 5000 + "}", ["line 2", "cannot be read as JSON"]),
+            ("[" * 200_000, ["line 2", "cannot be read as JSON"]),
+            ('{"": 1}', ["column 2 has no name"]),
+            ('{"a": [1]}', ["column 'a'", "a list in row 2"]),
+            ('{"a": {"b": 1}}', ["column 'a'", "a dict in row 2"]),
+        ],
+    )
+    def test_a_bad_line_is_located(self, tmp_path, line, parts):
+        text = message(write(tmp_path, f'{{"a": 0}}\n{line}\n{{"a": 2}}\n', "t.jsonl"))
+        assert all(part in text for part in parts), text
+
+    def test_objects_without_columns(self, tmp_path):
+        assert "no columns" in message(write(tmp_path, "{}\n{}\n", "t.jsonl"))
+
+    @QUICK
+    @given(data=st.data(), ascii_only=st.booleans())
+    def test_round_trip(self, tmp_path, data, ascii_only):
+        names = data.draw(st.lists(st.text(max_size=5).filter(str.strip), min_size=1, max_size=4, unique=True))
+        rows = data.draw(
+            st.lists(st.lists(st.none() | ODD_WORDS, min_size=len(names), max_size=len(names)), min_size=1, max_size=5)
+        )
+        records = [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=ascii_only) for row in rows]
+        frame = read_table(write(tmp_path, "\n".join(records), "t.jsonl"), dict.fromkeys(names, "text"))
+        assert frame.columns.tolist() == names
+        assert frame.astype(object).where(frame.notna(), None).to_numpy().tolist() == rows
+
+
+class TestParquet:
+    def test_types(self, tmp_path):
+        frame = pd.DataFrame(
+            {
+                "n": pd.array([1, None, 3], dtype="Int64"),
+                "x": [0.5, np.inf, np.nan],
+                "w": ["a", None, "NA"],
+                "c": pd.Categorical(["u", "v", "u"], categories=["v", "u"]),
+                "t": pd.array([True, None, False], dtype="boolean"),
+                "d": pd.to_datetime(["2020-01-02", None, "2020-01-03"]),
+            }
+        )
+        frame.to_parquet(tmp_path / "t.parquet")
+        found = read_table(tmp_path / "t.parquet")
+        np.testing.assert_array_equal(found["n"], [1, np.nan, 3])
+        np.testing.assert_array_equal(found["x"], [0.5, np.inf, np.nan])
+        assert found["w"].isna().tolist() == [False, True, False]
+        assert found["c"].cat.categories.tolist() == ["v", "u"]
+        assert found["t"].dropna().tolist() == ["True", "False"]
+        assert found["d"].dropna().str.startswith("2020-01-0").all()
+        assert [column_kind(found[name]) for name in found] == ["number", "number", *["category"] * 4]
+        kept = read_table(tmp_path / "t.parquet", {"n": "category"})
+        assert kept["n"].cat.categories.tolist() == ["1", "3"]
+
+    def test_only_a_named_index_is_a_column(self, tmp_path):
+        frame = pd.DataFrame({"a": [1, 2, 3]})
+        frame[frame["a"] > 1].to_parquet(tmp_path / "plain.parquet")
+        assert read_table(tmp_path / "plain.parquet").columns.tolist() == ["a"]
+        frame.set_index(pd.Index(["u", "v", "w"], name="id")).to_parquet(tmp_path / "named.parquet")
+        assert sorted(read_table(tmp_path / "named.parquet").columns) == ["a", "id"]
+
+    def test_a_corrupt_file(self, tmp_path):
+        pd.DataFrame({"a": range(1000)}).to_parquet(tmp_path / "t.parquet")
+        data = (tmp_path / "t.parquet").read_bytes()
+        for broken in (data[:-20], b"PAR1" + b"\0" * 40 + b"PAR1", b"a,b\n1,2\n"):
+            assert "not a whole parquet file" in message(write(tmp_path, broken, "t.parquet"))
+
+    def test_no_rows_repeated_names_and_nested_cells(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        path = tmp_path / "t.parquet"
+        pd.DataFrame({"a": []}).to_parquet(path)
+        assert "no rows" in message(path)
+        pq.write_table(pa.table([[1], [2]], names=["a", "a"]), path)
+        assert "both named 'a'" in message(path)
+        pq.write_table(pa.table({"a": [[1, 2]], "b": [1]}), path)
+        assert "column 'a'" in message(path)
+        pq.write_table(pa.table({"a": [b"x"]}), path)
+        assert "bytes" in message(path)
+
+
+class TestConvertColumns:
+    def test_the_table_is_not_changed(self):
+        frame = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+        found = convert_columns(frame, {"a": "category", "b": "text"}, "here")
+        assert found["a"].tolist() == ["1", "2"]
+        assert found["b"].tolist() == ["0.5", "1.5"]
+        assert frame["a"].dtype == "int64"
+
+    def test_the_place_is_named(self):
+        with pytest.raises(InputError, match=r"^here: column 'a' .* 'x' in row 2"):
+            convert_columns(pd.DataFrame({"a": ["1", "x"]}), {"a": "number"}, "here")
+
+
+class TestDescribeColumns:
+    def test_one_line_a_column(self, tmp_path):
+        text = "text,age,wind,play\n" + "".join(f"the {row} cats sat on the mat,{row},weak,yes\n" for row in range(9))
+        frame = read_table(write(tmp_path, text + "one last line about cats and mats,,strong,no\n"))
+        table = describe_columns(frame, target="play").set_index("column")
+        assert table["kind"].to_dict() == {"text": "text", "age": "number", "wind": "category", "play": "label"}
+        assert table["missing"].to_dict() == {"text": 0, "age": 1, "wind": 0, "play": 0}
+        assert table["distinct"].to_dict() == {"text": 10, "age": 9, "wind": 2, "play": 2}
+        assert table.loc["age", "summary"] == "0 to 8"
+        assert table.loc["wind", "summary"] == "weak 9, strong 1"
+        assert table.loc["text", "summary"] == "the 0 cats sat on the mat"
+        assert (table["note"] == "").all()
+
+    def test_words_in_a_column_of_numbers_are_pointed_out(self, tmp_path):
+        path = write(tmp_path, "age,y\n1,a\n2,a\nNA,b\n4,b\n?,a\n6,a\n7,b\n8,a\nNA,b\n")
+        note = describe_columns(read_table(path))["note"][0]
+        assert "column 'age' is read as categories because of 'NA' (rows 3, 9), '?' (row 5)" in note
+        assert "leave those cells empty" in note
+        assert '"category"' in note
+        assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
+
+    def test_words_in_which_numbers_are_rare_get_no_note(self):
+        assert (describe_columns(pd.DataFrame({"a": ["u", "v", "3"]}))["note"] == "").all()
+
+    def test_a_column_without_values(self, tmp_path):
+        line = describe_columns(read_table(write(tmp_path, "x,y\n,a\n,b\n"))).iloc[0]
+        assert (line["kind"], line["distinct"], line["summary"]) == ("number", 0, "no values")
+        assert "no values at all" in line["note"]
+
+    def test_many_levels_are_cut_and_unused_ones_left_out(self):
+        frame = pd.DataFrame(
+            {"many": list("abcdef"), "one": pd.Categorical(["x"] * 6, categories=["x", "y"]), "truth": [True] * 6}
+        )
+        table = describe_columns(frame)
+        assert table["summary"][0].endswith(", …")
+        assert table["summary"][1:].tolist() == ["x 6", "True 6"]
+
+    def test_what_the_user_says_goes_before_the_guess(self):
+        frame = pd.DataFrame({"t": ["short", "words"]})
+        assert describe_columns(frame)["kind"].tolist() == ["category"]
+        assert describe_columns(frame, dtypes={"t": "text"})["kind"].tolist() == ["text"]
+
+    def test_an_unknown_target(self):
+        with pytest.raises(InputError, match=r"no column 'plya' \(did you mean 'play'\?\); its columns are wind, play"):
+            describe_columns(pd.DataFrame({"wind": ["a"], "play": ["b"]}), target="plya")
+
+
+class TestColumnKind:
+    @pytest.mark.parametrize(
+        ("cells", "kind"),
+        [
+            ([1, 2], "number"),
+            ([0.5, None], "number"),
+            ([True, False], "category"),
+            ([True, None], "category"),
+            (["a", None], "category"),
+            ([None, None], "category"),
+            (["a sentence of more than five words", "another sentence of seven words or so"], "text"),
+            (["the same sentence of more than five words"] * 3, "category"),
+        ],
+    )
+    def test_guesses(self, cells, kind):
+        assert column_kind(pd.Series(cells)) == kind
+
+    def test_a_categorical_is_never_text(self):
+        sentences = pd.Series([f"sentence number {row} of this little list" for row in range(5)])
+        assert column_kind(sentences) == "text"
+        assert column_kind(sentences.astype("category")) == "category"
+
+
+def test_a_long_listing_says_how_many():
+    assert listing(range(3), limit=3) == "0, 1, 2"
+    assert listing(range(4), limit=3) == "0, 1, 2, … (4 in all)"
