@@ -1,1 +1,60 @@
-"""Simple classifiers as PyMC generative models: MAP, Bayes-optimal and Gibbs answers of one posterior, side by side."""
+"""Simple classifiers as PyMC generative models: MAP, Bayes-optimal and Gibbs answers of one posterior, side by side.
+
+Names are looked up on first use, so that ``import bayesclf`` loads neither PyMC nor ArviZ nor matplotlib.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesclf import datasets, families, plots, rules
+    from bayesclf.classifiers import CategoricalNB, GaussianNB, LogisticRegression, NaiveBayes
+    from bayesclf.comparison import Comparison, compare
+    from bayesclf.inference import MAP, MLE, NUTS, Exact, Laplace
+    from bayesclf.rules import Gibbs
+    from bayesclf.storage import load
+
+__version__ = version("bayesclf")
+
+_HOMES = {
+    "bayesclf.classifiers": ("CategoricalNB", "GaussianNB", "LogisticRegression", "NaiveBayes"),
+    "bayesclf.comparison": ("Comparison", "compare"),
+    "bayesclf.inference": ("MAP", "MLE", "NUTS", "Exact", "Laplace"),
+    "bayesclf.rules": ("Gibbs",),
+    "bayesclf.storage": ("load",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("datasets", "families", "plots", "rules")
+
+__all__ = [
+    "MAP",
+    "MLE",
+    "NUTS",
+    "CategoricalNB",
+    "Comparison",
+    "Exact",
+    "GaussianNB",
+    "Gibbs",
+    "Laplace",
+    "LogisticRegression",
+    "NaiveBayes",
+    "compare",
+    "datasets",
+    "families",
+    "load",
+    "plots",
+    "rules",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"bayesclf.{name}")
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

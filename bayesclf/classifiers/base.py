@@ -146,7 +146,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
                 raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
-            return np.asarray(self.classes_[gibbs.decide(log_proba, self._seed)])
+            return np.asarray(self.classes_[gibbs.decide(log_proba, self.seed_)])
         return decisions.named(decisions.decide(log_proba, cost, reject), self.classes_)
 
     def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
@@ -155,11 +155,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, label), never clipped; arguments as in `predict`."""
-        rows = self._rows(X)
+        rows = self.rows(X)
         rule = self._rule(rule)
         resolved, _ = rules.resolve(rule)
-        hypotheses = self._hypotheses(resolved.source, class_prior)
-        return rules.log_proba(rule, hypotheses, rows, self._seed)
+        hypotheses = self.hypotheses(resolved.source, class_prior)
+        return rules.log_proba(rule, hypotheses, rows, self.seed_)
 
     def predict_interval(self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal") -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, label, bound).
@@ -177,22 +177,22 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """
         if not 0 < ci_prob < 1:
             raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
-        rows = self._rows(X)
-        return rules.interval(self._hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
+        rows = self.rows(X)
+        return rules.interval(self.hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal") -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; `rule` as in intervals."""
-        rows = self._rows(X)
-        averages = rules.average(self._hypotheses("posterior"), rows, given_x=_given_x(rule))
+        rows = self.rows(X)
+        averages = rules.average(self.hypotheses("posterior"), rows, given_x=_given_x(rule))
         proba = np.exp(averages.log_proba)
         total = -np.where(proba > 0, proba * averages.log_proba, 0.0).sum(axis=1)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labelled rows under each draw of the posterior."""
-        rows = self._rows(X)
+        rows = self.rows(X)
         codes = self._known_codes(y)
-        hypotheses = self._hypotheses("posterior")
+        hypotheses = self.hypotheses("posterior")
         conditional, joint = [], []
         for block in rules.blocks(hypotheses, rows):
             answer = rules.conditional(hypotheses, rows[block])
@@ -239,11 +239,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Set the fitted state that depends on model, engine and seed."""
         for name in ("posterior_", "pymc_model_"):
             self.__dict__.pop(name, None)
-        self._seed = _seed(self.random_state)
+        self.seed_ = _seed(self.random_state)
         self._model = model
         self._points: dict[str, Parameters | DoesNotExist] = {}
         engine = inference.resolve(self.inference, model)
-        self._draws = inference.draw(model, engine, self._seed)
+        self._draws = inference.draw(model, engine, self.seed_)
         self.inference_ = engine
         self.convergence_problems_ = self._draws.problems if self._draws else ()
 
@@ -259,8 +259,24 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             raise DoesNotExist(str(point))
         return point
 
-    def _hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses:
-        """Return the hypotheses that a rule asks for: a point, the posterior mean, or the posterior."""
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses:
+        """Return a set of hypotheses, for use with `bayesclf.rules`.
+
+        Parameters
+        ----------
+        source
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
+        class_prior
+            Other base rates (label) than the training rows'.
+
+        Raises
+        ------
+        DoesNotExist
+            For a point that the data do not define.
+        Refused
+            For the posterior of a fit that has none.
+        """
+        check_is_fitted(self, "classes_")
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)
@@ -308,7 +324,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             return "bayes-optimal"
         return "mle" if isinstance(self.inference_, inference.MLE) else "map"
 
-    def _rows(self, X: Any) -> Rows:
+    def rows(self, X: Any) -> Rows:
+        """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
         check_is_fitted(self, "classes_")
         return self._encode(self._validated(X, reset=False))
 
@@ -330,7 +347,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
         """Check training labels and set `classes_`; return their codes (row)."""
-        y = self._checked_labels(y, rows)
+        y = self.checked_labels(y, rows)
         announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
         self.classes_ = np.unique(announced)
         if len(self.classes_) < 2:
@@ -348,7 +365,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return np.asarray(np.searchsorted(self.classes_, y))
 
     @staticmethod
-    def _checked_labels(y: Any, rows: int) -> NDArray[Any]:
+    def checked_labels(y: Any, rows: int) -> NDArray[Any]:
+        """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
         import pandas as pd
 
         if y is None:

@@ -174,7 +174,7 @@ class GenerativeClassifier(BayesClassifier):
         frame = self._validated(X, reset=first)
         if first and classes is None:
             classes = np.unique(np.asarray(y))
-        y = self._checked_labels(y, len(frame))
+        y = self.checked_labels(y, len(frame))
         known = np.unique(np.asarray(classes)) if first else self.classes_
         self.classes_ = known
         codes = self._known_codes(y)
@@ -227,7 +227,7 @@ class GenerativeClassifier(BayesClassifier):
         """
         import pandas as pd
 
-        hypotheses = self._hypotheses("posterior" if self._draws is not None else "map")
+        hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
         labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(y)

@@ -1,0 +1,154 @@
+"""One unit of a comparison: a classifier fitted on some rows and scored on others, under every rule."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayesclf import rules, scores
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
+from bayesclf.families.base import Integers, Rows
+from bayesclf.inference import MAP, NUTS, Engine, Laplace
+from bayesclf.rules import RULES
+from bayesclf.scores import RowScores
+
+WORK_LIMIT = 500_000
+"""Rows × columns × weight vectors beyond which `auto` does not sample logistic regression by NUTS."""
+
+COMPARISON_NUTS = NUTS(draws=500, tune=300)
+"""NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one classifier answered to the test rows of one split.
+
+    Attributes
+    ----------
+    scores
+        Scores by rule; a rule that cannot answer has its reason instead.
+    seconds
+        Time of fitting and of all predictions.
+    notes
+        What the user should know of this fit, one sentence each.
+    """
+
+    scores: dict[str, RowScores | str]
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
+    """Fit a clone; where `auto` would take too long, by a cheaper engine, and say so.
+
+    Returns
+    -------
+    tuple
+        The fitted clone and notes.
+    """
+    fitted = clone(classifier).set_params(random_state=seed)
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if isinstance(fitted, LogisticRegression) and fitted.inference == "auto":
+            notes += _fit_logistic(fitted, X, y, classes)
+        else:
+            fitted.fit(X, y, classes=classes)
+    notes += [str(warning.message) for warning in caught]
+    return fitted, notes + list(getattr(fitted, "notes_", []))
+
+
+def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) -> list[str]:
+    """Fit by NUTS within `WORK_LIMIT`, beyond it by Laplace where its check allows, else by MAP."""
+    work = classifier.work(X, len(classes))
+    if work <= WORK_LIMIT:
+        classifier.set_params(inference=COMPARISON_NUTS).fit(X, y, classes=classes)
+        return []
+    size = f"logistic regression on about {work:.0e} cells is beyond the {WORK_LIMIT:.0e} that 'auto' samples by NUTS"
+    engine: Engine = Laplace()
+    try:
+        classifier.set_params(inference=engine).fit(X, y, classes=classes)
+    except Refused as reason:
+        classifier.set_params(inference=MAP()).fit(X, y, classes=classes)
+        return [f"{size}, and Laplace was refused ({reason}), so only its point estimates are here"]
+    return [f"{size}: its posterior is an importance-weighted Laplace approximation; inference='nuts' samples it"]
+
+
+def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str]) -> dict[str, RowScores | str]:
+    """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule.
+
+    The posterior is averaged over once, whatever the number of rules that average.
+    """
+    rows = classifier.rows(X)
+    shared = _PosteriorPass(classifier, rows)
+    answers: dict[str, RowScores | str] = {}
+    for name in names:
+        try:
+            with warnings.catch_warnings():
+                # Rows that are impossible under every class show in the scores of their rule.
+                warnings.simplefilter("ignore", PredictionWarning)
+                answers[name] = shared.scores(name, y)
+        except (DoesNotExist, Refused) as reason:
+            answers[name] = str(reason)
+    return answers
+
+
+class _PosteriorPass:
+    """The average over the posterior of some rows, taken once and shared by the rules."""
+
+    def __init__(self, classifier: BayesClassifier, rows: Rows) -> None:
+        self._classifier = classifier
+        self._rows = rows
+        self._averages: rules.Averages | None = None
+
+    def averages(self) -> rules.Averages:
+        if self._averages is None:
+            self._averages = rules.average(self._classifier.hypotheses("posterior"), self._rows)
+        return self._averages
+
+    def scores(self, name: str, y: Integers) -> RowScores:
+        hypotheses = self._classifier.hypotheses(RULES[name].source)
+        if name == "gibbs":
+            seed = self._classifier.seed_
+            return scores.score_gibbs(rules.log_proba(name, hypotheses, self._rows, seed), self.averages(), y)
+        if name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
+            return scores.score(self.averages().log_proba, y)
+        return scores.score(rules.log_proba(name, hypotheses, self._rows), y)
+
+
+def run(
+    classifier: BayesClassifier,
+    table: tuple[Any, Integers, Any],
+    split: tuple[Integers, Integers],
+    names: Sequence[str],
+    seed: int,
+) -> Evaluation:
+    """Fit on the training rows of a split and score on its test rows.
+
+    Parameters
+    ----------
+    classifier
+        Unfitted.
+    table
+        X (row, feature), label codes y (row) and the labels.
+    split
+        Row numbers of the training and of the test rows.
+    names
+        Rules.
+    seed
+        Of this unit alone, so that neither order nor number of workers changes a number.
+    """
+    X, y, classes = table
+    train, test = split
+    start = time.perf_counter()
+    fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+    answers = evaluate(fitted, X.iloc[test], y[test], names)
+    return Evaluation(answers, time.perf_counter() - start, tuple(notes))

@@ -1,0 +1,353 @@
+"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import linalg
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.families.logistic_fit import (
+    DENSE_PARAMETERS,
+    ColumnSpace,
+    Likelihood,
+    LogPosterior,
+    log_normaliser,
+    maximise,
+    newton,
+)
+from bayesclf.families.logistic_prior import LogisticPrior, WeightPrior
+from bayesclf.families.separation import find_separation
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["LaplaceApproximation", "LogisticModel", "LogisticPrior"]
+
+MODERATE_LOG_ODDS = 30.0
+"""Maximum likelihood is only believed without a look at separability while all log-odds are below this."""
+NULL_WEIGHT = 1e-7
+"""A column with less than this share in every direction of collinearity is not named for it."""
+LISTED_COLUMNS = 5
+BLOCK_CELLS = 4_000_000
+"""Log-odds that are held at once where many draws meet many rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceApproximation:
+    """The normal approximation N(centre, factor factorᵀ) at the posterior mode.
+
+    Attributes
+    ----------
+    centre
+        The mode: intercept, then weight raveled, the free values of the PyMC model in its order.
+    factor
+        Lower triangular root of the inverse of minus the log posterior's Hessian.
+    """
+
+    centre: Array
+    factor: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel:
+    """P(y = k | x) ∝ exp(b_k + w_k·(x − centre)), where the reference class has b = w = 0.
+
+    ========= ======= ============================================== ==============================
+    parameter support prior (symmetric)                              axes
+    ========= ======= ============================================== ==============================
+    intercept real    N(m, s²) for the log-odds of any two classes    (label), the log-odds at the means
+    weight    real    N(m_j, s_j²/sd_j²) for any two classes          (label, feature), per unit of x_j
+    ========= ======= ============================================== ==============================
+
+    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The label
+    axis of the parameters holds the other classes. See `LogisticPrior` for the priors' forms.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes, at least two.
+    design
+        How rows become columns.
+    X
+        Training rows as `design.matrix` returns them: standardised, (row, column).
+    y
+        Label codes (row).
+    sample_weight
+        (row), at least 0.
+    prior
+        The user's settings.
+
+    References
+    ----------
+    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients).
+    """
+
+    labels: tuple[str, ...]
+    design: LogisticDesign
+    X: Array
+    y: Integers
+    sample_weight: Array
+    prior: LogisticPrior
+    generative: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if len(self.labels) < 2:
+            raise InputError(f"logistic regression needs at least two classes, not {len(self.labels)}")
+        _ = self.weight_prior  # so that a setting that does not fit the columns is reported here
+
+    def mle(self) -> Parameters:
+        """Return the maximum conditional likelihood estimate; of collinear columns' the one of least norm.
+
+        Raises
+        ------
+        DoesNotExist
+            If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
+        """
+        likelihood = self._likelihood
+        counts = self._label_weights()
+        if not counts.all():
+            empty = self.labels[int(np.argmin(counts))]
+            raise DoesNotExist(
+                f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
+            )
+        space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
+        reduced = Likelihood(
+            space.coordinates(likelihood.X[:, 1:]), likelihood.y, likelihood.weight, likelihood.vectors
+        )
+        start = np.zeros((likelihood.vectors, reduced.X.shape[1]))
+        start[:, 0] = np.log(counts[self._others] / counts[self._reference])
+
+        def immoderate(gamma: Array) -> bool:
+            return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
+
+        optimum = newton(reduced, start, give_up=immoderate)
+        if not optimum.converged:
+            self._require_overlap()
+            optimum = newton(reduced, optimum.theta)
+        if not (optimum.converged or optimum.at_rounding):
+            raise DoesNotExist(
+                "the likelihood has no maximum within double precision: the classes are all but separable; "
+                "take rule 'map'"
+            )
+        return self._parameters(space.weights(optimum.theta))
+
+    def map(self) -> Parameters:
+        """Return the posterior mode.
+
+        Raises
+        ------
+        DoesNotExist
+            If the intercept is free (infinite scale) and a class has no rows.
+        """
+        return self._parameters(self._mode)
+
+    def collinear(self) -> tuple[str, ...]:
+        """Return the names of the columns whose weights the likelihood does not determine.
+
+        Other weights of these give the same probabilities to all training rows. As no level is a reference, the
+        levels of a category are always among them.
+        """
+        likelihood = self._likelihood
+        if not len(likelihood.X):
+            return self.design.names
+        null = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight).null
+        undetermined = np.abs(null).max(axis=1, initial=0.0) > NULL_WEIGHT
+        return tuple(name for name, free in zip(self.design.names, undetermined, strict=True) if free)
+
+    def log_posterior(self, intercept: Array, weight: Array) -> Array:
+        """Return log p(θ) + Σ w log P(y | x, θ), constants included, shape (draw).
+
+        It is the density of the weights in the columns' own units, the logp of the PyMC model.
+
+        Parameters
+        ----------
+        intercept
+            (draw, label).
+        weight
+            (draw, label, feature).
+        """
+        theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        likelihood, vectors = self._likelihood, len(self.labels) - 1
+        members = (likelihood.y[:, None] == np.arange(vectors)) * likelihood.weight[:, None]
+        log_posterior = self.weight_prior.log_density(theta)
+        log_posterior += vectors * np.log(self.design.scale).sum()
+        log_posterior += np.einsum("dkj,kj->d", theta, members.T @ likelihood.X)
+        block = max(BLOCK_CELLS // max(len(likelihood.X) * vectors, 1), 1)
+        for start in range(0, len(theta), block):
+            some = theta[start : start + block]
+            eta = likelihood.X @ some.transpose(2, 1, 0).reshape(theta.shape[2], -1)
+            totals = log_normaliser(np.moveaxis(eta.reshape(len(eta), vectors, len(some)), 1, -1))
+            log_posterior[start : start + block] -= likelihood.weight @ totals
+        return log_posterior
+
+    def laplace(self) -> LaplaceApproximation:
+        """Return the normal approximation at the mode.
+
+        The Hessian is factored with the weights per sd of a column and the factor scaled then, so that units cost no
+        digits.
+
+        Raises
+        ------
+        DoesNotExist
+            Where `map` does.
+        Refused
+            If there are more than `DENSE_PARAMETERS` parameters.
+        """
+        vectors, columns = self.weight_prior.mean.shape
+        if vectors * columns > DENSE_PARAMETERS:
+            raise Refused(
+                f"the Laplace approximation of {vectors * columns} parameters is refused: its covariance is dense, "
+                f"with a limit of {DENSE_PARAMETERS} parameters"
+            )
+        mode = self._mode
+        _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
+        positions = np.arange(mode.size).reshape(mode.shape)
+        order = np.concatenate([positions[:, 0], positions[:, 1:].ravel()])
+        unit = np.concatenate([np.ones(vectors), np.tile(self.design.scale, vectors)])
+        # H = U Uᵀ with U upper triangular, from the Cholesky factor of H in reverse order; then H⁻¹ = U⁻ᵀ U⁻¹.
+        reverse = order[::-1]
+        upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]
+        factor = linalg.solve_triangular(upper, np.eye(mode.size), lower=False, trans="T")
+        return LaplaceApproximation(mode.ravel()[order] / unit, factor / unit[:, None])
+
+    def unravel(self, values: Array) -> Parameters:
+        """Return the parameters from vectors (draw, value) in the order of `laplace`."""
+        vectors = len(self.labels) - 1
+        return {
+            "intercept": values[:, :vectors],
+            "weight": values[:, vectors:].reshape(len(values), vectors, len(self.design)),
+        }
+
+    def pymc(self) -> pm.Model:
+        """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
+        from bayesclf.families.logistic_pymc import PymcData, build
+
+        data = PymcData(
+            self.X * self.design.scale, self._codes, self.sample_weight, self.weight_prior, self.design.scale
+        )
+        return build(data, self.coords())
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return intercept and weight; a design without columns has no PyMC weight."""
+        intercept = draws["intercept"]
+        nothing = np.zeros((*intercept.shape, 0))
+        return {"intercept": intercept, "weight": draws["weight"] if len(self.design) else nothing}
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
+        prior = self.weight_prior
+        intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
+        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
+
+    def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
+        """Return the log-odds against the reference (draw, row, label), its own being 0.
+
+        The memory is laid out (row, label, draw). A level that the training rows do not have adds its weight:
+        `parameters["unseen"]` (draw, label, category), as `unseen_weights` draws them, or the prior's mean.
+        """
+        X, unseen = self.design.matrix(rows), self.design.unseen(rows)
+        weight = parameters["weight"] * self.design.scale
+        draws, vectors, columns = weight.shape
+        out = np.empty((len(rows), len(self.labels), draws))
+        flat = out.reshape(len(rows), len(self.labels) * draws)
+        first = self._others.start * draws
+        others = flat[:, first : first + vectors * draws]
+        np.matmul(X, weight.transpose(2, 1, 0).reshape(columns, vectors * draws), out=others)
+        others += parameters["intercept"].T.ravel()
+        if unseen.any():
+            levels = parameters.get("unseen", self.weight_prior.unseen_mean[None])
+            levels = np.broadcast_to(levels, (draws, *levels.shape[1:]))
+            others += unseen.astype(float) @ levels.transpose(2, 1, 0).reshape(-1, vectors * draws)
+        out[:, self._reference] = 0.0
+        return np.moveaxis(out, 2, 0)
+
+    def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw weights of unseen levels from their prior, (draw, label, category)."""
+        return self.weight_prior.draw_unseen(rng, draws)
+
+    def log_class_prior(self, parameters: Parameters) -> Array:
+        """Return the log frequencies of the labels in the training rows, (1, label); uniform without rows."""
+        counts = self._label_weights()
+        if not counts.any():
+            counts = np.ones(len(self.labels))
+        with np.errstate(divide="ignore"):
+            return np.log(counts / counts.sum())[None]
+
+    def log_predictive(self, rows: Rows) -> None:
+        """Return None: there is no closed form, and no p(x)."""
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words."""
+        return {"intercept": ("label",), "weight": ("label", "feature")}
+
+    def coords(self) -> dict[str, Any]:
+        """Return the labels, all but the reference, and the columns."""
+        return {"label": list(self.labels[self._others]), "feature": list(self.design.names)}
+
+    @cached_property
+    def weight_prior(self) -> WeightPrior:
+        """The prior in numbers."""
+        return self.prior.resolve(self.design, len(self.labels) - 1)
+
+    @cached_property
+    def _mode(self) -> Array:
+        """The posterior mode θ (label, 1 + column), weights per sd."""
+        counts = self._label_weights()
+        if self.weight_prior.flat_intercept and not counts.all():
+            raise DoesNotExist(
+                f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
+                "posterior has no maximum; take a finite intercept_scale"
+            )
+        start = self.weight_prior.mean.copy()
+        start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
+        return maximise(LogPosterior(self._likelihood, self.weight_prior), start)
+
+    @cached_property
+    def _likelihood(self) -> Likelihood:
+        """The conditional likelihood of the rows of positive weight."""
+        present = self.sample_weight > 0
+        X = np.column_stack([np.ones(int(present.sum())), self.X[present]])
+        return Likelihood(X, self._codes[present], self.sample_weight[present], len(self.labels) - 1)
+
+    @property
+    def _reference(self) -> int:
+        return 0 if len(self.labels) == 2 else len(self.labels) - 1
+
+    @property
+    def _others(self) -> slice:
+        """The labels with a weight vector."""
+        return slice(1, 2) if len(self.labels) == 2 else slice(0, len(self.labels) - 1)
+
+    @property
+    def _codes(self) -> Integers:
+        """Codes (row) of the weight vectors, −1 for the reference."""
+        return np.where(self.y == self._reference, -1, self.y - self._others.start)
+
+    def _label_weights(self) -> Array:
+        return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
+
+    def _parameters(self, theta: Array) -> dict[str, Array]:
+        """Return one hypothesis from θ (label, 1 + column) with weights per sd."""
+        return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
+
+    def _require_overlap(self) -> None:
+        """Raise if the classes are linearly separable."""
+        likelihood = self._likelihood
+        found = find_separation(likelihood.X, likelihood.y, likelihood.vectors)
+        if found is None:
+            return
+        names = [repr(self.design.names[j]) for j in found.columns[:LISTED_COLUMNS]]
+        columns = ", ".join(names) + (", …" if len(found.columns) > LISTED_COLUMNS else "")
+        kind = "completely" if found.complete else "quasi-completely"
+        where = "strictly on its own class's side" if found.complete else "on its own class's side or on the boundary"
+        raise DoesNotExist(
+            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
+            "likelihood grows with them without bound; take rule 'map', or the posterior"
+        )

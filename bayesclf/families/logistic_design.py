@@ -1,0 +1,152 @@
+"""The design matrix of logistic regression: numbers standardised, one 0/1 column a level."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.families.base import Array, Integers, Rows
+
+MISSING_LEVEL = -1
+UNSEEN_LEVEL = -2
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticDesign:
+    """How encoded rows become columns, resolved from the training rows.
+
+    Encoded rows are ``Rows((numbers, codes), length)``: numbers (row, number), NaN where missing, and level codes
+    (row, category), −1 where missing and −2 for a level that the training rows do not have. The columns are, in
+    this order,
+
+    1. the numbers, (x − mean)/sd over the training rows; a missing cell is the mean, 0;
+    2. "AGE is missing", 0/1, for each number that had gaps in the training rows;
+    3. "workclass=Private", 0/1, one column a level and no reference level; a missing category is 0 throughout.
+
+    A number that is constant or empty in the training rows has no column; an empty one has no indicator either.
+
+    Attributes
+    ----------
+    names
+        Names of the columns.
+    features
+        What each column belongs to: the category of a level, else the column itself.
+    centre, scale
+        Where 0 and what 1 is in a column's own units: mean and sd of a number, 0 and 1 of a 0/1 column.
+    constant
+        Names of the numbers without a column.
+    number_names, category_names
+        Names of the encoded columns.
+    sizes
+        Number of levels of each category.
+    varying, gaps
+        Positions of the numbers that have a column, and of those that have an indicator.
+    """
+
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+    centre: Array
+    scale: Array
+    constant: tuple[str, ...]
+    number_names: tuple[str, ...]
+    category_names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    varying: Integers
+    gaps: Integers
+
+    @classmethod
+    def fit(
+        cls,
+        numbers: Array,
+        codes: Integers,
+        sample_weight: Array,
+        number_names: tuple[str, ...],
+        category_names: tuple[str, ...],
+        levels: tuple[tuple[Hashable, ...], ...],
+    ) -> LogisticDesign:
+        """Resolve means, sds and columns from training rows; rows of weight 0 count as absent.
+
+        Parameters
+        ----------
+        numbers, codes
+            Encoded rows, (row, number) and (row, category).
+        sample_weight
+            Weights (row), at least 0.
+        number_names, category_names
+            Names of the encoded columns.
+        levels
+            The levels of each category, in the order of their codes.
+        """
+        present = sample_weight > 0
+        numbers, weight = numbers[present], sample_weight[present]
+        mean, sd = _moments(numbers, weight)
+        varying = np.flatnonzero(sd > 0)
+        missing = np.isnan(numbers)
+        gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        level_names = [f"{name}={v}" for name, values in zip(category_names, levels, strict=True) for v in values]
+        indicators = [f"{number_names[j]} is missing" for j in gaps]
+        own = [number_names[j] for j in varying] + indicators
+        sizes = tuple(len(values) for values in levels)
+        zero_one = len(indicators) + len(level_names)
+        return cls(
+            names=(*own, *level_names),
+            features=(*own, *np.repeat(np.array(category_names, dtype=object), sizes)),
+            centre=np.concatenate([mean[varying], np.zeros(zero_one)]),
+            scale=np.concatenate([sd[varying], np.ones(zero_one)]),
+            constant=tuple(name for name, spread in zip(number_names, sd, strict=True) if not spread > 0),
+            number_names=number_names,
+            category_names=category_names,
+            sizes=sizes,
+            varying=varying,
+            gaps=gaps,
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def matrix(self, rows: Rows) -> Array:
+        """Return the columns of encoded rows, standardised, shape (row, column)."""
+        numbers, codes = rows.parts
+        n_numbers, n_gaps = len(self.varying), len(self.gaps)
+        out = np.zeros((len(rows), len(self)))
+        standardised = out[:, :n_numbers]
+        np.subtract(numbers[:, self.varying], self.centre[:n_numbers], out=standardised)
+        standardised /= self.scale[:n_numbers]
+        standardised[np.isnan(standardised)] = 0.0
+        out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
+        start = n_numbers + n_gaps
+        for category, size in enumerate(self.sizes):
+            seen = np.flatnonzero(codes[:, category] >= 0)
+            out[seen, start + codes[seen, category]] = 1.0
+            start += size
+        return out
+
+    def unseen(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return whether a category has a level that the training rows do not have, shape (row, category)."""
+        return np.asarray(rows.parts[1] == UNSEEN_LEVEL)
+
+
+def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
+    """Return weighted mean and sd of the seen cells of each column; sd 0 where constant or empty.
+
+    Everything is measured from a cell of the column in units of its range: neither a large origin nor a large or
+    small unit costs digits, and a constant column has an sd of exactly 0.
+    """
+    n_columns = numbers.shape[1]
+    mean, sd = np.zeros(n_columns), np.zeros(n_columns)
+    for j in range(n_columns):
+        seen = ~np.isnan(numbers[:, j])
+        if not seen.any():
+            continue
+        x, w = numbers[seen, j], weight[seen]
+        origin, width = x[0], np.ptp(x)
+        mean[j] = origin
+        if width > 0:
+            z = (x - origin) / width
+            middle = np.average(z, weights=w)
+            mean[j] += width * middle
+            sd[j] = width * np.sqrt(np.average((z - middle) ** 2, weights=w))
+    return mean, sd

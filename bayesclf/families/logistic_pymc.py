@@ -1,0 +1,156 @@
+"""Logistic regression as a PyMC model: intercept, weights in the columns' own units, one likelihood term."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.families.base import Array, Integers
+from bayesclf.families.logistic_prior import LOG_2_PI, WeightPrior
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor import TensorVariable
+
+
+@dataclass(frozen=True, eq=False)
+class PymcData:
+    """What the PyMC model is built from.
+
+    Attributes
+    ----------
+    X
+        Columns in their own units, measured from their means (row, feature).
+    y
+        Codes (row) of the weight vectors, −1 for the reference.
+    sample_weight
+        (row).
+    prior
+        The prior, of weights per sd of a column.
+    scale
+        The columns' sds (feature).
+    """
+
+    X: Array
+    y: Integers
+    sample_weight: Array
+    prior: WeightPrior
+    scale: Array
+
+
+def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
+    """Return the PyMC model; `coords` names the labels (all but the reference) and the features."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with pm.Model(coords=coords) as model:
+        intercept, weight = _coefficients(data, model)
+        row_weight = pm.Data("row_weight", data.sample_weight, dims="row")
+        y = pm.Data("y_data", data.y, dims="row")
+        eta = intercept + pt.zeros((row_weight.shape[0], 1))
+        if weight is not None:
+            eta = eta + pm.Data("X", data.X, dims=("row", "feature")) @ weight.T
+        if len(coords["label"]) == 1:
+            functions = {"logp": _binary_logp, "random": _binary_random, "signature": "(),()->()"}
+            eta = eta[:, 0]
+        else:
+            functions = {"logp": _multinomial_logp, "random": _multinomial_random, "signature": "(k),()->()"}
+        pm.CustomDist("y", eta, row_weight, observed=y, dims="row", dtype="int64", **functions)
+    return model
+
+
+def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
+
+    Without a column there is no weight. The prior's intercept at x = 0 is intercept − centre·weight.
+    """
+    import pymc as pm
+
+    prior, has_columns = data.prior, bool(len(data.scale))
+    weight = None
+    if has_columns:
+        mean = pm.Data("weight_mean", prior.mean[:, 1:] / data.scale, dims=("label", "feature"))
+        sds = prior.scale[:, 1:] / data.scale
+        if prior.symmetric:
+            weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
+        else:
+            weight = pm.Normal.dist(mean, pm.Data("weight_scale", sds, dims=("label", "feature")))
+    if prior.flat_intercept:
+        intercept = pm.Flat.dist(shape=(len(prior.mean),))
+    else:
+        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="label")
+        if prior.at_zero and weight is not None:
+            mean = mean + weight @ pm.Data("centre", prior.shift * data.scale, dims="feature")
+        distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
+        intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
+    model.register_rv(intercept, "intercept", dims=("label",))
+    if weight is not None:
+        model.register_rv(weight, "weight", dims=("label", "feature"))
+    return intercept, weight
+
+
+def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
+    """Return a normal whose first axis, the labels, has covariance scale²·½(I + 11ᵀ)."""
+    import pymc as pm
+
+    signature = "(k,p),(p)->(k,p)" if mean.ndim == 2 else "(k),()->(k)"
+    return pm.CustomDist.dist(
+        mean,
+        scale,
+        logp=_symmetric_logp,
+        random=_symmetric_random,
+        support_point=lambda rv, size, mean, scale: mean,
+        signature=signature,
+        class_name="SymmetricNormal",
+    )
+
+
+def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> Any:
+    """Return the log density, from the precision 2(I − 11ᵀ/K) and its determinant 2^(K−1)/K."""
+    import pytensor.tensor as pt
+
+    z = (value - mean) / scale
+    vectors = value.shape[0]
+    square = 2 * (pt.sum(z**2, axis=0) - pt.sum(z, axis=0) ** 2 / (vectors + 1))
+    log_determinant = vectors * np.log(2) - pt.log(vectors + 1)
+    return pt.sum(-0.5 * square + 0.5 * log_determinant - vectors * (0.5 * LOG_2_PI + pt.log(scale)))
+
+
+def _symmetric_random(mean: Array, scale: Array, rng: np.random.Generator, size: tuple[int, ...] | None) -> Array:
+    """Draw as differences from the reference of one independent vector a class, each with variance scale²/2."""
+    noise = rng.standard_normal((*(size or ()), len(mean) + 1, *np.shape(mean)[1:]))
+    others, reference = np.split(noise, [len(mean)], axis=len(size or ()))
+    return np.asarray(mean + scale * (others - reference) / np.sqrt(2))
+
+
+def _binary_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
+    import pytensor.tensor as pt
+
+    # log P = −softplus(−η) for the class of the weights, −softplus(η) for the reference (code −1).
+    return -row_weight * pt.softplus(pt.switch(pt.ge(y, 0), -eta, eta))
+
+
+def _binary_random(eta: Array, row_weight: Array, rng: np.random.Generator, size: tuple[int, ...] | None) -> Integers:
+    return _multinomial_random(eta[..., None], row_weight, rng, size)
+
+
+def _multinomial_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
+    import pytensor.tensor as pt
+
+    full = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
+    # A sum over a mask, because the reference's code −1 selects no vector: its own score is 0.
+    own = pt.sum(pt.switch(pt.eq(y[:, None], pt.arange(eta.shape[1])), eta, 0.0), axis=1)
+    return row_weight * (own - pt.logsumexp(full, axis=1))
+
+
+def _multinomial_random(
+    eta: Array, row_weight: Array, rng: np.random.Generator, size: tuple[int, ...] | None
+) -> Integers:
+    """Draw codes by the Gumbel trick; the reference, put last, is −1."""
+    scores = np.concatenate([eta, np.zeros((*eta.shape[:-1], 1))], axis=-1)
+    shape = (*size, scores.shape[-1]) if size else scores.shape
+    winner = np.argmax(scores + rng.gumbel(size=shape), axis=-1)
+    return np.where(winner == eta.shape[-1], -1, winner)

@@ -1,0 +1,265 @@
+"""PyMC models compiled once for each structure, and called with the data of any model of that structure.
+
+The log density and its gradient are one Numba function of the unconstrained parameters and of the model's `pm.Data`,
+so that new values, and another number of rows, need no compilation. PyTensor keeps that function on disk between
+processes; only what it needs to be called is kept here, so that no data set outlives its fit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import InputError
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+type Array = NDArray[np.float64]
+type LogDensity = Callable[[Array], tuple[float, Array]]
+
+CACHE_SIZE = 32
+"""Number of compiled structures kept in one process; the one unused for longest goes first."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One array of data that a compiled function takes: its name in the model and the type it was compiled for."""
+
+    name: str
+    dtype: np.dtype[Any]
+    ndim: int
+
+    def fill(self, values: Mapping[str, Any]) -> NDArray[Any]:
+        """Return this slot's array, laid out as Numba compiled it: another layout would be compiled anew."""
+        value = np.asarray(values[self.name])
+        if value.ndim != self.ndim or not np.can_cast(value.dtype, self.dtype, "same_kind"):
+            raise InputError(
+                f"data {self.name!r} has {value.ndim} dimensions of type {value.dtype}, but the model of this "
+                f"signature was compiled for {self.ndim} of type {self.dtype}; give it another signature"
+            )
+        return np.require(value, self.dtype, ["C", "A", "W"])
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledModel:
+    """What all models of one structure share.
+
+    Attributes
+    ----------
+    shapes
+        Shape of each unconstrained value variable, by name, in the order of the raveled vector.
+    data_names
+        Names of everything in the model that can hold new values.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    data_names: frozenset[str]
+    _density: Callable[..., tuple[Any, Array]]
+    _density_slots: tuple[Slot, ...]
+    _constrain: Callable[..., list[Array]]
+    _constrain_slots: tuple[Slot, ...]
+    _free_names: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of unconstrained parameters."""
+        return sum(_size(shape) for shape in self.shapes.values())
+
+    def log_density(self, model: pm.Model) -> LogDensity:
+        """Return x ↦ (log p(x, data), gradient) on the unconstrained space, with the data of `model`."""
+        function = self._density
+        values = _data(model)
+        arrays = tuple(slot.fill(values) for slot in self._density_slots)
+
+        def log_density(x: Array) -> tuple[float, Array]:
+            value, gradient = function(x, *arrays)
+            return float(value), gradient
+
+        return log_density
+
+    def constrain(self, model: pm.Model, x: Array) -> dict[str, Array]:
+        """Return the free random variables, each in its own space, at unconstrained points.
+
+        Parameters
+        ----------
+        model
+            A model of this structure: the bounds of a parameter may be data.
+        x
+            Unconstrained points (..., parameter).
+        """
+        lead = x.shape[:-1]
+        flat = x.reshape(-1, x.shape[-1])
+        points, start = [], 0
+        for shape in self.shapes.values():
+            stop = start + _size(shape)
+            points.append(flat[:, start:stop].reshape(len(flat), *shape))
+            start = stop
+        values = _data(model)
+        arrays = [slot.fill(values) for slot in self._constrain_slots]
+        with _lock:
+            outputs = self._constrain(*points, *arrays)
+        return {
+            name: value.reshape(*lead, *value.shape[1:]) for name, value in zip(self._free_names, outputs, strict=True)
+        }
+
+
+_cache: OrderedDict[Hashable, CompiledModel] = OrderedDict()
+_lock = threading.RLock()  # PyTensor neither compiles nor calls one function from two threads at once
+
+
+def compiled(model: pm.Model, signature: Hashable) -> CompiledModel:
+    """Return the compiled functions of this structure, from the cache where they are there.
+
+    Parameters
+    ----------
+    model
+        A model whose every changing number is a `pm.Data`; what is a constant in it is compiled in.
+    signature
+        Says the structure: two models of one signature differ in the values, and the number of rows, of their data.
+
+    Raises
+    ------
+    InputError
+        The model has a discrete parameter, or is not of the structure that its signature was first used for.
+    """
+    with _lock:
+        if signature not in _cache:
+            _cache[signature] = _compile(model)
+            if len(_cache) > CACHE_SIZE:
+                _cache.popitem(last=False)
+        _cache.move_to_end(signature)
+        found = _cache[signature]
+    _same("parameters", tuple(found.shapes), tuple(variable.name for variable in model.value_vars))
+    _same("data", tuple(sorted(found.data_names)), tuple(sorted(_data(model))))
+    return found
+
+
+def start(model: pm.Model, size: int) -> Array:
+    """Return PyMC's initial point as one unconstrained vector, after checking that it has `size` entries."""
+    point = model.initial_point(0)
+    x = np.concatenate([np.ravel(point[variable.name]) for variable in model.value_vars]).astype(np.float64)
+    if x.size != size:
+        raise InputError(
+            f"the model has {x.size} unconstrained parameters, but the one its signature was compiled for has {size}; "
+            "give it another signature"
+        )
+    return x
+
+
+def whitened(log_density: LogDensity, centre: Array, factor: Array) -> LogDensity:
+    """Return the log density of z where x = centre + factor z, without the Jacobian, which is a constant."""
+    # A product with a matrix that is not contiguous copies it at every call.
+    centre, factor, transposed = (np.ascontiguousarray(a, dtype=np.float64) for a in (centre, factor, factor.T))
+
+    def at(z: Array) -> tuple[float, Array]:
+        value, gradient = log_density(centre + factor @ z)
+        return value, transposed @ gradient
+
+    return at
+
+
+def finite_or_nan(log_density: LogDensity) -> LogDensity:
+    """Return NaN where the density cannot be evaluated: a sampler calls that a divergence, and dies of an exception."""
+
+    def at(x: Array) -> tuple[float, Array]:
+        try:
+            with np.errstate(all="ignore"):
+                return log_density(x)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return np.nan, np.zeros_like(x)
+
+    return at
+
+
+def _same(what: str, expected: tuple[str, ...], found: tuple[str, ...]) -> None:
+    if expected != found:
+        raise InputError(
+            f"the model has the {what} {', '.join(found)}, but its signature was compiled for {', '.join(expected)}; "
+            "give it another signature"
+        )
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=int))
+
+
+def _shared(model: pm.Model) -> dict[str, Any]:
+    """Return the shared variables that a model's graph may read: its data, and the lengths of its dimensions."""
+    from pytensor.compile.sharedvalue import SharedVariable
+
+    lengths = {f"length of {name}": length for name, length in model.dim_lengths.items()}
+    data = {variable.name: variable for variable in model.data_vars}
+    return {name: variable for name, variable in (data | lengths).items() if isinstance(variable, SharedVariable)}
+
+
+def _data(model: pm.Model) -> dict[str, Any]:
+    return {name: variable.get_value(borrow=True) for name, variable in _shared(model).items()}
+
+
+def _slots(model: pm.Model, variables: list[Any]) -> tuple[Slot, ...]:
+    names = {variable: name for name, variable in _shared(model).items()}
+    unknown = [str(variable) for variable in variables if variable not in names]
+    if unknown:
+        raise InputError(f"the model reads {', '.join(unknown)}, which is no pm.Data of it; make it one")
+    return tuple(Slot(names[v], np.dtype(v.type.dtype), v.type.ndim) for v in variables)
+
+
+def _compile(model: pm.Model) -> CompiledModel:
+    if model.discrete_value_vars:
+        names = ", ".join(variable.name for variable in model.discrete_value_vars)
+        raise InputError(f"NUTS needs continuous parameters, but {names} is discrete; sum it out of the model")
+    point = model.initial_point(0)
+    density, density_slots = _compile_density(model, point)
+    constrain, constrain_slots = _compile_constrain(model)
+    return CompiledModel(
+        shapes={variable.name: np.shape(point[variable.name]) for variable in model.value_vars},
+        data_names=frozenset(_shared(model)),
+        _density=density,
+        _density_slots=density_slots,
+        _constrain=constrain,
+        _constrain_slots=constrain_slots,
+        _free_names=tuple(variable.name for variable in model.free_RVs),
+    )
+
+
+def _compile_density(
+    model: pm.Model, point: dict[str, Any]
+) -> tuple[Callable[..., tuple[Any, Array]], tuple[Slot, ...]]:
+    function = model.logp_dlogp_function(
+        grad_vars=model.value_vars, ravel_inputs=True, mode="NUMBA", initial_point=point
+    )._pytensor_function
+    # PyTensor's own call copies the data's references and checks types at every gradient; the Numba function does not.
+    slots = _slots(model, [entry.variable for entry in function.maker.inputs[1:]])
+    return function.vm.jit_fn, slots
+
+
+def _compile_constrain(model: pm.Model) -> tuple[Callable[..., list[Array]], tuple[Slot, ...]]:
+    """Compile the inverse transforms over a leading axis of draws.
+
+    Plain Python calls of NumPy, because one call treats all draws: compiling to Numba would take longer than it saves.
+    """
+    import pytensor
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.replace import clone_replace, vectorize_graph
+    from pytensor.graph.traversal import graph_inputs
+    from pytensor.tensor import tensor
+
+    outputs = model.replace_rvs_by_values(model.free_RVs)
+    shared = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
+    arguments = [variable.type() for variable in shared]
+    outputs = clone_replace(outputs, dict(zip(shared, arguments, strict=True)))
+    batched = {v: tensor(v.name, dtype=v.type.dtype, shape=(None, *v.type.shape)) for v in model.value_vars}
+    function = pytensor.function(
+        [*batched.values(), *arguments],
+        vectorize_graph(outputs, batched),
+        mode="FAST_COMPILE",
+        on_unused_input="ignore",
+    )
+    return function, _slots(model, shared)

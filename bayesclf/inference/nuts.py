@@ -1,0 +1,404 @@
+"""Draws from any PyMC model by the No-U-Turn sampler, and the checks that say whether they can be trusted."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import InputError
+from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start, whitened
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+__all__ = ["NUTS", "Sample", "Whitening", "convergence_problems", "sample"]
+
+SAMPLERS = ("nutpie", "pymc", "numpyro")
+JITTER = 1.0
+"""Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
+
+MAX_RHAT = 1.01
+MIN_ESS_PER_CHAIN = 100
+MIN_BFMI = 0.3
+MAX_SATURATED_SHARE = 0.05
+"""Share of draws that may end at the deepest tree: they cost time and not correctness, so a few are no problem."""
+
+MIN_DRAWS = 4
+"""Split chains need two draws a half."""
+
+STATISTICS = {
+    "diverging": bool,
+    "tree_depth": np.int64,
+    "reached_max_treedepth": bool,
+    "lp": np.float64,
+    "acceptance_rate": np.float64,
+    "energy": np.float64,
+    "step_size": np.float64,
+    "n_steps": np.int64,
+}
+"""Sample statistics that every sampler answers with, under ArviZ's names."""
+
+NO_START = (
+    "the log density of the model is not finite near its starting point; look for data outside the support of a "
+    "distribution"
+)
+
+NUTPIE_NAMES = {
+    "depth": "tree_depth",
+    "maxdepth_reached": "reached_max_treedepth",
+    "logp": "lp",
+    "mean_tree_accept": "acceptance_rate",
+}
+
+
+@dataclass(frozen=True)
+class NUTS:
+    """Markov chain Monte Carlo by the No-U-Turn sampler.
+
+    Parameters
+    ----------
+    draws, tune
+        Number of draws that each chain keeps, and of those before them that adapt the step size and are dropped.
+    chains
+        Number of independent chains; fewer than two cannot show whether they agree.
+    sampler
+        `"nutpie"` (compiled once for each model structure), `"pymc"`, or `"numpyro"` (needs `bayesclf[jax]`).
+    target_accept
+        Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps.
+    max_treedepth
+        A draw takes at most 2 to this power leapfrog steps.
+    cores
+        Chains that run at once, without effect on the draws. None is one: nutpie's threads take turns at the gradient,
+        so that more seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
+    progress
+        Whether to show a progress bar.
+
+    References
+    ----------
+    Hoffman and Gelman (2014), The No-U-Turn Sampler, JMLR 15.
+
+    Examples
+    --------
+    >>> NUTS(draws=500, target_accept=0.9).chains
+    4
+    """
+
+    draws: int = 1000
+    tune: int = 500
+    chains: int = 4
+    sampler: str = "nutpie"
+    target_accept: float = 0.8
+    max_treedepth: int = 10
+    cores: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        counts = {"draws": self.draws, "tune": self.tune, "chains": self.chains, "max_treedepth": self.max_treedepth}
+        if self.cores is not None:
+            counts["cores"] = self.cores
+        for name, value in counts.items():
+            if not _is_count(value):
+                raise InputError(f"NUTS({name}={value!r}): {name} must be a whole number of at least 1")
+        if self.sampler not in SAMPLERS:
+            allowed = ", ".join(map(repr, SAMPLERS))
+            raise InputError(f"NUTS(sampler={self.sampler!r}): the sampler must be one of {allowed}")
+        if not 0 < self.target_accept < 1:
+            raise InputError(f"NUTS(target_accept={self.target_accept!r}): the target must lie between 0 and 1")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """Coordinates z in which the target is nearly standard normal: x = centre + factor z.
+
+    Attributes
+    ----------
+    centre
+        A point (parameter,) of the model's unconstrained value variables, raveled in their order.
+    factor
+        (parameter, parameter), for example the Cholesky factor of the inverse curvature at the mode.
+    """
+
+    centre: Array
+    factor: Array
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Draws and what the sampler says of them.
+
+    Attributes
+    ----------
+    draws
+        Each free random variable of the model in its own space, (chain, draw, ...).
+    stats
+        Sample statistics (chain, draw) under ArviZ's names.
+    """
+
+    draws: dict[str, Array]
+    stats: xr.Dataset
+
+
+def sample(
+    model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable, whitening: Whitening | None = None
+) -> Sample:
+    """Draw from the posterior of a PyMC model.
+
+    Parameters
+    ----------
+    model
+        Its data, and everything else that varies under one signature, are `pm.Data`.
+    settings
+        How to sample.
+    seed
+        The same seed gives the same draws.
+    signature
+        Says the structure of the model: models of one signature are compiled once and differ only in their data.
+    whitening
+        Coordinates to sample in; the draws are of the same distribution, at fewer leapfrog steps. Only nutpie uses it.
+
+    Raises
+    ------
+    InputError
+        The model has no finite log density where sampling starts, a discrete parameter, or another structure than
+        the first of its signature; or the sampler is not installed.
+    """
+    if settings.sampler == "nutpie":
+        return _sample_nutpie(model, settings, seed, signature, whitening)
+    return _sample_pymc(model, settings, seed)
+
+
+def _sample_nutpie(
+    model: pm.Model, settings: NUTS, seed: int, signature: Hashable, whitening: Whitening | None
+) -> Sample:
+    functions = compiled(model, signature)
+    log_density = functions.log_density(model)
+    if whitening is None:
+        origin = start(model, functions.size)
+    else:
+        _check_whitening(whitening, functions.size)
+        log_density = whitened(log_density, whitening.centre, whitening.factor)
+        origin = np.zeros(functions.size)
+    log_density(origin)  # compiles in this thread, before those of the sampler call it
+    tree = _run_nutpie(finite_or_nan(log_density), origin, settings, seed)
+    x = tree["posterior"]["x"].values
+    if whitening is not None:
+        x = whitening.centre + x @ whitening.factor.T
+    return Sample(functions.constrain(model, x), _statistics(tree["sample_stats"].to_dataset(), settings))
+
+
+def _check_whitening(whitening: Whitening, size: int) -> None:
+    if whitening.centre.shape != (size,) or whitening.factor.shape != (size, size):
+        raise InputError(
+            f"the whitening has a centre {whitening.centre.shape} and a factor {whitening.factor.shape}, "
+            f"but the model has {size} unconstrained parameters"
+        )
+
+
+def _run_nutpie(log_density: LogDensity, origin: Array, settings: NUTS, seed: int) -> Any:
+    import nutpie
+    from nutpie.compiled_pyfunc import from_pyfunc
+
+    def jittered(chain_seed: int) -> Array:
+        return origin + np.random.default_rng(chain_seed).uniform(-JITTER, JITTER, origin.size)
+
+    def make_log_density() -> LogDensity:
+        return log_density
+
+    def make_expand(seed: int, other_seed: int, chain: int) -> Callable[[Array], dict[str, Array]]:
+        return lambda x: {"x": x}
+
+    model = from_pyfunc(
+        origin.size,
+        make_log_density,
+        make_expand,
+        [np.dtype(np.float64)],
+        [origin.shape],
+        ["x"],
+        make_initial_point_fn=jittered,
+    )
+    run = nutpie.sample(
+        model,
+        draws=settings.draws,
+        tune=settings.tune,
+        chains=settings.chains,
+        cores=settings.cores or 1,
+        seed=seed,
+        target_accept=settings.target_accept,
+        maxdepth=settings.max_treedepth,
+        progress_bar=settings.progress,
+        save_warmup=False,
+        blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
+    )
+    try:
+        return run.wait()
+    except BaseException as error:
+        run.cancel()
+        if "initialization points failed" in str(error):
+            raise InputError(NO_START) from error
+        raise
+
+
+def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
+    options: dict[str, Any] = {"target_accept": settings.target_accept, "max_treedepth": settings.max_treedepth}
+    numpyro = settings.sampler == "numpyro"
+    if numpyro:
+        if importlib.util.find_spec("numpyro") is None:
+            raise InputError("NUTS(sampler='numpyro') needs NumPyro, which is not installed; pip install bayesclf[jax]")
+        options |= {"max_tree_depth": options.pop("max_treedepth"), "chain_method": "vectorized"}
+    import pymc as pm
+
+    names = [variable.name for variable in model.free_RVs]
+    try:
+        tree = pm.sample(
+            draws=settings.draws,
+            tune=settings.tune,
+            chains=settings.chains,
+            cores=settings.cores or 1,
+            nuts_sampler=settings.sampler,
+            nuts=options,
+            random_seed=seed,
+            var_names=names,
+            progressbar=settings.progress,
+            quiet=not settings.progress,
+            compute_convergence_checks=False,
+            model=model,
+        )
+    except pm.exceptions.SamplingError as error:
+        raise InputError(NO_START) from error
+    posterior = tree["posterior"]
+    draws = {name: np.asarray(posterior[name].values, dtype=np.float64) for name in names}
+    return Sample(draws, _statistics(tree["sample_stats"].to_dataset(), settings))
+
+
+def _statistics(stats: xr.Dataset, settings: NUTS) -> xr.Dataset:
+    """Return the statistics that all samplers share, under one set of names."""
+    stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
+    if "reached_max_treedepth" not in stats:
+        stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
+    # np.asarray, because NumPyro's are JAX arrays
+    return stats[list(STATISTICS)].map(np.asarray).astype(STATISTICS).drop_attrs()
+
+
+def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth: int) -> tuple[str, ...]:
+    """Say what is wrong with the draws of a Markov chain, and what to do about it.
+
+    Parameters
+    ----------
+    posterior
+        Draws, every variable with dims (chain, draw, ...).
+    stats
+        Sample statistics (chain, draw) under ArviZ's names; what is not there is not checked.
+    max_treedepth
+        The limit that the draws were made under.
+
+    Returns
+    -------
+    tuple of str
+        One sentence a problem; empty when there is none. Constant variables are not a problem.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization, Bayesian
+    Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
+    arXiv:1604.00695.
+    """
+    return (*_draw_problems(posterior), *_sampler_problems(stats, max_treedepth))
+
+
+def _draw_problems(posterior: xr.Dataset) -> Iterator[str]:
+    from arviz_base import rcParams
+    from arviz_stats.base import array_stats
+
+    x = _scalars(posterior)
+    n_chains, n_draws = x.shape[1:]
+    if n_chains < 2:
+        yield "one chain cannot show whether chains agree; run more of them (NUTS(chains=4))"
+    if n_draws < MIN_DRAWS:
+        yield f"{n_draws} draws a chain are too few to check; draw longer (NUTS(draws=…))"
+        return
+    finite = np.isfinite(x).all(axis=(1, 2))
+    if not finite.all():
+        yield f"{_worst(posterior, ~finite)} has draws that are not finite; look for extreme values in the data"
+    checked = np.flatnonzero(finite & (np.ptp(x, axis=(1, 2)) > 0))
+    if not checked.size:
+        return
+    x = x[checked]
+    with np.errstate(all="ignore"):  # chains that never move divide by zero
+        rhat = array_stats.rhat(x) if n_chains > 1 else np.ones(len(x))
+        bulk = array_stats.ess(x, method="bulk")
+        tail = array_stats.ess(x, method="tail", prob=rcParams["stats.ci_prob"])  # as az.summary has it
+    excess = np.zeros(len(finite))
+    excess[checked] = np.where(np.isnan(rhat), np.inf, rhat) - MAX_RHAT
+    if (excess > 0).any():
+        yield (
+            f"the chains disagree: R-hat is {excess.max() + MAX_RHAT:.3f} for {_worst(posterior, excess)} "
+            f"(limit {MAX_RHAT}); draw longer (NUTS(draws=…, tune=…))"
+        )
+    limit = MIN_ESS_PER_CHAIN * n_chains
+    shortage = np.zeros(len(finite))
+    shortage[checked] = limit - np.fmin(bulk, tail)
+    if (shortage > 0).any():
+        yield (
+            f"the draws are too dependent: the effective sample size is {limit - shortage.max():.0f} for "
+            f"{_worst(posterior, shortage)} (limit {limit}); draw longer (NUTS(draws=…))"
+        )
+
+
+def _sampler_problems(stats: xr.Dataset, max_treedepth: int) -> Iterator[str]:
+    from arviz_stats.base import array_stats
+
+    if "diverging" in stats and (diverging := int(stats["diverging"].sum())):
+        yield (
+            f"{diverging} of {stats['diverging'].size} draws diverged, so that a part of the posterior may be missing; "
+            "take smaller steps (NUTS(target_accept=0.95)) or narrower priors"
+        )
+    if "reached_max_treedepth" in stats:
+        share = float(stats["reached_max_treedepth"].mean())
+        if share > MAX_SATURATED_SHARE:
+            yield (
+                f"{share:.0%} of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
+                f"{MAX_SATURATED_SHARE:.0%}); allow more (NUTS(max_treedepth={max_treedepth + 2})) or scale the data"
+            )
+    if "energy" in stats and stats.sizes["draw"] >= MIN_DRAWS:
+        with np.errstate(all="ignore"):  # a chain that never moves has no energy to compare
+            bfmi = array_stats.bfmi(stats["energy"].transpose("chain", "draw").values)
+        if (bfmi < MIN_BFMI).any():
+            yield (
+                f"chain {int(np.nanargmin(bfmi))} explores the tails slowly: E-BFMI is {np.nanmin(bfmi):.2f} (limit "
+                f"{MIN_BFMI}); draw longer (NUTS(draws=…, tune=…)) or use narrower priors"
+            )
+
+
+def _scalars(posterior: xr.Dataset) -> Array:
+    """Return every number of every variable as (scalar, chain, draw)."""
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    parts = [variable.transpose(..., "chain", "draw").values.reshape(-1, *sizes) for variable in posterior.values()]
+    return np.concatenate([np.empty((0, *sizes)), *parts])
+
+
+def _worst(posterior: xr.Dataset, badness: Array | NDArray[np.bool_]) -> str:
+    """Name the scalar of the greatest badness with its coordinates, and count the others above zero."""
+    position = int(np.argmax(badness))
+    others = int((badness > 0).sum()) - 1
+    return f"{_name(posterior, position)}" + (f" and {others} more" if others else "")
+
+
+def _name(posterior: xr.Dataset, position: int) -> str:
+    for name, variable in posterior.items():
+        one = variable.isel(chain=0, draw=0, drop=True)
+        if position < one.size:
+            index = np.unravel_index(position, one.shape)
+            labels = [str(one[dim].values[i]) for dim, i in zip(one.dims, index, strict=True)]
+            return f"'{name}[{', '.join(labels)}]'" if labels else f"'{name}'"
+        position -= one.size
+    raise IndexError(position)

@@ -1,0 +1,380 @@
+"""NUTS draws what the density says, compiles a structure once, and says when its draws cannot be trusted."""
+
+import subprocess
+import sys
+from collections import OrderedDict
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from arviz_stats.base import array_stats
+from scipy import stats
+
+from bayesclf.errors import InputError
+from bayesclf.inference import compiled as compiled_module
+from bayesclf.inference.compiled import compiled, finite_or_nan, start, whitened
+from bayesclf.inference.nuts import MAX_RHAT, NUTS, STATISTICS, Whitening, convergence_problems, sample
+
+STANDARD_ERRORS = 4.5
+SMALL = NUTS(draws=500, tune=300)
+BAD_COVARIANCE = np.array([[1e6, 0.9999e3], [0.9999e3, 1.0]])  # adapting each scale by itself does not help
+
+
+def logistic(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    with pm.Model() as model:
+        design = pm.Data("design", rng.normal(size=(n_rows, 3)))
+        outcome = pm.Data("outcome", rng.integers(0, 2, n_rows))
+        intercept = pm.Normal("intercept", 0, pm.Data("prior_scale", 2.5))
+        weight = pm.Normal("weight", 0, 1, shape=3)
+        pm.Bernoulli("y", logit_p=intercept + design @ weight, observed=outcome)
+    return model
+
+
+def skewed(rate=2.0, concentration=(0.8, 2.0, 5.0), upper=1.0):
+    with pm.Model() as model:
+        pm.Gamma("precision", alpha=3.0, beta=pm.Data("rate", rate))
+        pm.Dirichlet("theta", a=pm.Data("concentration", np.array(concentration)), shape=3)
+        pm.Uniform("share", 0, pm.Data("upper", upper))
+    return model
+
+
+def correlated(covariance):
+    with pm.Model() as model:
+        pm.MvNormal("x", mu=np.array([1.0, -2.0]), cov=pm.Data("covariance", np.asarray(covariance)), shape=2)
+    return model
+
+
+def slab():
+    """Thirty dimensions, all wide but one that lies along no axis: no short trajectory turns back."""
+    with pm.Model() as model:
+        pm.MvNormal("x", mu=np.zeros(30), cov=np.eye(30) - 0.9999 / 30, shape=30)
+    return model
+
+
+def dataset(x, **coords):
+    return xr.Dataset({"weight": (("chain", "draw", *coords), x)}, coords=coords)
+
+
+def healthy(shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def no_stats():
+    return xr.Dataset()
+
+
+@pytest.fixture(scope="module")
+def skewed_sample():
+    return sample(skewed(), NUTS(draws=2000, tune=500), seed=11, signature="skewed")
+
+
+def assert_same_distribution(x, truth):
+    """Compare mean, sd and quantiles of draws (chain, draw) with a SciPy distribution, by their Monte Carlo errors."""
+    assert array_stats.ess(x) > 400
+    error = STANDARD_ERRORS * array_stats.mcse(x, method="mean")
+    assert abs(x.mean() - truth.mean()) < error
+    assert abs(x.std() - truth.std()) < STANDARD_ERRORS * array_stats.mcse(x, method="sd")
+    for level in (0.05, 0.5, 0.95):
+        error = STANDARD_ERRORS * array_stats.mcse(x, method="quantile", prob=level)
+        assert abs(np.quantile(x, level) - truth.ppf(level)) < error
+
+
+@pytest.mark.parametrize("n_rows", [40, 7, 1])
+def test_compiled_log_density_is_that_of_the_model_for_any_data(n_rows):
+    first = compiled(logistic(40), "logistic")
+    model = logistic(n_rows, seed=n_rows)
+    found = compiled(model, "logistic")
+    assert found is first
+    log_density = found.log_density(model)
+    value, gradient = model.compile_logp(mode="FAST_COMPILE"), model.compile_dlogp(mode="FAST_COMPILE")
+    for x in np.random.default_rng(n_rows).normal(size=(5, 4)):
+        point = {"intercept": x[0], "weight": x[1:]}
+        logp, dlogp = log_density(x)
+        np.testing.assert_allclose(logp, value(point), rtol=1e-12)
+        np.testing.assert_allclose(dlogp, gradient(point), rtol=1e-10, atol=1e-12)
+
+
+def test_new_data_in_another_layout_reach_the_same_machine_code():
+    functions = compiled(logistic(40), "logistic")
+    model = logistic(9)
+    functions.log_density(model)(np.zeros(4))
+    known = len(functions._density.signatures)
+    frozen = np.asfortranarray(model["design"].get_value())
+    frozen.flags.writeable = False
+    model["design"].set_value(frozen, borrow=True)
+    functions.log_density(model)(np.zeros(4))
+    assert len(functions._density.signatures) == known
+
+
+def test_whitened_density_is_the_density_at_the_mapped_point():
+    model = logistic(20)
+    log_density = compiled(model, "logistic").log_density(model)
+    rng = np.random.default_rng(0)
+    centre, factor, z = rng.normal(size=4), rng.normal(size=(4, 4)), rng.normal(size=4)
+    inner = whitened(log_density, centre, factor)
+    assert inner(z)[0] == log_density(centre + factor @ z)[0]
+    step = 1e-6 * np.eye(4)
+    differences = [(inner(z + h)[0] - inner(z - h)[0]) / 2e-6 for h in step]
+    np.testing.assert_allclose(inner(z)[1], differences, rtol=1e-5, atol=1e-5)
+
+
+def test_constrain_reads_bounds_from_the_model_at_hand():
+    functions = compiled(skewed(), "skewed")
+    x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
+    narrow = functions.constrain(skewed(upper=1.0), x)
+    wide = functions.constrain(skewed(upper=10.0), x)
+    np.testing.assert_allclose(10 * narrow["share"], wide["share"])
+    np.testing.assert_allclose(narrow["theta"].sum(axis=-1), 1.0)
+    assert narrow["precision"].shape == (2, 5)
+    assert narrow["theta"].shape == (2, 5, 3)
+    np.testing.assert_allclose(narrow["precision"], np.exp(x[..., 0]))
+
+
+def test_draws_follow_skewed_targets(skewed_sample):
+    draws = skewed_sample.draws
+    assert_same_distribution(draws["precision"], stats.gamma(3.0, scale=0.5))
+    for level, (a, b) in enumerate([(0.8, 7.0), (2.0, 5.8), (5.0, 2.8)]):
+        assert_same_distribution(draws["theta"][..., level], stats.beta(a, b))
+    assert_same_distribution(draws["share"], stats.uniform())
+
+
+def test_new_data_change_the_draws_without_a_new_compilation(skewed_sample):
+    del skewed_sample
+    before = compiled(skewed(), "skewed")
+    drawn = sample(skewed(rate=20.0), NUTS(draws=1000), seed=1, signature="skewed").draws
+    assert_same_distribution(drawn["precision"], stats.gamma(3.0, scale=0.05))
+    assert compiled(skewed(), "skewed") is before
+
+
+@pytest.mark.parametrize("with_whitening", [False, True])
+def test_draws_follow_a_correlated_normal(with_whitening):
+    covariance = np.array([[1.0, 0.8], [0.8, 2.0]])
+    whitening = Whitening(np.zeros(2), np.linalg.cholesky(covariance)) if with_whitening else None
+    x = sample(correlated(covariance), NUTS(draws=1500), seed=2, signature="correlated", whitening=whitening).draws["x"]
+    assert_same_distribution(x[..., 0], stats.norm(1.0, 1.0))
+    assert_same_distribution(x[..., 1], stats.norm(-2.0, np.sqrt(2.0)))
+    assert_same_distribution(x.sum(axis=-1), stats.norm(-1.0, np.sqrt(1.0 + 2.0 + 1.6)))
+
+
+def test_whitening_makes_a_badly_scaled_target_cheap():
+    model = correlated(BAD_COVARIANCE)
+    whitening = Whitening(np.array([1.0, -2.0]), np.linalg.cholesky(BAD_COVARIANCE))
+    found = sample(model, SMALL, seed=3, signature="correlated", whitening=whitening)
+    assert found.stats["n_steps"].mean() < 8
+    assert not found.stats["diverging"].any()
+    assert_same_distribution(found.draws["x"][..., 0], stats.norm(1.0, 1e3))
+
+
+def test_a_seed_gives_the_same_draws_on_any_number_of_cores():
+    model = logistic(30)
+    one = sample(model, NUTS(draws=100, tune=100, cores=1), seed=7, signature="logistic")
+    three = sample(model, NUTS(draws=100, tune=100, cores=3), seed=7, signature="logistic")
+    other = sample(model, NUTS(draws=100, tune=100, cores=1), seed=8, signature="logistic")
+    for name, values in one.draws.items():
+        np.testing.assert_array_equal(values, three.draws[name])
+        assert not np.array_equal(values, other.draws[name])
+        assert len({chain.tobytes() for chain in values}) == 4
+    xr.testing.assert_identical(one.stats, three.stats)
+
+
+def assert_saturation_is_found(sampler):
+    import arviz as az
+
+    settings = NUTS(draws=300, tune=200, max_treedepth=2, sampler=sampler)
+    drawn = sample(slab(), settings, seed=5, signature="slab")
+    assert drawn.stats["reached_max_treedepth"].all()
+    posterior = xr.Dataset({"x": (("chain", "draw", "axis"), drawn.draws["x"])}, drawn.stats.coords)
+    problems = convergence_problems(posterior, drawn.stats, settings.max_treedepth)
+    assert any("100% of the draws stopped at the deepest tree" in problem for problem in problems)
+    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": drawn.stats})
+    has_errors, found = az.diagnose(tree, return_diagnostics=True, show_diagnostics=False)
+    assert has_errors
+    assert found["treedepth"]["n_max"] == settings.draws * settings.chains
+    assert {"divergent", "treedepth", "bfmi", "ess", "rhat"} == set(found)
+
+
+def test_saturated_trees_are_found():
+    assert_saturation_is_found("nutpie")
+
+
+def test_divergences_of_a_funnel_are_found():
+    with pm.Model() as model:
+        log_scale = pm.Normal("log_scale", 0, 3)
+        pm.Normal("x", 0, pt.exp(log_scale / 2), shape=9)
+    drawn = sample(model, SMALL, seed=1, signature="funnel")
+    posterior = xr.Dataset({"log_scale": (("chain", "draw"), drawn.draws["log_scale"])})
+    assert any("draws diverged" in problem for problem in convergence_problems(posterior, drawn.stats, 10))
+
+
+def test_a_density_that_is_not_finite_everywhere_diverges_and_goes_on():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Potential("wall", pt.switch(x > 1, -np.inf, 0.0) + 0.0 * pt.log(2.0 - x))
+    drawn = sample(model, SMALL, seed=1, signature="wall")
+    assert drawn.draws["x"].max() <= 1
+    assert drawn.stats["diverging"].any()
+    assert set(drawn.stats) == set(STATISTICS)
+
+
+@pytest.mark.parametrize("error", [FloatingPointError, ZeroDivisionError, np.linalg.LinAlgError])
+def test_a_density_that_fails_is_not_a_number(error):
+    def fails(x):
+        raise error
+
+    value, gradient = finite_or_nan(fails)(np.ones(3))
+    assert np.isnan(value)
+    np.testing.assert_array_equal(gradient, np.zeros(3))
+
+
+def test_a_density_without_a_starting_point_is_refused():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Potential("nowhere", x * 0 + pt.log(pm.Data("shift", -1.0)))
+    with pytest.raises(InputError, match="not finite near its starting point"):
+        sample(model, SMALL, seed=1, signature="nowhere")
+
+
+def test_a_signature_of_another_structure_is_refused():
+    functions = compiled(logistic(5), "logistic")
+    with pytest.raises(InputError, match="has the parameters precision_log__"):
+        compiled(skewed(), "logistic")
+    with pm.Model() as model:
+        pm.Normal("intercept")
+        pm.Normal("weight", shape=3)
+    with pytest.raises(InputError, match="has the data , but"):
+        compiled(model, "logistic")
+    with pytest.raises(InputError, match="has 4 unconstrained parameters, but the one"):
+        start(logistic(5), functions.size + 1)
+    with pytest.raises(InputError, match="'design' has 1 dimensions of type float64"):
+        compiled_module.Slot("design", np.dtype(float), 2).fill({"design": np.zeros(3)})
+
+
+def test_what_cannot_be_sampled_is_refused():
+    with pm.Model() as model:
+        pm.Poisson("count", 3)
+    with pytest.raises(InputError, match="count is discrete"):
+        compiled(model, "discrete")
+    with pytest.raises(InputError, match=r"centre \(2,\) and a factor \(2, 2\), but the model has 4"):
+        sample(logistic(5), SMALL, 0, signature="logistic", whitening=Whitening(np.zeros(2), np.eye(2)))
+
+
+def test_the_cache_is_bounded_and_keeps_what_was_used_last(monkeypatch):
+    first, second = logistic(5), skewed()
+    functions = {id(first): compiled(first, "logistic"), id(second): compiled(second, "skewed")}
+    monkeypatch.setattr(compiled_module, "_cache", OrderedDict())
+    monkeypatch.setattr(compiled_module, "_compile", lambda model: functions[id(model)])
+    monkeypatch.setattr(compiled_module, "CACHE_SIZE", 2)
+    for model, signature in [(first, 1), (second, 2), (first, 1), (second, 3)]:
+        compiled(model, signature)
+    assert list(compiled_module._cache) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"draws": 0}, "draws must be a whole number of at least 1"),
+        ({"tune": 10.0}, "tune must be"),
+        ({"chains": True}, "chains must be"),
+        ({"cores": 0}, "cores must be"),
+        ({"max_treedepth": -1}, "max_treedepth must be"),
+        ({"sampler": "stan"}, "must be one of 'nutpie', 'pymc', 'numpyro'"),
+        ({"target_accept": 1.0}, "must lie between 0 and 1"),
+        ({"target_accept": float("nan")}, "must lie between 0 and 1"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(InputError, match=message):
+        NUTS(**settings)
+
+
+def test_settings_take_numpy_integers():
+    assert NUTS(draws=np.int64(10)).draws == 10
+
+
+def test_numpyro_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install bayesclf\[jax\]"):
+        sample(logistic(5), NUTS(sampler="numpyro"), 0, signature="logistic")
+
+
+def test_importing_the_settings_is_light():
+    code = "import sys, bayesclf.inference.nuts; print(*{'pymc', 'pytensor', 'nutpie', 'arviz'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
+
+
+def test_healthy_and_constant_draws_have_no_problems():
+    x = healthy((4, 1000, 3))
+    x[..., 1] = 2.5
+    assert convergence_problems(dataset(x, feature=["a", "b", "c"]), no_stats(), 10) == ()
+
+
+def test_the_worst_variable_is_named_with_its_coordinates():
+    x = healthy((4, 1000, 2, 3))
+    x[1, :, 1, 0] += 0.5
+    x[1, :, 0, 2] += 2.0
+    posterior = dataset(x, label=["setosa", "virginica"], feature=["width", "length", "sepal"])
+    disagree, dependent = convergence_problems(posterior, no_stats(), 10)
+    rhat = array_stats.rhat(x[:, :, 0, 2])
+    assert disagree.startswith(
+        f"the chains disagree: R-hat is {rhat:.3f} for 'weight[setosa, sepal]' and 1 more (limit {MAX_RHAT})"
+    )
+    assert "'weight[setosa, sepal]'" in dependent
+    assert "(limit 400)" in dependent
+
+
+def test_dependent_stuck_and_broken_draws_are_found():
+    slow = np.cumsum(healthy((4, 1000)), axis=1)
+    assert any("effective sample size" in p for p in convergence_problems(dataset(slow), no_stats(), 10))
+    stuck = np.broadcast_to(np.arange(4.0)[:, None], (4, 1000))
+    assert "R-hat is inf for 'weight'" in convergence_problems(dataset(stuck), no_stats(), 10)[0]
+    broken = healthy((4, 1000))
+    broken[0, 3] = np.nan
+    (problem,) = convergence_problems(dataset(broken), no_stats(), 10)
+    assert problem.startswith("'weight' has draws that are not finite")
+
+
+def test_too_few_chains_or_draws_are_said():
+    (problem,) = convergence_problems(dataset(healthy((1, 1000))), no_stats(), 10)
+    assert problem.startswith("one chain cannot show")
+    (problem,) = convergence_problems(dataset(healthy((4, 3))), no_stats(), 10)
+    assert problem.startswith("3 draws a chain are too few")
+
+
+def test_slow_energy_is_found_in_its_chain():
+    energy = healthy((4, 1000))
+    energy[2] = np.cumsum(energy[2])
+    drawn = xr.Dataset({"energy": (("chain", "draw"), energy)})
+    (problem,) = convergence_problems(dataset(healthy((4, 1000))), drawn, 10)
+    assert problem.startswith("chain 2 explores the tails slowly: E-BFMI is 0.0")
+
+
+def test_a_few_saturated_draws_are_no_problem():
+    reached = np.zeros((4, 100), dtype=bool)
+    reached[0, :5] = True
+    drawn = xr.Dataset({"reached_max_treedepth": (("chain", "draw"), reached)})
+    assert convergence_problems(dataset(healthy((4, 1000))), drawn, 10) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["pymc", "numpyro"])
+def test_the_other_samplers_agree(sampler):
+    pytest.importorskip(sampler)
+    settings = NUTS(draws=2000, tune=500, sampler=sampler)
+    drawn = sample(skewed(), settings, seed=11, signature="skewed")
+    assert list(drawn.draws) == ["precision", "theta", "share"]
+    test_draws_follow_skewed_targets(drawn)
+    assert set(drawn.stats) == set(STATISTICS)
+    assert {name: drawn.stats[name].dtype for name in STATISTICS} == {k: np.dtype(v) for k, v in STATISTICS.items()}
+    assert not drawn.stats["reached_max_treedepth"].any()
+    assert drawn.draws["theta"].shape == (4, 2000, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["pymc", "numpyro"])
+def test_saturated_trees_of_the_other_samplers_are_found(sampler):
+    pytest.importorskip(sampler)
+    assert_saturation_is_found(sampler)
