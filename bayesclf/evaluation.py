@@ -14,7 +14,7 @@ from sklearn.base import clone
 from bayesclf import rules, scores
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
 from bayesclf.families.base import Integers, Rows
 from bayesclf.inference import MAP, NUTS, Engine, Laplace
 from bayesclf.rules import RULES
@@ -23,7 +23,7 @@ from bayesclf.scores import RowScores
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` does not sample logistic regression by NUTS."""
 
-COMPARISON_NUTS = NUTS(draws=500, tune=300)
+COMPARISON_NUTS = NUTS(draws=500, tune=500)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
 
@@ -56,14 +56,14 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     """
     fitted = clone(classifier).set_params(random_state=seed)
     notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        # The sentences are in `convergence_problems_`, and go into the notes.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         if isinstance(fitted, LogisticRegression) and fitted.inference == "auto":
             notes += _fit_logistic(fitted, X, y, classes)
         else:
             fitted.fit(X, y, classes=classes)
-    notes += [str(warning.message) for warning in caught]
-    return fitted, notes + list(getattr(fitted, "notes_", []))
+    return fitted, [*notes, *fitted.convergence_problems_, *fitted.notes_]
 
 
 def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) -> list[str]:

@@ -68,6 +68,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     rule: str | Gibbs | None
     random_state: Any
     missing: str
+    notes_: list[str]
 
     @abstractmethod
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Parameters
+from bayesclf.families.base import Array, Integers, Model, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,6 +21,7 @@ NEGLIGIBLE_SPREAD = 1e-9
 """Log weights within this of each other are equal up to rounding, and have no tail to fit."""
 
 
+@runtime_checkable
 class LaplaceModel(Protocol):
     """A model with an unnormalised log posterior and its normal approximation."""
 
@@ -80,7 +81,7 @@ class LaplaceSample:
     ess: float
 
 
-def sample(model: LaplaceModel, settings: Laplace, seed: int | np.random.SeedSequence) -> LaplaceSample:
+def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> LaplaceSample:
     """Draw from the posterior by importance resampling from its normal approximation.
 
     θ_i ~ q = N(mode, H⁻¹) with ratios r_i = p(θ_i, D)/q(θ_i), whose largest are smoothed by the order statistics of a
@@ -98,7 +99,7 @@ def sample(model: LaplaceModel, settings: Laplace, seed: int | np.random.SeedSeq
     Raises
     ------
     Refused
-        If k̂ is above the limit.
+        If k̂ is above the limit, or if the model has no normal approximation.
 
     References
     ----------
@@ -106,6 +107,8 @@ def sample(model: LaplaceModel, settings: Laplace, seed: int | np.random.SeedSeq
     """
     import xarray as xr
 
+    if not isinstance(model, LaplaceModel):
+        raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
     rng = np.random.default_rng(seed)
     wanted = settings.draws * settings.chains
     approximation = model.laplace()

@@ -1,0 +1,121 @@
+"""The Laplace engine: against quadrature, at its limits, and from its seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Array, Axes, Rows
+from bayesclf.families.class_prior import KnownClassPrior
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.logistic import LogisticModel, LogisticPrior
+from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.inference import laplace
+from bayesclf.inference.laplace import Laplace, sample
+
+
+def model_of(X: Array, y: Array, prior: LogisticPrior, labels: tuple[str, ...] = ("a", "b")) -> LogisticModel:
+    n, p = X.shape
+    codes, weight = np.zeros((n, 0), dtype=np.intp), np.ones(n)
+    design = LogisticDesign.fit(X, codes, weight, tuple(f"x{j}" for j in range(p)), (), ())
+    return LogisticModel(labels, design, design.matrix(Rows((X, codes), n)), y.astype(np.intp), weight, prior)
+
+
+def intercept_only() -> LogisticModel:
+    """One parameter and few rows, nine of twelve in the second class: a skewed posterior."""
+    return model_of(np.zeros((12, 0)), np.arange(12) >= 3, LogisticPrior(intercept_scale=3.0))
+
+
+def test_agrees_with_quadrature() -> None:
+    model = intercept_only()
+    grid = np.linspace(-4, 8, 20_001)
+    density = np.exp(model.log_posterior(grid[:, None], np.zeros((grid.size, 1, 0))))
+    density /= density.sum()
+    cumulative = np.cumsum(density)
+    mean = float(grid @ density)
+    sd = float(np.sqrt((grid - mean) ** 2 @ density))
+    sampled = sample(model, Laplace(), seed=1)
+    draws = sampled.parameters["intercept"].ravel()
+    assert draws.size == 4000
+    assert sampled.ess > 8000
+    # Draws stand for at most 4,000 independent ones, and for no more than the proposals' effective number.
+    effective = 1 / (1 / draws.size + 1 / sampled.ess)
+    fourth = float((grid - mean) ** 4 @ density)
+    assert abs(draws.mean() - mean) < 4.5 * sd / np.sqrt(effective)
+    assert abs(draws.var() - sd**2) < 4.5 * np.sqrt((fourth - sd**4) / effective)
+    for level in (0.05, 0.25, 0.5, 0.75, 0.95):
+        below = np.mean(draws < grid[np.searchsorted(cumulative, level)])
+        assert abs(below - level) < 4.5 * np.sqrt(level * (1 - level) / effective)
+    # The correction is needed: the normal's mean, the mode, lies outside the error of the draws' mean.
+    mode = float(model.map()["intercept"][0, 0])
+    assert abs(mode - mean) > 4.5 * sd / np.sqrt(effective)
+
+
+def test_shapes_statistics_and_seed() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.digitize(X[:, 0] + rng.logistic(size=300), [-1, 1])
+    model = model_of(X, y, LogisticPrior(), ("a", "b", "c"))
+    settings = Laplace(draws=50, chains=2)
+    first, again, other = (sample(model, settings, seed) for seed in (3, 3, 4))
+    assert first.parameters["intercept"].shape == (2, 50, 2)
+    assert first.parameters["weight"].shape == (2, 50, 2, 2)
+    assert dict(first.stats.sizes) == {"chain": 2, "draw": 50}
+    assert float(first.stats["pareto_k"]) == first.khat < 0.7
+    assert float(first.stats["importance_ess"]) == first.ess > 200
+    np.testing.assert_array_equal(first.parameters["weight"], again.parameters["weight"])
+    assert not np.array_equal(first.parameters["weight"], other.parameters["weight"])
+
+
+def test_log_weights_are_those_of_the_draws() -> None:
+    model = intercept_only()
+    sampled = sample(model, Laplace(draws=100, chains=1), seed=0)
+    draws = sampled.parameters["intercept"][0]
+    approximation = model.laplace()
+    log_q = -0.5 * ((draws[:, 0] - approximation.centre[0]) / approximation.factor[0, 0]) ** 2
+    ratio = model.log_posterior(draws, np.zeros((100, 1, 0))) - log_q
+    difference = ratio - sampled.stats["log_weight"].to_numpy()[0]
+    np.testing.assert_allclose(difference, difference[0], atol=1e-9)
+
+
+def test_a_normal_posterior_needs_no_smoothing() -> None:
+    model = model_of(np.zeros((0, 0)), np.zeros(0), LogisticPrior())
+    sampled = sample(model, Laplace(draws=200), seed=0)
+    assert sampled.khat == -np.inf
+    assert sampled.ess == pytest.approx(laplace.PROPOSALS_PER_DRAW * 800)
+
+
+def test_large_data_are_accepted() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(20_000, 5)), rng.exponential(size=(20_000, 5)) ** 2, rng.random((20_000, 8))])
+    y = X[:, :8] @ rng.normal(size=8) * 0.3 - 1 + rng.logistic(size=len(X)) > 0
+    sampled = sample(model_of(X, y, LogisticPrior()), Laplace(draws=250), seed=0)
+    assert sampled.khat < 0.7
+    assert sampled.ess > 1000
+
+
+def test_few_skewed_rows_are_refused() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 12))
+    model = model_of(X, np.arange(6) > 2, LogisticPrior(prior_scale=100.0))
+    with pytest.raises(Refused, match=r"k̂ = .* is above 0.7, .*; use inference='nuts'"):
+        sample(model, Laplace(), seed=0)
+
+
+def test_a_model_without_a_mode_is_refused() -> None:
+    assert Axes(("a",), ()).sizes == ()
+    model = GenerativeModel(("a", "b"), KnownClassPrior(np.array([0.5, 0.5])), np.ones(2), ())
+    with pytest.raises(Refused, match="no Laplace approximation"):
+        sample(model, Laplace(), seed=0)
+
+
+@pytest.mark.parametrize("settings", [{"draws": 0}, {"chains": 0}])
+def test_settings(settings: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="must be at least 1"):
+        Laplace(**settings)
+
+
+def test_systematic_resampling_counts() -> None:
+    weight = np.array([0.5, 0.0, 0.3, 0.2])
+    chosen = laplace._systematic(weight, 1000, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(chosen, minlength=4), 1000 * weight, atol=1)
