@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
+from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import Array, Integers
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def to_frame(X: Any) -> pd.DataFrame:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
-    return X.set_axis(names, axis=1)
+    frame: pd.DataFrame = X.set_axis(names, axis=1)
+    return frame
 
 
 def kind_of(column: pd.Series) -> Kind:
@@ -75,6 +76,7 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
         try:
             X[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
         except (ValueError, TypeError):
+            _check_cells(column)
             raise InputError(
                 f"column {name!r} holds {_first_word(column)!r}, which is not a number; "
                 "declare it categorical or clean it"
@@ -101,11 +103,23 @@ def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
     """
     import pandas as pd
 
+    _check_cells(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = tuple(_plain(value) for value in column.dtype.categories)
     else:
         levels = in_order({_plain(value) for value in pd.unique(column.dropna())})
     return (*levels, MISSING_LEVEL) if missing == "level" and column.isna().any() else levels
+
+
+def _check_cells(column: pd.Series) -> None:
+    """Raise for the first cell that cannot be a level, such as a list."""
+    if column.dtype != object:
+        return
+    for row, value in enumerate(column):
+        if not isinstance(value, Hashable):
+            raise CellTypeError(
+                f"column {column.name!r} holds {value!r} (row {row + 1}), but the argument must be a string or a number"
+            )
 
 
 def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:
@@ -122,7 +136,8 @@ def _sort_key(value: Hashable) -> tuple[str, Any]:
 
 def _plain(value: Any) -> Hashable:
     """Return a NumPy scalar as the Python value it stands for."""
-    return value.item() if isinstance(value, np.generic) else value
+    plain: Hashable = value.item() if isinstance(value, np.generic) else value
+    return plain
 
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
@@ -131,6 +146,7 @@ def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hasha
 
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
+        _check_cells(frame[name])
         index = {level: code for code, level in enumerate(levels[j])}
         found, uniques = pd.factorize(frame[name])
         table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])

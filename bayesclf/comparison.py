@@ -293,7 +293,7 @@ def _split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, 
         raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
     if counts.max() < cv:
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
-    remarks = ()
+    remarks: tuple[str, ...] = ()
     if counts.min() < cv:
         remarks = (f"a class has {counts.min()} rows, fewer than the {cv} folds: some folds test or train without it",)
     folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)

@@ -46,7 +46,10 @@ def decide(log_proba: Array, cost: Any = None, reject: float | None = None) -> I
 def _matrix(cost: Any, labels: int) -> Array:
     if cost is None:
         return 1 - np.eye(labels)
-    matrix = np.asarray(cost, dtype=float)
+    try:
+        matrix = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"cost must be a matrix of numbers cost[true, predicted], not {cost!r}") from None
     if matrix.shape != (labels, labels) or not np.isfinite(matrix).all():
         raise InputError(
             f"cost must be a finite matrix cost[true, predicted] of shape ({labels}, {labels}), "

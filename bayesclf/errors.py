@@ -5,6 +5,10 @@ class InputError(ValueError):
     """Data, a file or an option that cannot be used as given."""
 
 
+class CellTypeError(InputError, TypeError):
+    """A cell that is neither a number nor a string nor another plain value."""
+
+
 class DoesNotExist(ValueError):
     """An estimate that the data do not define, for example the variance of one row by maximum likelihood."""
 

@@ -217,7 +217,7 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
     parts = []
     for block in blocks(hypotheses, rows):
         answer = conditional(hypotheses, rows[block])
-        parts.append(_average_block(answer, _log_weights(hypotheses, answer, given_x)))
+        parts.append(_average_block(answer, _log_weights(hypotheses, answer, given_x, block.start)))
     columns = zip(*parts, strict=True) if parts else ([] for _ in range(6))
     width = (len(hypotheses.labels),)
     shapes = (width, width, width, (), (), ())
@@ -264,8 +264,8 @@ def _weighted(values: Array, weights: Array) -> Array:
         return np.asarray(np.where(shaped > 0, values * shaped, 0.0).sum(axis=-1))
 
 
-def _log_weights(hypotheses: HypothesisSet, answer: Conditional, given_x: bool) -> Array:
-    """Return log w_s, (draw), or with `given_x` log P(h_s | D, x), (row, draw)."""
+def _log_weights(hypotheses: HypothesisSet, answer: Conditional, given_x: bool, first: int = 0) -> Array:
+    """Return log w_s, (draw), or with `given_x` log P(h_s | D, x), (row, draw); `first` is the block's first row."""
     prior = hypotheses.log_weights
     if not given_x or not hypotheses.generative:
         return prior
@@ -274,18 +274,18 @@ def _log_weights(hypotheses: HypothesisSet, answer: Conditional, given_x: bool) 
     joint[impossible] = prior
     log_weights = joint - logsumexp(joint, axis=1, keepdims=True)
     if not hypotheses.exact and len(prior) > 1:
-        _require_effective_draws(log_weights)
+        _require_effective_draws(log_weights, first)
     return np.asarray(log_weights)
 
 
-def _require_effective_draws(log_weights: Array) -> None:
+def _require_effective_draws(log_weights: Array, first: int) -> None:
     """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws."""
     ess = np.exp(-logsumexp(2 * log_weights, axis=1))
     worst = int(ess.argmin())
     needed = min(MINIMUM_PREDICTIVE_ESS, log_weights.shape[1] / 2)
     if ess[worst] < needed:
         raise Refused(
-            f"row {worst} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are weighted by "
+            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are weighted by "
             f"p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule 'bayes-optimal'"
         )
 
@@ -297,15 +297,22 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
     ----------
     Aberdeen, lecture 3; Mitchell 1997 §6.7.
     """
-    parts = []
+    return _averaged(hypotheses, rows, given_x=False)
+
+
+def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
+    """Return log Σ_s w_s P(k | x, h_s), (row, label), and warn of rows that no hypothesis thinks possible."""
+    counted = hypotheses.log_weights > -np.inf
+    parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
     for block in blocks(hypotheses, rows):
         answer = conditional(hypotheses, rows[block])
+        impossible.append(answer.impossible[:, counted].all(axis=1))
         if len(hypotheses) == 1:
-            warn_impossible(answer.impossible[:, 0])
             parts.append(answer.log_proba[..., 0])
-            continue
-        parts.append(_average_block(answer, hypotheses.log_weights)[0])
-    return np.concatenate(parts) if parts else np.empty((0, len(hypotheses.labels)))
+        else:
+            parts.append(_average_block(answer, _log_weights(hypotheses, answer, given_x, block.start))[0])
+    warn_impossible(np.concatenate(impossible))
+    return np.concatenate(parts)
 
 
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:
@@ -315,7 +322,7 @@ def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: boo
     for block in blocks(hypotheses, rows):
         answer = conditional(hypotheses, rows[block])
         order = answer.log_proba.argsort(axis=2)
-        log_weights = _log_weights(hypotheses, answer, given_x)
+        log_weights = _log_weights(hypotheses, answer, given_x, block.start)
         weights = np.broadcast_to(np.exp(log_weights)[..., None, :], answer.log_proba.shape)
         cumulative = np.cumsum(np.take_along_axis(weights, order, axis=2), axis=2)
         index = [(cumulative < tail * cumulative[..., -1:]).sum(axis=2) for tail in tails]
@@ -345,12 +352,12 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
         return bayes_optimal(hypotheses, rows)
     joint = hypotheses.log_predictive(rows)
     if joint is None:
-        parts = []
-        for block in blocks(hypotheses, rows):
-            answer = conditional(hypotheses, rows[block])
-            weights = _log_weights(hypotheses, answer, given_x=True)
-            parts.append(_average_block(answer, weights)[0])
-        return np.concatenate(parts) if parts else np.empty((0, len(hypotheses.labels)))
+        return _averaged(hypotheses, rows, given_x=True)
+    impossible = np.isneginf(joint).all(axis=1)
+    if impossible.any():
+        warn_impossible(impossible)
+        prior = logsumexp(hypotheses.log_weights[:, None] + hypotheses.log_class_prior(), axis=0)
+        joint = np.where(impossible[:, None], prior, joint)
     return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
 
@@ -386,13 +393,15 @@ class Gibbs:
         position = np.random.default_rng([seed, 0]).random(len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
-        parts = []
+        parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
         for block in blocks(hypotheses, rows):
             answer = conditional(hypotheses, rows[block])
-            weights = np.exp(_log_weights(hypotheses, answer, given_x=True))
+            weights = np.exp(_log_weights(hypotheses, answer, True, block.start))
             drawn = _pick(np.broadcast_to(weights, answer.log_x.shape), position[block])
             parts.append(answer.log_proba[np.arange(len(drawn)), :, drawn])
-        return np.concatenate(parts) if parts else np.empty((0, len(hypotheses.labels)))
+            impossible.append(answer.impossible[np.arange(len(drawn)), drawn])
+        warn_impossible(np.concatenate(impossible))
+        return np.concatenate(parts)
 
     def decide(self, log_proba: Array, seed: int) -> Integers:
         """Return label codes (row), from the drawn hypotheses' probabilities."""
@@ -405,11 +414,14 @@ class Gibbs:
     def _log_proba_of(hypotheses: HypothesisSet, rows: Rows, drawn: Integers) -> Array:
         """Evaluate each row under its own hypothesis only, the rows of one hypothesis together."""
         log_proba = np.empty((len(rows), len(hypotheses.labels)))
+        impossible = np.zeros(len(rows), dtype=bool)
         order = np.argsort(drawn, kind="stable")
         values, first = np.unique(drawn[order], return_index=True)
-        for value, index in zip(values, np.split(order, first[1:]), strict=True):
-            one = hypotheses.take(np.array([value]))
-            log_proba[index] = conditional(one, rows[index]).log_proba[..., 0]
+        for value, index in zip(values, np.split(order, first)[1:], strict=True):
+            answer = conditional(hypotheses.take(np.array([value])), rows[index])
+            log_proba[index] = answer.log_proba[..., 0]
+            impossible[index] = answer.impossible[:, 0]
+        warn_impossible(impossible)
         return log_proba
 
 

@@ -240,11 +240,11 @@ class TestPymc:
         model = model_of(numbers, y, prior, codes=codes, levels=LEVELS)
         context = model.pymc()
         assert [rv.name for rv in context.free_RVs] == ["intercept", "weight"]
-        draws = 4000
-        weight, labels = pm.draw([context["weight"], context["y"]], draws=draws, random_seed=1)
+        draws = 2000
+        weight, labels = pm.draw([context["weight"], context["y"]], draws=draws, random_seed=1, mode="FAST_COMPILE")
         z = weight[:, :, 0] * model.design.scale[0]
         assert labels.shape == (draws, len(y))
-        assert set(np.unique(labels)) == set(range(-1, n_labels - 1))
+        assert set(np.unique(labels)) == set(range(n_labels))
         off = 0.5 if form == "symmetric" else 0.0
         correlation = np.eye(n_labels - 1) * (1 - off) + off
         np.testing.assert_allclose(z.mean(axis=0), 0.3, atol=5 * 2.5 / np.sqrt(draws))
@@ -363,7 +363,7 @@ class TestMap:
     def test_intercept_at_zero_feels_a_shift(self) -> None:
         numbers, codes, y, weight = mixed(2)
         prior = LogisticPrior(intercept_at="zero")
-        near, far = numbers - [50.0, 0.0], numbers - [40.0, 0.0]
+        near, far = numbers - [50.0, 0.0], numbers - [20.0, 0.0]
         results = [
             probabilities(model_of(x, y, prior, codes=codes, levels=LEVELS, weight=weight), encoded(x, codes))
             for x in (near, far)

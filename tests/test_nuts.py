@@ -15,7 +15,8 @@ from scipy import stats
 from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start, whitened
-from bayesclf.inference.nuts import MAX_RHAT, NUTS, STATISTICS, Whitening, convergence_problems, sample
+from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
+from bayesclf.inference.nuts import NUTS, STATISTICS, Whitening, sample
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)

@@ -69,6 +69,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     random_state: Any
     missing: str
     notes_: list[str]
+    classes_: NDArray[Any]
+    _model: Model
 
     @abstractmethod
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
@@ -306,13 +308,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if class_prior is None:
             return self._model, None
         pi = known_class_prior(class_prior, self.classes_).pi
+        presumed = self._model.log_class_prior({})[0]
+        if np.isneginf(presumed).any():
+            lacking = self.classes_[int(presumed.argmin())]
+            raise Refused(f"class {lacking!r} had no training rows, so its base rate cannot be exchanged for another")
         with np.errstate(divide="ignore"):
-            return self._model, np.log(pi) - self._log_base_rates()
-
-    def _log_base_rates(self) -> Array:
-        """Return the log base rates that the model's answers presume, (label)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self._model.log_class_prior({}))[0]
+            return self._model, np.asarray(np.log(pi) - presumed)
 
     def _rule(self, rule: str | Gibbs | None) -> str | Gibbs:
         """Return the rule to answer by: asked for now, at construction, or the natural one of the engine."""
@@ -380,6 +381,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if len(labels) != rows:
             raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
         values = labels.to_numpy()
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InputError("y has infinite labels; a label must be a class")
         if values.dtype.kind not in "biufUO":
             values = values.astype(object)
         check_classification_targets(values)

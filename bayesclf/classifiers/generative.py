@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier, known_class_prior
 from bayesclf.columns import Column
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
 from bayesclf.families.base import Array, Family, Integers, Model, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
@@ -155,6 +155,8 @@ class GenerativeClassifier(BayesClassifier):
     class_concentration: Any
     unseen: str
     prior: FrozenPrior | None
+    _model: GenerativeModel
+    _learnt: Learnt
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -388,13 +390,11 @@ class GenerativeClassifier(BayesClassifier):
 
 def family_of(family: Any) -> Family[Any]:
     """Return a family given as an object or by name."""
-    if isinstance(family, str):
-        if family not in FAMILIES:
-            raise InputError(f"unknown family {family!r}; the families are {', '.join(FAMILIES)}")
-        return FAMILIES[family]()  # type: ignore[abstract]
+    if isinstance(family, str) and family in FAMILIES:
+        family = FAMILIES[family]()
     if not isinstance(family, tuple(FAMILIES.values())):
-        raise Refused(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of theirs")
-    return family
+        raise InputError(f"{family!r} is no family; give one of {', '.join(FAMILIES)} or an object of theirs")
+    return cast("Family[Any]", family)
 
 
 def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:

@@ -115,12 +115,13 @@ class LogisticRegression(BayesClassifier):
             intercept_at=self.intercept_at,
             standardize=self.standardize,
         )
-        self._columns = tuple(_column(frame, name) for name in frame)
+        self._columns = tuple(_column(frame, str(name)) for name in frame)
         rows = self._encode(frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
-        design = LogisticDesign.fit(*rows.parts, weight, numbers, categories, levels)
+        cells, codes = rows.parts
+        design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
         self.notes_ = [
             f"column {name!r} has one value only, or none, and contributes nothing" for name in design.constant
         ]

@@ -149,14 +149,15 @@ class Model(Protocol):
 
     Attributes
     ----------
-    labels
-        Names of the classes, in the order of the label axis.
     generative
         Whether it has a p(x | y), so that a new x is itself evidence about θ.
     """
 
-    labels: tuple[str, ...]
     generative: ClassVar[bool]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of the label axis."""
 
     def mle(self) -> Parameters:
         """Return the maximum likelihood estimate (draw axis of length 1), or raise `DoesNotExist`."""

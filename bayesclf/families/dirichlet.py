@@ -36,14 +36,15 @@ def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
     """Return the mode (α_j − 1)/(Σα − J) in the simplex itself.
 
     A cell with α_j < 1 makes the density unbounded, and α = 1 in every cell makes every point a mode: both come
-    back as NaN in the whole simplex, and the caller, who knows the names, says so.
+    back as NaN in the whole simplex, and the caller, who knows the names, says so. The only cell of a simplex is 1.
 
     References
     ----------
     Mitchell, eqs 7 and 9 (with l = α − 1).
     """
     bounded = np.minimum.reduceat(alpha, starts(sizes), axis=-1) >= 1
-    return np.where(np.repeat(bounded, sizes, axis=-1), normalise(alpha - 1, sizes), np.nan)
+    theta = np.where(np.repeat(bounded, sizes, axis=-1), normalise(alpha - 1, sizes), np.nan)
+    return np.where(np.repeat(np.equal(sizes, 1), sizes), 1.0, theta)
 
 
 def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: int) -> Array:

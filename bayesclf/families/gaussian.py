@@ -117,7 +117,7 @@ class Gaussian:
 
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""
-        n, scatter = statistics.n, statistics.scatter
+        n, scatter = statistics.n, statistics.without_rounding()
         weight = np.maximum(n - 1, 0) if self.unbiased else n
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)

@@ -229,9 +229,7 @@ class LogisticModel:
         """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
         from bayesclf.families.logistic_pymc import PymcData, build
 
-        data = PymcData(
-            self.X * self.design.scale, self._codes, self.sample_weight, self.weight_prior, self.design.scale
-        )
+        data = PymcData(self.X * self.design.scale, self.y, self.sample_weight, self.weight_prior, self.design.scale)
         return build(data, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:

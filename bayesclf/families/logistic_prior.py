@@ -180,7 +180,7 @@ class WeightPrior:
 
     def _standardised(self, theta: Array) -> Array:
         """Return (u − m)/s, (draw, label, 1 + column)."""
-        z = theta - self.mean
+        z: Array = theta - self.mean
         z[:, :, 0] -= theta[:, :, 1:] @ self.shift
         z /= self.scale
         return z
@@ -189,7 +189,7 @@ class WeightPrior:
         """Multiply by the inverse correlation of the labels, I or 2(I − 11ᵀ/K) with K classes."""
         if not self.symmetric:
             return z
-        return 2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1))
+        return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
 
 
 def _numbers(name: str, setting: Setting) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ class PymcData:
     X
         Columns in their own units, measured from their means (row, feature).
     y
-        Codes (row) of the weight vectors, −1 for the reference.
+        Label codes (row); the reference is the first of two labels, or the last of more.
     sample_weight
         (row).
     prior
@@ -53,12 +53,14 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
         eta = intercept + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:
             eta = eta + pm.Data("X", data.X, dims=("row", "feature")) @ weight.T
+        dist: Callable[..., Any]
+        logp: Callable[..., Any]
         if len(coords["label"]) == 1:
-            functions = {"logp": _binary_logp, "random": _binary_random, "signature": "(),()->()"}
-            eta = eta[:, 0]
+            scores, dist, logp, signature = eta[:, 0], _binary_dist, _binary_logp, "(),()->()"
         else:
-            functions = {"logp": _multinomial_logp, "random": _multinomial_random, "signature": "(k),()->()"}
-        pm.CustomDist("y", eta, row_weight, observed=y, dims="row", dtype="int64", **functions)
+            scores = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
+            dist, logp, signature = _multinomial_dist, _multinomial_logp, "(k),()->()"
+        pm.CustomDist("y", scores, row_weight, dist=dist, logp=logp, signature=signature, observed=y, dims="row")
     return model
 
 
@@ -96,16 +98,23 @@ def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVari
     """Return a normal whose first axis, the labels, has covariance scale²·½(I + 11ᵀ)."""
     import pymc as pm
 
-    signature = "(k,p),(p)->(k,p)" if mean.ndim == 2 else "(k),()->(k)"
     return pm.CustomDist.dist(
         mean,
         scale,
+        dist=_symmetric_dist,
         logp=_symmetric_logp,
-        random=_symmetric_random,
-        support_point=lambda rv, size, mean, scale: mean,
-        signature=signature,
+        signature="(k,p),(p)->(k,p)" if mean.ndim == 2 else "(k),()->(k)",
         class_name="SymmetricNormal",
     )
+
+
+def _symmetric_dist(mean: TensorVariable, scale: TensorVariable, size: TensorVariable) -> Any:
+    """Draw one vector a class, independently with variance scale²/2, and take differences from the reference."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    reference = pm.Normal.dist(pt.zeros_like(mean[0]), scale / np.sqrt(2))
+    return pm.Normal.dist(mean, scale / np.sqrt(2)) - reference
 
 
 def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> Any:
@@ -119,38 +128,27 @@ def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVa
     return pt.sum(-0.5 * square + 0.5 * log_determinant - vectors * (0.5 * LOG_2_PI + pt.log(scale)))
 
 
-def _symmetric_random(mean: Array, scale: Array, rng: np.random.Generator, size: tuple[int, ...] | None) -> Array:
-    """Draw as differences from the reference of one independent vector a class, each with variance scale²/2."""
-    noise = rng.standard_normal((*(size or ()), len(mean) + 1, *np.shape(mean)[1:]))
-    others, reference = np.split(noise, [len(mean)], axis=len(size or ()))
-    return np.asarray(mean + scale * (others - reference) / np.sqrt(2))
+def _binary_dist(eta: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
+    import pymc as pm
+
+    return pm.Bernoulli.dist(logit_p=eta)
 
 
 def _binary_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
     import pytensor.tensor as pt
 
-    # log P = −softplus(−η) for the class of the weights, −softplus(η) for the reference (code −1).
-    return -row_weight * pt.softplus(pt.switch(pt.ge(y, 0), -eta, eta))
+    # log P = −softplus(−η) for the second class, −softplus(η) for the first, the reference.
+    return -row_weight * pt.softplus(pt.switch(y, -eta, eta))
 
 
-def _binary_random(eta: Array, row_weight: Array, rng: np.random.Generator, size: tuple[int, ...] | None) -> Integers:
-    return _multinomial_random(eta[..., None], row_weight, rng, size)
+def _multinomial_dist(scores: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
+    import pymc as pm
+
+    return pm.Categorical.dist(logit_p=scores)
 
 
-def _multinomial_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
+def _multinomial_logp(y: TensorVariable, scores: TensorVariable, row_weight: TensorVariable) -> Any:
     import pytensor.tensor as pt
 
-    full = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
-    # A sum over a mask, because the reference's code −1 selects no vector: its own score is 0.
-    own = pt.sum(pt.switch(pt.eq(y[:, None], pt.arange(eta.shape[1])), eta, 0.0), axis=1)
-    return row_weight * (own - pt.logsumexp(full, axis=1))
-
-
-def _multinomial_random(
-    eta: Array, row_weight: Array, rng: np.random.Generator, size: tuple[int, ...] | None
-) -> Integers:
-    """Draw codes by the Gumbel trick; the reference, put last, is −1."""
-    scores = np.concatenate([eta, np.zeros((*eta.shape[:-1], 1))], axis=-1)
-    shape = (*size, scores.shape[-1]) if size else scores.shape
-    winner = np.argmax(scores + rng.gumbel(size=shape), axis=-1)
-    return np.where(winner == eta.shape[-1], -1, winner)
+    own = pt.sum(pt.switch(pt.eq(y[:, None], pt.arange(scores.shape[1])), scores, 0.0), axis=1)
+    return row_weight * (own - pt.logsumexp(scores, axis=1))

@@ -31,9 +31,9 @@ class Moments:
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         by_label = sparse.csr_array((weight, (y, np.arange(len(y)))), shape=(len(axes.labels), len(y)))
         n = np.asarray(by_label @ seen.astype(float))
-        origin = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        origin = _first_cells(X, y, seen, len(axes.labels))
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(n > 0, origin + (by_label @ np.where(seen, X - origin, 0.0)) / n, 0.0)
+            mean = np.where(n > 0, origin + (by_label @ np.where(seen, X - origin[y], 0.0)) / n, 0.0)
         scatter = by_label @ np.where(seen, X - mean[y], 0.0) ** 2
         return cls(axes, n, mean, np.asarray(scatter))
 
@@ -73,6 +73,22 @@ class Moments:
 
     def constant(self) -> NDArray[np.bool_]:
         """Return, for each feature, whether its seen cells are all equal, up to rounding, or none is seen."""
-        pooled = self.pooled()
-        rounding = pooled.n * (8 * np.finfo(float).eps * np.abs(pooled.mean)) ** 2
-        return np.asarray((pooled.scatter <= rounding)[0])
+        return np.asarray(self.pooled().without_rounding()[0] == 0)
+
+    def without_rounding(self) -> Array:
+        """Return the scatters, 0 where they are no more than what rounding leaves of equal cells."""
+        rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
+        return np.where(self.scatter <= rounding, 0.0, self.scatter)
+
+
+def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:
+    """Return the first seen cell of each (label, feature), 0 where there is none.
+
+    As the origin of a class's sums it makes the mean of equal cells exact, and so their scatter 0.
+    """
+    first = np.zeros((labels, X.shape[1]))
+    for k in np.unique(y):
+        rows = np.flatnonzero(y == k)
+        cells = X[rows[seen[rows].argmax(axis=0)], np.arange(X.shape[1])]
+        first[k] = np.where(np.isnan(cells), 0.0, cells)
+    return first

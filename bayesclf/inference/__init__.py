@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import ConvergenceWarning, InputError
+from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.families.base import Array, Model
 from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.logistic import LogisticModel
 from bayesclf.inference import exact, laplace, nuts
+from bayesclf.inference.convergence import convergence_problems
 from bayesclf.inference.exact import Exact
 from bayesclf.inference.laplace import Laplace
-from bayesclf.inference.nuts import NUTS
+from bayesclf.inference.nuts import NUTS, Whitening
 from bayesclf.inference.point import MAP, MLE, estimate
 
 if TYPE_CHECKING:
@@ -51,13 +53,19 @@ class Draws:
 
 def resolve(inference: str | Engine, model: Model) -> Engine:
     """Return the engine that `inference` names for this model."""
-    if isinstance(inference, tuple(ENGINES.values())):
-        return inference
+    if not isinstance(inference, str):
+        return _checked(inference)
     if inference == "auto":
         return Exact() if isinstance(model, GenerativeModel) else NUTS()
     if inference not in ENGINES:
         raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
-    return ENGINES[str(inference)]()
+    return ENGINES[inference]()
+
+
+def _checked(engine: Engine) -> Engine:
+    if not isinstance(engine, tuple(ENGINES.values())):
+        raise InputError(f"inference must be a name or an engine's settings, such as NUTS(), not {engine!r}")
+    return engine
 
 
 def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
@@ -78,15 +86,26 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and check convergence, always: a warning that nobody asked for is the point of it."""
     from bayesclf.posterior import to_dataset
 
-    whitening = getattr(model, "laplace", lambda: None)()
+    whitening = _whitening(model)
     sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature(), whitening=whitening)
     chains = len(next(iter(sampled.draws.values())))
     parameters = model.from_pymc(_flat(sampled.draws))
     posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
-    problems = nuts.convergence_problems(posterior, sampled.stats, engine.max_treedepth)
+    problems = convergence_problems(posterior, sampled.stats, engine.max_treedepth)
     for problem in problems:
         warnings.warn(problem, ConvergenceWarning, stacklevel=2)
     return Draws(parameters, chains, sampled.stats, problems)
+
+
+def _whitening(model: Model) -> Whitening | None:
+    """Return coordinates in which the posterior is nearly standard normal, from the curvature at the mode."""
+    if not isinstance(model, LogisticModel):
+        return None
+    try:
+        approximation = model.laplace()
+    except Refused:
+        return None
+    return Whitening(approximation.centre, approximation.factor)
 
 
 def _flat(draws: Mapping[str, Any]) -> dict[str, Array]:

@@ -17,7 +17,7 @@ FEATURES = ("u", "v", "w")
 MISSING_SHARE = 0.15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A variant of a family on three labels and three features."""
 
@@ -50,7 +50,7 @@ class Case:
         return self.rows(rng, y, missing=0.0), y
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CategoricalCase(Case):
     """Level codes; a point is θ."""
 
@@ -110,7 +110,9 @@ class CategoricalCase(Case):
 
     def constrained(self, vector):
         logits = np.exp(vector.reshape(3, -1))
-        return {"theta": np.hstack([logits[:, s] / logits[:, s].sum(axis=1, keepdims=True) for s in self.slices()])[None]}
+        return {
+            "theta": np.hstack([logits[:, s] / logits[:, s].sum(axis=1, keepdims=True) for s in self.slices()])[None]
+        }
 
     def log_jacobian(self, parameters):
         """Return what the mode is to be found in beside the density: the softmax basis has Σ log θ."""
@@ -134,7 +136,7 @@ class CategoricalCase(Case):
         return {"theta": np.sqrt(theta * (1 - theta) / n)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GaussianCase(Case):
     """Real cells; a point is (μ, σ²)."""
 
@@ -153,7 +155,7 @@ class GaussianCase(Case):
         return self.named(rng.normal(size=(3, 3)), sigma2)
 
     def named(self, mu, sigma2):
-        return {"mu": mu[None], "sigma2": sigma2[sigma2.shape != (1, 1)].reshape(1, *(s for s in self.shape if s > 1))}
+        return {"mu": mu[None], "sigma2": sigma2.reshape(1, *(size for size in self.shape if size > 1))}
 
     def row_log_density(self, X, y, parameters):
         sd = np.sqrt(np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3)))

@@ -1,0 +1,60 @@
+"""The project's two commands, for a machine with git and Python ≥ 3.12 only.
+
+python3 tasks.py demo    compare classifiers and rules on real data, and leave report.html
+python3 tasks.py test    run the tests; further arguments go to pytest
+
+Both set up what they need in .venv first, with the versions of constraints.txt.
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+SCRIPTS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+DEMO = ("compare", "sklearn:breast_cancer", "--models", "nb,lr", "--cv", "5", "--report", "report.html")
+
+
+def run(*words: str | Path) -> None:
+    """Run a command in the project's folder; a failure ends this script with its status."""
+    status = subprocess.run([str(word) for word in words], cwd=ROOT, check=False).returncode
+    if status:
+        sys.exit(status)
+
+
+def install(*what: str) -> None:
+    """Install the project and `what` into .venv, unless the same was installed from the same files before."""
+    stamp = ENVIRONMENT / f".installed-{'-'.join(what) or 'project'}".replace(" ", "")
+    sources = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]
+    if stamp.exists() and all(stamp.stat().st_mtime > source.stat().st_mtime for source in sources):
+        return
+    if not SCRIPTS.exists():
+        print("setting up .venv (once; this downloads the libraries)", flush=True)
+        venv.create(ENVIRONMENT, with_pip=True)
+    python = SCRIPTS / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
+    run(python, "-m", "pip", "install", "--quiet", "--constraint", "constraints.txt", "--editable", ".", *what)
+    stamp.touch()
+
+
+def main(words: list[str]) -> None:
+    """Run the task that the first word names."""
+    if sys.version_info < (3, 12):  # noqa: UP036 - told in words, where pip would tell it in a page
+        sys.exit("bayesclf needs Python 3.12 or later; this is " + sys.version.split()[0])
+    match words:
+        case ["demo", *rest]:
+            install()
+            run(SCRIPTS / "bayesclf", *DEMO, *rest)
+            print(f"the report is {ROOT / 'report.html'}")
+        case ["test", *rest]:
+            install("--group", "dev")
+            run(SCRIPTS / "python", "-m", "pytest", *(rest or ["-m", "not slow and not browser"]))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
