@@ -178,7 +178,8 @@ class FiniteSpace:
         FiniteSpace
             The same hypotheses with P(h | D).
         """
-        if (likelihood is None) == (x is None or y is None):
+        given = (likelihood is not None, x is not None, y is not None)
+        if given not in ((True, False, False), (False, True, True)):
             raise InputError("update needs either the likelihoods P(D | h), or rows: both x and y")
         more = self._log_likelihood_of(x, y) if likelihood is None else self._log_likelihood(likelihood)
         return replace(self, log_likelihood=_numbers(self.log_likelihood) + more)

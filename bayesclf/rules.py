@@ -285,8 +285,8 @@ def _require_effective_draws(log_weights: Array, first: int) -> None:
     needed = min(MINIMUM_PREDICTIVE_ESS, log_weights.shape[1] / 2)
     if ess[worst] < needed:
         raise Refused(
-            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are weighted by "
-            f"p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule 'bayes-optimal'"
+            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are "
+            f"weighted by p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule 'bayes-optimal'"
         )
 
 

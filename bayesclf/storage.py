@@ -241,7 +241,7 @@ class _Encoder:
         if id(value) in self._places:
             return {"group": self._places[id(value)]}
         raise InputError(
-            f"{where} holds {value!r} of type {kind.__name__}, which a model file cannot hold; fit with text, numbers, "
+            f"{where!r} holds an object of type {kind.__name__}, which a model file cannot hold; fit with text, numbers, "
             "truth values, arrays or bayesclf's own objects instead"
         )
 
@@ -254,7 +254,9 @@ class _Encoder:
         if array.dtype.kind in "OU":
             return {"items": {"dtype": dtype, "shape": shape, "items": self._items(array.ravel().tolist(), where)}}
         if not _is_number(array.dtype):
-            raise InputError(f"{where} is an array of {array.dtype}, which a model file cannot hold; give it as floats")
+            raise InputError(
+                f"{where!r} is an array of {array.dtype}, which a model file cannot hold; give it as floats"
+            )
         if id(array) not in self._places:
             self._places[id(array)] = self._set_aside(array, where)
         # Sums over axes depend, in their last bits, on which axis is the innermost in memory.
@@ -306,9 +308,7 @@ class _Decoder:
             case "class", dict() as content:
                 return self._object(**content)
             case _:
-                raise ValueError(
-                    f"its state has an entry {', '.join(sorted(node)) or 'without a name'!r} of no known kind"
-                )
+                raise ValueError(f"its state has an entry of no known kind, {sorted(node)}")
 
     def _array(self, variable: str, dtype: str, shape: list[int], order: list[int]) -> NDArray[Any]:
         group, _, name = variable.partition("/")
@@ -378,7 +378,7 @@ def _read(path: Path) -> dict[str, xr.Dataset]:
     """Return the groups of a file, in memory."""
     import xarray as xr
 
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{path} is a folder; give the file that save wrote")
     try:
         with path.open("rb") as file:
@@ -391,7 +391,7 @@ def _read(path: Path) -> dict[str, xr.Dataset]:
         raise InputError(f"{path} is {'not a model' if start else 'empty'}; give a file that save wrote")
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
-            return {name: node.to_dataset(inherit=False).load() for name, node in tree.children.items()}
+            return {name: node.to_dataset(inherit=False).load().drop_encoding() for name, node in tree.children.items()}
     except Exception:  # a damaged file can fail anywhere in HDF5's, h5netcdf's and xarray's code, in any way
         raise InputError(f"{path} is cut off or damaged; copy it again, or save the model again") from None
 
@@ -399,7 +399,7 @@ def _read(path: Path) -> dict[str, xr.Dataset]:
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return the file to write, links followed, so that a link to it stays one."""
     target = Path(os.path.realpath(path))
-    if target.is_dir():
+    if os.path.isdir(target):
         raise InputError(f"{path} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {target.parent} to save in; create it, or check the path")
@@ -408,7 +408,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 def _write(tree: xr.DataTree, target: Path) -> None:
     """Write beside the target, then put the file in its place."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".bayesclf-{secrets.token_hex(8)}")
     try:
         temporary.open("xb").close()
         tree.to_netcdf(temporary, engine="h5netcdf", encoding=_compression(tree))

@@ -27,8 +27,8 @@ class Moments:
     @classmethod
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None) -> Moments:
         """Return the moments of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
-        seen = ~np.isnan(X)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        seen = ~np.isnan(X) & (weight > 0)[:, None]
         by_label = sparse.csr_array((weight, (y, np.arange(len(y)))), shape=(len(axes.labels), len(y)))
         n = np.asarray(by_label @ seen.astype(float))
         origin = _first_cells(X, y, seen, len(axes.labels))

@@ -1,0 +1,128 @@
+"""The one picture of a comparison: models × rules, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.comparison import Comparison
+from bayesclf.errors import InputError
+from bayesclf.plots import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+METRICS = {
+    "log_loss": "log loss",
+    "accuracy": "accuracy",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+}
+"""Columns of `Comparison.table` that can be drawn, and their names in words."""
+
+LOG_SCALE_FROM = 20
+"""Ratio of the largest to the smallest value from which the axis is logarithmic."""
+
+
+def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
+    """Draw a score of every model under every rule with its standard error.
+
+    Standard errors are Nadeau and Bengio's. An infinite log loss is drawn as ∞ at the right margin; rules that could
+    not answer are left out and named below.
+
+    Parameters
+    ----------
+    comparison
+        Result of `bayesclf.compare`.
+    metric
+        One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (with its interval).
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
+
+    Raises
+    ------
+    InputError
+        For an unknown metric.
+    """
+    if metric not in METRICS:
+        raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+    return draw(comparison.table, metric, ax)
+
+
+def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
+    """Draw a score of `Comparison.table`; see `rule_scores`."""
+    scored = table[table[metric].notna()] if metric in table else table.iloc[:0]
+    lines = scored.to_dict("records")
+    models = list(dict.fromkeys(scored["model"]))
+    figure, ax = style.axes(ax, (6.4, 0.9 + 0.23 * (len(lines) + 1.4 * len(models)) + 0.2))
+    places = _places(lines, models)
+    finite = np.array([line[metric] for line in lines if np.isfinite(line[metric])])
+    _scale(ax, finite, metric)
+    for line, place in zip(lines, places, strict=True):
+        _draw_line(ax, line, metric, place)
+    _label(ax, lines, places, models)
+    if finite.size:
+        best = finite.max() if metric == "accuracy" else finite.min()
+        ax.axvline(best, color="0.55", linewidth=0.8, zorder=1)
+    left_out = _left_out(table, scored)
+    ax.set_xlabel(METRICS[metric] + (" (log scale)" if ax.get_xscale() == "log" else "") + left_out)
+    style.quiet(ax, "x")
+    return figure
+
+
+def _places(lines: list[dict[Any, Any]], models: list[str]) -> list[float]:
+    """Return heights, top down, with room for a model's name above its rules."""
+    return [index + 1.4 * (models.index(line["model"]) + 1) - 0.4 for index, line in enumerate(lines)]
+
+
+def _scale(ax: Axes, finite: np.ndarray[Any, Any], metric: str) -> None:
+    """Use a logarithmic axis where one large value would squeeze all others together."""
+    if metric != "accuracy" and finite.size and 0 < finite.min() * LOG_SCALE_FROM < finite.max():
+        ax.set_xscale("log")
+
+
+def _draw_line(ax: Axes, line: dict[Any, Any], metric: str, place: float) -> None:
+    look, value = style.RULE_STYLE[line["rule"]], line[metric]
+    if not np.isfinite(value):
+        rows = int(line["log_loss_infinite"])
+        where = ax.get_yaxis_transform()
+        ax.text(1.0, place, "∞", transform=where, color=look.color, ha="right", va="center", fontsize="x-large")
+        note = f"{rows} {'row' if rows == 1 else 'rows'}"
+        ax.text(0.965, place, note, transform=where, ha="right", va="center", fontsize="small", alpha=0.75)
+        return
+    if metric == "calibration_error":
+        ax.plot([line["calibration_low"], line["calibration_high"]], [place] * 2, color=look.color, linewidth=1.8)
+    else:
+        error = line[f"{metric}_se"]
+        if np.isfinite(error):
+            ax.plot([value - error, value + error], [place] * 2, color=look.color, linewidth=1.8)
+    ax.plot(value, place, marker=look.marker, color=look.color, markersize=6.5, linestyle="none")
+
+
+def _label(ax: Axes, lines: list[dict[Any, Any]], places: list[float], models: list[str]) -> None:
+    """Name the rules on the axis and the models above them."""
+    ax.set_yticks(places, [line["rule"] for line in lines])
+    ax.set_ylim(max(places, default=1) + 0.7, -0.3)
+    ax.margins(x=0.06)
+    first = {model: min(p for p, line in zip(places, lines, strict=True) if line["model"] == model) for model in models}
+    for model, place in first.items():
+        ax.text(
+            0.0, place - 1.0, style.plain(model), transform=ax.get_yaxis_transform(), va="center", fontweight="bold"
+        )
+
+
+def _left_out(table: pd.DataFrame, scored: pd.DataFrame) -> str:
+    """Return the lines that are not drawn as a line of text below the axis, or nothing."""
+    missing = table.loc[table.index.difference(scored.index)]
+    names = [
+        f"{style.plain(model)} {', '.join(rules)}" for model, rules in missing.groupby("model", sort=False)["rule"]
+    ]
+    return "\nn/a: " + "; ".join(names) if names else ""

@@ -1,0 +1,167 @@
+"""Comparisons of classifiers and rules on the same folds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+import bayesclf as bc
+from bayesclf import evaluation
+from bayesclf.errors import InputError
+from bayesclf.rules import RULES
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(inference="map")}
+
+
+@pytest.fixture(scope="module")
+def comparison(iris, models):
+    return bc.compare(models, *iris, cv=3, repeats=2, random_state=4)
+
+
+def test_one_line_a_model_and_rule(comparison, models):
+    assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
+        (model, rule) for model in models for rule in RULES
+    ]
+
+
+def test_predictions_are_those_of_refits_on_the_same_folds(comparison, iris):
+    X, y = iris
+    folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=4)
+    expected = np.empty((2, len(y), 3))
+    for index, (train, test) in enumerate(folds.split(X, y)):
+        clf = bc.GaussianNB().fit(X.iloc[train], y[train])
+        expected[index // 3, test] = clf.predict_proba(X.iloc[test], rule="predictive")
+    for repeat in range(2):
+        scored = comparison.answers["gnb", "predictive"].scores[repeat]
+        np.testing.assert_allclose(np.exp(scored.log_proba), expected[repeat], rtol=0, atol=1e-12)
+
+
+def test_table_means_are_means_over_rows_and_repeats(comparison, iris):
+    frame = comparison.predictions
+    lines = frame[(frame["model"] == "gnb") & (frame["rule"] == "bayes-optimal")]
+    own = lines[[f"P({name})" for name in comparison.classes]].to_numpy()
+    truth = np.searchsorted(comparison.classes, lines["label"])
+    line = comparison.table.set_index(["model", "rule"]).loc[("gnb", "bayes-optimal")]
+    assert line["log_loss"] == pytest.approx(-np.log(own[np.arange(len(own)), truth]).mean())
+    assert line["accuracy"] == pytest.approx((lines["predicted"] == lines["label"]).mean())
+
+
+def test_a_rule_that_cannot_answer_has_its_reason(comparison):
+    table = comparison.table.set_index(["model", "rule"])
+    assert "no posterior" in table.loc[("lr", "gibbs"), "reason"]
+    assert "separable" in table.loc[("lr", "mle"), "reason"]
+    assert np.isnan(table.loc[("lr", "gibbs"), "accuracy"])
+    assert comparison.rules_of("lr") == ("map",)
+
+
+def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_error(comparison, iris):
+    X, y = iris
+    train, test = comparison.splits[0]
+    clf = bc.GaussianNB(random_state=1, inference=bc.Exact(draws=2000)).fit(X.iloc[train], y[train])
+    averages = bc.rules.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
+    codes = np.searchsorted(comparison.classes, y[test])
+    expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
+    found = comparison.answers["gnb", "gibbs"].scores[0].error[test].mean()
+    assert found == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 1000))
+    table = comparison.table.set_index(["model", "rule"])
+    ratio = (1 - table.loc[("gnb", "gibbs"), "accuracy"]) / (1 - table.loc[("gnb", "bayes-optimal"), "accuracy"])
+    assert table.loc[("gnb", "gibbs"), "error_ratio"] == pytest.approx(ratio)
+
+
+def test_differences_are_paired_on_folds_with_the_best_line(comparison):
+    table = comparison.table.set_index(["model", "rule"])
+    assert table["log_loss"].idxmin() == comparison.best
+    assert table.loc[comparison.best, "log_loss_diff"] == 0
+    scored = {key: comparison.answers[key].scores for key in (comparison.best, ("gnb", "mle"))}
+    folds = [
+        np.mean([scores[index // 3].log_loss[test]])
+        for scores in scored.values()
+        for index, (_, test) in enumerate(comparison.splits)
+    ]
+    difference = np.subtract(folds[6:], folds[:6])
+    assert table.loc[("gnb", "mle"), "log_loss_diff"] == pytest.approx(difference.mean())
+    error = np.sqrt((1 / 6 + 50 / 100) * difference.var(ddof=1))
+    assert table.loc[("gnb", "mle"), "log_loss_diff_se"] == pytest.approx(error)
+
+
+def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
+    frame = comparison.disagreements
+    decided = frame.loc[frame["model"] == "gnb", list(comparison.rules_of("gnb"))]
+    assert (decided.nunique(axis=1) > 1).all()
+    codes = [comparison.answers["gnb", rule].scores[0].log_proba.argmax(axis=1) for rule in RULES]
+    assert len(decided) == (np.ptp(codes, axis=0) > 0).sum()
+
+
+def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models):
+    again = bc.compare(models, *iris, cv=3, repeats=2, random_state=4, n_jobs=2)
+    pd.testing.assert_frame_equal(again.table, comparison.table)
+    pd.testing.assert_frame_equal(again.predictions, comparison.predictions)
+
+
+def test_another_seed_gives_other_folds(comparison, iris, models):
+    other = bc.compare({"gnb": models["gnb"]}, *iris, cv=3, random_state=5)
+    assert not np.array_equal(other.splits[0][1], comparison.splits[0][1])
+
+
+def test_progress_is_told_after_each_unit(iris, models):
+    told = []
+    bc.compare({"gnb": models["gnb"]}, *iris, cv=3, progress=lambda *news: told.append(news))
+    assert told == [("gnb", done, 4) for done in range(1, 5)]
+
+
+def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
+    monkeypatch.setattr(evaluation, "WORK_LIMIT", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
+    comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
+    assert isinstance(comparison.fits["lr"].inference_, bc.Laplace)
+    assert any("Laplace approximation" in note for note in comparison.notes["lr"])
+    assert comparison.rules_of("lr") == tuple(RULES)
+
+
+def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(monkeypatch):
+    monkeypatch.setattr(evaluation, "WORK_LIMIT", 0)
+    monkeypatch.setattr(evaluation, "Laplace", lambda: bc.Laplace(limit=0.01))
+    X, y = load_iris(return_X_y=True)
+    comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
+    assert isinstance(comparison.fits["lr"].inference_, bc.MAP)
+    assert any("was refused" in note for note in comparison.notes["lr"])
+    assert comparison.rules_of("lr") == ("map",)
+
+
+def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
+    X, y = iris
+    y = np.where(np.arange(len(y)) < 2, "rare", y)
+    comparison = bc.compare({"gnb": bc.GaussianNB()}, X, y, cv=5, rules=["map", "predictive"])
+    assert any("2 rows, fewer than the 5 folds" in note for note in comparison.notes["gnb"])
+    assert np.isfinite(comparison.table["log_loss"]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rules": ["bayes"]}, "unknown rule 'bayes'; the rules are mle, map"),
+        ({"cv": 1}, "cv must lie between 2 and the number of rows, 150"),
+        ({"cv": 60}, "cv=60 needs a class with at least 60 rows, but the largest has 50"),
+        ({"repeats": 0}, "repeats be at least 1"),
+    ],
+)
+def test_options_that_cannot_be(iris, models, arguments, message):
+    with pytest.raises(InputError, match=message):
+        bc.compare(models, *iris, **arguments)
+
+
+def test_one_class_only(iris, models):
+    with pytest.raises(InputError, match="one class only"):
+        bc.compare(models, iris[0], np.zeros(150))

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from bayesclf.decisions import REJECTED, decide, named
+from bayesclf.errors import InputError
+
+ROUNDING = 1e-9
+CLASSES = np.array(["a", "b", "c"])
+
+
+def distributions(rows: int = 6, labels: int = 3) -> st.SearchStrategy[np.ndarray]:
+    """P(k | x), (row, label), zeros and ones included."""
+    counts = hnp.arrays(np.int64, (rows, labels), elements=st.integers(0, 20))
+    return counts.map(lambda n: np.where(n.sum(axis=1, keepdims=True) == 0, 1, n)).map(
+        lambda n: n / n.sum(axis=1, keepdims=True)
+    )
+
+
+def costs(labels: int = 3) -> st.SearchStrategy[np.ndarray]:
+    """Any costs, gains (negative ones) included."""
+    return hnp.arrays(np.float64, (labels, labels), elements=st.floats(-100, 100))
+
+
+def log(proba: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(proba)
+
+
+def expected_cost(row: np.ndarray, cost: np.ndarray, predicted: int) -> float:
+    """Σ_k P(k | x) cost[k, predicted], one term after the other."""
+    return sum(float(p) * float(cost[true, predicted]) for true, p in enumerate(row))
+
+
+class TestCosts:
+    @given(proba=distributions(), cost=costs())
+    def test_no_other_decision_is_expected_to_cost_less(self, proba, cost):
+        for row, chosen in zip(proba, decide(log(proba), cost), strict=True):
+            all_costs = [expected_cost(row, cost, k) for k in range(3)]
+            assert all_costs[chosen] <= min(all_costs) + ROUNDING
+
+    def test_rows_of_the_matrix_are_true_classes(self):
+        """cost[true, predicted]: missing a rare fault costs 10, a false alarm 1, so P(fault) > 1/11 is an alarm."""
+        cost = [[0, 1], [10, 0]]
+        assert decide(log(np.array([[0.92, 0.08], [0.90, 0.10]])), cost).tolist() == [0, 1]
+
+    @given(proba=distributions())
+    def test_zero_one_loss_is_the_most_probable_class(self, proba):
+        assert decide(log(proba)).tolist() == proba.argmax(axis=1).tolist()
+        explicit = decide(log(proba), 1 - np.eye(3))
+        np.testing.assert_allclose(proba[np.arange(6), explicit], proba.max(axis=1))
+
+    @given(proba=distributions(), cost=costs(), shift=hnp.arrays(np.float64, 3, elements=st.floats(-100, 100)))
+    def test_a_charge_for_the_true_class_changes_nothing(self, proba, cost, shift):
+        """It is paid whatever is predicted."""
+        for row, chosen in zip(proba, decide(log(proba), cost + shift[:, None]), strict=True):
+            all_costs = [expected_cost(row, cost, k) for k in range(3)]
+            assert all_costs[chosen] <= min(all_costs) + ROUNDING
+
+    def test_probabilities_that_underflow_still_decide(self):
+        """The most probable class is read off the logs."""
+        assert decide(np.array([[-9000.0, -8000.0, -8500.0]])).tolist() == [1]
+
+    @pytest.mark.parametrize(
+        "cost", [[[0, 1], [1, 0]], np.ones(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf), "free", [[0, 1], [1]]]
+    )
+    def test_a_bad_matrix_is_refused_in_one_sentence(self, cost):
+        with pytest.raises(InputError, match=r"^cost must be a .*matrix") as caught:
+            decide(log(np.full((1, 3), 1 / 3)), cost)
+        assert "\n" not in str(caught.value)
+
+
+class TestReject:
+    @given(proba=distributions(), cost=costs(), reject=st.floats(0, 100))
+    def test_rejected_are_the_rows_whose_best_decision_costs_too_much(self, proba, cost, reject):
+        """Chow's rule, by brute force."""
+        for row, code in zip(proba, decide(log(proba), cost, reject), strict=True):
+            best = min(expected_cost(row, cost, k) for k in range(3))
+            if abs(best - reject) > ROUNDING:
+                assert (code == REJECTED) == (best > reject)
+
+    def test_under_zero_one_loss_the_limit_is_on_the_error(self):
+        proba = np.array([[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+        assert decide(log(proba), reject=0.45).tolist() == [0, REJECTED, REJECTED]
+        assert decide(log(proba), reject=0.55).tolist() == [0, 0, REJECTED]
+
+    @given(proba=distributions(), cost=costs())
+    def test_a_limit_beyond_all_costs_rejects_nothing(self, proba, cost):
+        assert decide(log(proba), cost, reject=1000).tolist() == decide(log(proba), cost).tolist()
+
+    @pytest.mark.parametrize("reject", [-0.1, np.nan])
+    def test_a_bad_limit_is_refused(self, reject):
+        with pytest.raises(InputError, match="reject is an expected cost"):
+            decide(log(np.full((1, 3), 1 / 3)), reject=reject)
+
+
+class TestNamed:
+    def test_rejected_rows_are_none(self):
+        assert named(np.array([2, REJECTED, 0]), CLASSES).tolist() == ["c", None, "a"]
+
+    def test_the_type_of_the_labels_is_kept_where_nothing_is_rejected(self):
+        assert named(np.array([1, 0]), np.array([10, 20])).dtype == np.array([10]).dtype
+
+    def test_no_rows(self):
+        assert named(np.empty(0, dtype=int), CLASSES).shape == (0,)

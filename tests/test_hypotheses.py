@@ -1,0 +1,377 @@
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesclf import rules
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import Axes, Categorical, KnownClassPrior
+from bayesclf.families.generative import Block, GenerativeModel
+from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
+from bayesclf.rules import Gibbs, Hypotheses
+from bayesclf.sample_size import HALF_WIDTHS, examples_needed
+
+SIGNS = ("+", "-")
+PLUS, MINUS = [1.0, 0.0], [0.0, 1.0]
+
+
+def binary(p: np.ndarray) -> np.ndarray:
+    """P(y | x, h), (hypothesis, x, label), from P(+ | x, h)."""
+    return np.stack([p, 1 - np.asarray(p)], axis=-1)
+
+
+def shares(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Random probabilities that add up to 1."""
+    values = rng.random(size)
+    return values / values.sum()
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240)
+
+
+@pytest.fixture
+def aberdeen():
+    """P(h | D) = (.4, .3, .3); h1 says +, h2 and h3 say − (Aberdeen, lecture 3)."""
+    return FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [[PLUS], [MINUS], [MINUS]])
+
+
+@pytest.fixture
+def joint(rng):
+    """A generative space of 4 hypotheses over 5 values of x and 3 labels."""
+    table = rng.dirichlet(np.ones(15), size=4).reshape(4, 5, 3)
+    return FiniteSpace(("h1", "h2", "h3", "h4"), ("a", "b", "c"), shares(rng, 4), table, generative=True)
+
+
+class TestTextbook:
+    def test_the_most_probable_hypothesis_says_plus(self, aberdeen):
+        assert aberdeen.map == "h1"
+        assert aberdeen.answers("map", 0) == ("+",)
+
+    def test_the_most_probable_classification_is_minus_with_point_six(self, aberdeen):
+        np.testing.assert_allclose(aberdeen.proba("bayes-optimal", 0), [[0.4, 0.6]])
+        assert aberdeen.answers("bayes-optimal", 0) == ("-",)
+
+    def test_gibbs_says_minus_in_three_cases_of_five(self, aberdeen):
+        said = aberdeen.answers("gibbs", np.zeros(4000, dtype=int), seed=3)
+        assert stats.binomtest(said.count("-"), 4000, 0.6).pvalue > 0.001
+
+    def test_rain_after_a_cloudy_day_in_spring_and_a_fine_one_otherwise(self):
+        """f_rain = (.1, .001), f_dry = (.5, .9): P(rain | D) = 1/6 and 1/901 (Aberdeen, lecture 3)."""
+        space = FiniteSpace(("rain", "dry"), ("rain", "dry"), (0.5, 0.5), [[PLUS], [MINUS]])
+        posteriors = [space.update(likelihood).posterior["rain"] for likelihood in ((0.1, 0.5), (0.001, 0.9))]
+        np.testing.assert_allclose(posteriors, [1 / 6, 1 / 901])
+
+    def test_a_version_space_is_uniform_over_the_consistent_hypotheses(self, aberdeen):
+        """Whatever the prior was (Aberdeen, lecture 3)."""
+        space = aberdeen.version_space([True, False, True])
+        np.testing.assert_allclose(list(space.posterior.values()), [0.5, 0, 0.5])
+
+    def test_gibbs_on_a_version_space_draws_consistent_hypotheses_equally_often(self, aberdeen):
+        space = aberdeen.version_space([True, True, False])
+        said = space.answers("gibbs", np.zeros(4000, dtype=int))
+        assert stats.binomtest(said.count("+"), 4000, 0.5).pvalue > 0.001
+
+    def test_a_version_space_is_the_posterior_of_deterministic_hypotheses(self, rng):
+        """All 8 classifiers of 3 values of x under a uniform prior, two rows seen: 2 remain (Mitchell 1997 §6.3)."""
+        table = binary(np.array(list(product((0.0, 1.0), repeat=3))))
+        space = FiniteSpace(tuple(f"h{i}" for i in range(8)), SIGNS, np.full(8, 1 / 8), table)
+        seen = space.update(x=[0, 2], y=[0, 1])
+        consistent = (table[:, 0, 0] == 1) & (table[:, 2, 1] == 1)
+        assert seen.posterior == pytest.approx(space.version_space(consistent).posterior)
+        assert sum(p > 0 for p in seen.posterior.values()) == 2
+
+
+class TestUpdate:
+    def test_the_posterior_is_prior_times_likelihood(self, aberdeen):
+        likelihood = np.array([0.2, 0.5, 0.1])
+        weights = np.array([0.4, 0.3, 0.3]) * likelihood
+        posterior = list(aberdeen.update(likelihood).posterior.values())
+        np.testing.assert_allclose(posterior, weights / weights.sum())
+
+    def test_yesterdays_posterior_is_todays_prior(self, aberdeen):
+        once = aberdeen.update((0.2 * 0.3, 0.5 * 0.9, 0.1 * 0.4))
+        twice = aberdeen.update((0.2, 0.5, 0.1)).update((0.3, 0.9, 0.4))
+        assert once.posterior == pytest.approx(twice.posterior)
+
+    def test_rows_count_by_their_conditional_probability(self, rng):
+        table = rng.dirichlet(np.ones(2), size=(3, 4))
+        space = FiniteSpace(("h1", "h2", "h3"), SIGNS, shares(rng, 3), table)
+        by_hand = [row[1][0] * row[3][1] * row[3][1] for row in table]
+        assert space.update(x=[1, 3, 3], y=[0, 1, 1]).posterior == pytest.approx(space.update(by_hand).posterior)
+
+    def test_generative_rows_count_by_their_joint_probability(self, joint):
+        by_hand = [row[1][0] * row[4][2] for row in np.asarray(joint.table)]
+        assert joint.update(x=[1, 4], y=[0, 2]).posterior == pytest.approx(joint.update(by_hand).posterior)
+
+    def test_ten_thousand_rows_do_not_underflow(self):
+        space = FiniteSpace(("h1", "h2"), SIGNS, (0.5, 0.5), [[[0.5, 0.5]], [[0.4, 0.6]]])
+        seen = space.update(x=np.zeros(10_000, dtype=int), y=np.tile([0, 1], 5_000))
+        log_odds = np.diff(seen.log_weights)[0]
+        assert log_odds == pytest.approx(5_000 * (math.log(0.8) + math.log(1.2)))
+
+    def test_no_rows_teach_nothing(self, aberdeen):
+        assert aberdeen.update(x=[], y=[]).posterior == pytest.approx(aberdeen.posterior)
+
+    def test_mle_ignores_the_prior(self, aberdeen):
+        seen = aberdeen.update((0.3, 0.3, 0.35))
+        assert (seen.map, seen.mle) == ("h1", "h3")
+        assert (seen.answers("map", 0), seen.answers("mle", 0)) == (("+",), ("-",))
+
+
+class TestPredictive:
+    def test_in_a_generative_space_x_is_evidence_about_the_hypothesis(self, joint):
+        """P(k | x, D) ∝ Σ_h P(h | D) P(x, k | h)."""
+        mixture = np.einsum("h,hxk->xk", np.exp(joint.log_weights), np.asarray(joint.table))
+        expected = mixture / mixture.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(joint.proba("predictive", np.arange(5)), expected)
+
+    def test_it_is_the_average_under_the_weights_given_x(self, joint):
+        rows = joint.rows(np.arange(5))
+        averages = rules.average(joint, rows, given_x=True)
+        np.testing.assert_allclose(averages.log_proba, rules.predictive(joint, rows))
+
+    def test_it_differs_from_bayes_optimal_there(self, joint):
+        x = np.arange(5)
+        assert np.abs(joint.proba("predictive", x) - joint.proba("bayes-optimal", x)).max() > 0.01
+
+    def test_in_a_discriminative_space_it_is_bayes_optimal(self, aberdeen):
+        np.testing.assert_array_equal(aberdeen.proba("predictive", 0), aberdeen.proba("bayes-optimal", 0))
+
+
+class TestSameRules:
+    def test_a_function_and_its_table_answer_alike(self, rng):
+        table = rng.dirichlet(np.ones(3), size=(4, 6))
+        labels, names, prior = ("a", "b", "c"), ("h1", "h2", "h3", "h4"), shares(rng, 4)
+        spaces = [FiniteSpace(names, labels, prior, source) for source in (table, lambda x: table[:, x])]
+        x = rng.integers(6, size=20)
+        for rule in ("map", "bayes-optimal", "gibbs", Gibbs(draw="label")):
+            assert spaces[0].answers(rule, x) == spaces[1].answers(rule, x)
+
+    def test_equally_weighted_hypotheses_answer_as_draws_of_a_model_do(self, rng):
+        """Categorical naive Bayes over 3 × 2 levels, its draws written out as a table of P(x, y | h)."""
+        axes = Axes(SIGNS, ("u", "v"), (("0", "1", "2"), ("0", "1")))
+        family = Categorical(axes=axes)
+        statistics = family.statistics(np.empty((0, 2), dtype=int), np.empty(0, dtype=int), axes)
+        pi = np.array([0.3, 0.7])
+        model = GenerativeModel(SIGNS, KnownClassPrior(pi), np.zeros(2), (Block(family, statistics),))
+        theta = np.concatenate([rng.dirichlet(np.ones(3), (7, 2)), rng.dirichlet(np.ones(2), (7, 2))], axis=2)
+        table = np.einsum("k,hku,hkv->huvk", pi, theta[..., :3], theta[..., 3:]).reshape(7, 6, 2)
+        space = FiniteSpace(tuple("abcdefg"), SIGNS, np.full(7, 1 / 7), table, generative=True)
+        cells = np.array(list(product(range(3), range(2))))
+        rows = rules.Rows((cells,), 6)
+        for rule in ("bayes-optimal", "gibbs", Gibbs(given="data and x")):
+            expected = rules.log_proba(rule, _Exact(model, {"theta": theta}), rows, seed=5)
+            np.testing.assert_allclose(np.log(space.proba(rule, np.arange(6), seed=5)), expected)
+
+    def test_label_draws_have_the_averages_frequencies(self, aberdeen):
+        said = aberdeen.answers(Gibbs(draw="label"), np.zeros(4000, dtype=int))
+        assert stats.binomtest(said.count("-"), 4000, 0.6).pvalue > 0.001
+
+
+class _Exact(Hypotheses):
+    """Draws that are the whole posterior."""
+
+    exact = True
+
+
+class TestExercise4:
+    """H = {h1, h2}, h3 the Bayes-optimal classifier of H, H' = H ∪ {h3} (Mitchell, exercise 4)."""
+
+    CASES = 400
+    POINTS = 50
+
+    def draw(self, rng: np.random.Generator) -> tuple[FiniteSpace, np.ndarray]:
+        """Return H given data, and P(D | h1), P(D | h2), P(D | h3): uniform, as are prior and P(+ | x, h)."""
+        likelihood = rng.random(3)
+        space = FiniteSpace(("h1", "h2"), SIGNS, shares(rng, 2), binary(rng.random((2, self.POINTS))))
+        return space.update(likelihood[:2]), likelihood
+
+    def changed(
+        self, rng: np.random.Generator, same_ratio: bool, probabilistic: bool = False
+    ) -> list[tuple[float, float]]:
+        """Return P(h3 | D) and the share of x at which H' answers otherwise than h3, for random cases."""
+        cases = []
+        for _ in range(self.CASES):
+            space, likelihood = self.draw(rng)
+            prior = rng.random() if same_ratio else shares(rng, 3)
+            extended = extended_with_bayes_optimal(space, prior, probabilistic=probabilistic).update(likelihood)
+            x = np.arange(self.POINTS)
+            old, new = (np.array(s.answers("bayes-optimal", x)) for s in (space, extended))
+            cases.append((extended.posterior["h3"], float((old != new).mean())))
+        return cases
+
+    def test_h3_answers_as_the_bayes_optimal_classifier_of_h(self, rng):
+        space, _ = self.draw(rng)
+        x = np.arange(self.POINTS)
+        h3 = extended_with_bayes_optimal(space, 0.5).take(np.array([2]))
+        assert h3.answers("map", x) == space.answers("bayes-optimal", x)
+
+    def test_a_probabilistic_h3_answers_with_its_very_probabilities(self, rng):
+        space, _ = self.draw(rng)
+        x = np.arange(self.POINTS)
+        h3 = extended_with_bayes_optimal(space, 0.5, probabilistic=True).take(np.array([2]))
+        np.testing.assert_allclose(h3.proba("map", x), space.proba("bayes-optimal", x))
+
+    def test_map_of_the_extended_space_is_h3_iff_its_prior_times_likelihood_exceeds_both_others(self, rng):
+        found = set()
+        for _ in range(self.CASES):
+            space, likelihood = self.draw(rng)
+            prior = shares(rng, 3)
+            extended = extended_with_bayes_optimal(space, prior).update(likelihood)
+            first, second, third = prior * likelihood
+            assert (extended.map == "h3") == (third > max(first, second))
+            found.add(extended.map)
+        assert found == {"h1", "h2", "h3"}
+
+    @pytest.mark.parametrize("probabilistic", [False, True])
+    def test_the_same_prior_ratio_of_h1_and_h2_never_changes_an_answer(self, rng, probabilistic):
+        """0 of 20,000 answers, however probable h3 is."""
+        assert {share for _, share in self.changed(rng, same_ratio=True, probabilistic=probabilistic)} == {0.0}
+
+    def test_a_classifier_h3_with_more_than_half_of_the_posterior_is_never_outvoted(self, rng):
+        shares_changed = {share for weight, share in self.changed(rng, same_ratio=False) if weight > 0.5}
+        assert shares_changed == {0.0}
+
+    def test_another_prior_ratio_changes_about_nine_percent_of_a_probabilistic_h3s_answers(self, rng):
+        """The share of this set-up; measured over 400,000 independent cases: .088."""
+        changed = np.array([share for _, share in self.changed(rng, same_ratio=False, probabilistic=True)])
+        error = changed.std(ddof=1) / np.sqrt(self.CASES)
+        assert error < 0.01
+        assert abs(changed.mean() - 0.088) < 4 * error
+
+    def test_another_prior_ratio_changes_some_of_a_classifier_h3s_answers(self, rng):
+        """In the same set-up; measured over 400,000 independent cases: .036."""
+        changed = np.array([share for _, share in self.changed(rng, same_ratio=False)])
+        error = changed.std(ddof=1) / np.sqrt(self.CASES)
+        assert error < 0.01
+        assert abs(changed.mean() - 0.036) < 4 * error
+
+    def test_a_probabilistic_h3_with_more_than_half_of_the_posterior_can_be_outvoted(self):
+        """h3 says + with .51; h2, sure of −, has all of the rest: P(+) = .51² < ½."""
+        space = FiniteSpace(("h1", "h2"), SIGNS, (0.51, 0.49), [[PLUS], [MINUS]])
+        extended = extended_with_bayes_optimal(space, (0.0, 0.49, 0.51), probabilistic=True)
+        assert space.answers("bayes-optimal", 0) == ("+",)
+        assert extended.posterior["h3"] > 0.5
+        assert extended.answers("bayes-optimal", 0) == ("-",)
+
+    def test_of_deterministic_hypotheses_h3_is_the_more_probable(self, rng):
+        x = np.arange(self.POINTS)
+        for _ in range(50):
+            table = binary(rng.integers(2, size=(2, self.POINTS)).astype(float))
+            space = FiniteSpace(("h1", "h2"), SIGNS, shares(rng, 2), table)
+            assert space.answers("bayes-optimal", x) == space.answers("map", x)
+
+    def test_of_probabilistic_hypotheses_h3_can_be_neither(self):
+        """At the first x it answers as h2 does against h1, at the second as h1 does against h2."""
+        space = FiniteSpace(("h1", "h2"), SIGNS, (0.6, 0.4), binary(np.array([[0.6, 0.9], [0.1, 0.4]])))
+        said = [space.take(np.array([h])).answers("map", (0, 1)) for h in (0, 1)]
+        assert said == [("+", "+"), ("-", "-")]
+        assert space.answers("bayes-optimal", (0, 1)) == ("-", "+")
+
+    def test_hypotheses_may_be_functions(self, rng):
+        table = binary(rng.random((2, 4)))
+        prior, x = shares(rng, 3), np.arange(4)
+        spaces = [FiniteSpace(("h1", "h2"), SIGNS, (0.3, 0.7), source) for source in (table, lambda x: table[:, x])]
+        first, second = (extended_with_bayes_optimal(space, prior).proba("bayes-optimal", x) for space in spaces)
+        np.testing.assert_array_equal(first, second)
+
+    def test_a_generative_space_is_refused(self, joint):
+        with pytest.raises(Refused, match="classifier"):
+            extended_with_bayes_optimal(joint, 0.5)
+
+
+class TestExercise1:
+    """Examples until the 95 % interval of a Bernoulli's estimate is ± .02 (Mitchell, exercise 1)."""
+
+    def test_the_normal_approximation_needs_2401_at_one_half(self):
+        assert examples_needed(half_width=0.02, p=0.5, level=0.95, method="normal") == 2401
+
+    @pytest.mark.parametrize("p", [0.03, 0.2, 0.5])
+    @pytest.mark.parametrize("level", [0.8, 0.95])
+    def test_the_normal_approximation_in_closed_form(self, p, level):
+        z = stats.norm.ppf((1 + level) / 2)
+        assert examples_needed(0.05, p, level) == math.ceil(z**2 * p * (1 - p) / 0.05**2)
+
+    @pytest.mark.parametrize("method", HALF_WIDTHS)
+    @pytest.mark.parametrize("p", [0.03, 0.3, 0.5])
+    def test_it_is_the_first_n_that_is_enough(self, method, p):
+        """By trying all n in turn."""
+        width = HALF_WIDTHS[method]
+        first = next(n for n in range(1, 1000) if width(n, p, 0.9) <= 0.05)
+        assert examples_needed(0.05, p, 0.9, method) == first
+
+    def test_wilsons_interval_is_where_the_score_test_does_not_reject(self):
+        """Its ends solve |p̂ − p| = z √(p(1 − p)/n)."""
+        n, p, z = 40, 0.3, stats.norm.ppf(0.975)
+        low, high = sorted(np.roots([1 + z**2 / n, -2 * p - z**2 / n, p**2]))
+        assert HALF_WIDTHS["wilson"](n, p, 0.95) == pytest.approx((high - low) / 2)
+
+    def test_the_credible_interval_is_that_of_the_beta_posterior(self):
+        low, high = stats.beta.interval(0.95, 1 + 12, 1 + 28)
+        assert HALF_WIDTHS["beta"](40, 0.3, 0.95) == pytest.approx((high - low) / 2)
+
+    @pytest.mark.parametrize("method", HALF_WIDTHS)
+    def test_one_half_needs_the_most(self, method):
+        assert examples_needed(p=0.5, method=method) == max(
+            examples_needed(p=p / 10, method=method) for p in range(1, 10)
+        )
+
+    @pytest.mark.parametrize(
+        "options", [{"half_width": 0}, {"half_width": 0.5}, {"p": 0}, {"p": 1}, {"level": 1}, {"level": math.nan}]
+    )
+    def test_numbers_outside_their_range_are_refused(self, options):
+        with pytest.raises(InputError, match=f"{next(iter(options))} must lie between"):
+            examples_needed(**options)
+
+    def test_an_unknown_method_is_refused_with_the_known_ones(self):
+        with pytest.raises(InputError, match="normal, wilson, beta"):
+            examples_needed(method="exact")
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"prior": (0.4, 0.3, 0.4)}, "prior must be 3 probabilities"),
+            ({"prior": (1.4, -0.2, -0.2)}, "prior must be 3 probabilities"),
+            ({"prior": (0.5, 0.5)}, "prior must be 3 probabilities"),
+            ({"table": [PLUS, MINUS, MINUS]}, "table must be"),
+            ({"table": [[PLUS], [MINUS], [[0.5, 0.6]]]}, "the labels for each hypothesis and x"),
+            ({"table": [[PLUS] * 2, [MINUS] * 2, [MINUS] * 2], "generative": True}, "x and label for each hypothesis"),
+            ({"table": lambda x: x, "generative": True}, "as a table"),
+            ({"log_likelihood": -np.inf}, "no hypothesis is possible"),
+        ],
+    )
+    def test_what_is_no_space_is_refused(self, changes, message):
+        given = {"prior": (0.4, 0.3, 0.3), "table": [[PLUS], [MINUS], [MINUS]]} | changes
+        with pytest.raises(InputError, match=message):
+            FiniteSpace(("h1", "h2", "h3"), SIGNS, **given)
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            ({}, "either the likelihoods"),
+            ({"likelihood": (1, 1, 1), "x": [0], "y": [0]}, "either the likelihoods"),
+            ({"x": [0]}, "either the likelihoods"),
+            ({"likelihood": (1, 1, 1), "x": [0]}, "either the likelihoods"),
+            ({"likelihood": (1, 1)}, "likelihood must be 3"),
+            ({"likelihood": (1, -1, 1)}, "likelihood must be 3"),
+            ({"likelihood": (0, 0, 0)}, "no hypothesis is possible"),
+            ({"x": [1], "y": [0]}, "x must be whole numbers from 0 to 0"),
+            ({"x": [0.5], "y": [0]}, "x must be whole numbers"),
+            ({"x": [0], "y": [2]}, "y must be whole numbers from 0 to 1"),
+            ({"x": [0], "y": [-1]}, "y must be whole numbers"),
+            ({"x": [0, 0], "y": [0]}, "x has 2 rows but y has 1"),
+        ],
+    )
+    def test_what_is_no_data_is_refused(self, aberdeen, data, message):
+        with pytest.raises(InputError, match=message):
+            aberdeen.update(**data)
+
+    def test_hypotheses_have_no_mean(self, aberdeen):
+        with pytest.raises(Refused, match="no mean"):
+            aberdeen.answers("mean", 0)

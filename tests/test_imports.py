@@ -1,0 +1,90 @@
+"""Imports point one way, and importing the package stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
+
+LAYERS = (
+    {"errors"},
+    {"posterior", "tables"},
+    {"families", "datasets"},
+    {"columns"},
+    {"inference"},
+    {"rules", "decisions", "sample_size"},
+    {"hypotheses", "scores"},
+    {"classifiers"},
+    {"storage", "evaluation"},
+    {"comparison"},
+    {"plots"},
+    {"report"},
+    {"cli"},
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+UPWARD = {
+    ("classifiers/base.py", "storage"): "BayesClassifier.save",
+    ("comparison.py", "report"): "Comparison.report",
+    ("comparison.py", "plots"): "Comparison.plot_reliability",
+}
+"""Convenience methods that reach upward, inside the function, and hold no logic of their own."""
+
+
+def imports():
+    """Yield (file, module it belongs to, module that it imports, whether at the top level)."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = path.relative_to(PACKAGE)
+        if file == Path("__init__.py"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        hidden = {
+            id(node)
+            for block in ast.walk(tree)
+            if (isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING")
+            or isinstance(block, ast.FunctionDef)
+            for node in ast.walk(block)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bayesclf"):
+                parts = node.module.split(".")
+                names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+                for name in names:
+                    yield file.as_posix(), file.parts[0].removesuffix(".py"), name, id(node) not in hidden
+
+
+def test_every_module_has_a_layer():
+    modules = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert {name for name in modules if not name.startswith("__")} - {"data", "py.typed"} == set(LEVEL)
+
+
+def test_imports_point_one_way():
+    wrong = [
+        (file, name)
+        for file, module, name, _ in imports()
+        if LEVEL[name] > LEVEL[module] and (file, name) not in UPWARD
+    ]
+    assert wrong == []
+
+
+def test_upward_imports_are_inside_functions_and_still_there():
+    found = {(file, name): top for file, module, name, top in imports() if LEVEL[name] > LEVEL[module]}
+    assert set(found) == set(UPWARD)
+    assert not any(found.values())
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("bayesclf", {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray"}),
+        ("bayesclf.cli", {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray"}),
+        ("bayesclf.classifiers", {"pymc", "arviz", "matplotlib", "nutpie", "pytensor"}),
+    ],
+)
+def test_import_is_light(module, heavy):
+    program = f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy.isdisjoint(loaded)

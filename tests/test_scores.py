@@ -1,0 +1,104 @@
+"""Scores of class probabilities."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss
+
+from bayesclf import scores
+from bayesclf.rules import Averages
+
+
+@pytest.fixture
+def predictions():
+    rng = np.random.default_rng(5)
+    proba = rng.dirichlet([1.0, 2.0, 0.5], size=400)
+    y = np.array([rng.choice(3, p=p) for p in proba])
+    return np.log(proba), y
+
+
+def test_row_scores_agree_with_scikit_learn(predictions):
+    log_proba, y = predictions
+    scored = scores.score(log_proba, y)
+    proba = np.exp(log_proba)
+    assert scored.log_loss.mean() == pytest.approx(log_loss(y, proba), rel=1e-12)
+    assert scored.brier.mean() == pytest.approx(brier_score_loss(y, proba, scale_by_half=False), rel=1e-12)
+    assert scored.error.mean() == np.mean(proba.argmax(axis=1) != y)
+
+
+def test_gibbs_scores_are_expectations_over_the_hypotheses():
+    rng = np.random.default_rng(6)
+    proba = rng.dirichlet([0.7, 1.0, 1.3], size=(50, 20))  # (draw, row, label)
+    y = rng.integers(3, size=20)
+    by_draw = [scores.score(np.log(p), y) for p in proba]
+    votes = np.eye(3)[proba.argmax(axis=2)].mean(axis=0)
+    averages = Averages(
+        np.log(proba.mean(axis=0)), votes, np.log(proba).mean(axis=0), (proba**2).sum(axis=2).mean(axis=0), y, y
+    )
+    gibbs = scores.score_gibbs(np.log(proba[0]), averages, y)
+    for name in ("error", "log_loss", "brier"):
+        expected = np.mean([getattr(one, name) for one in by_draw], axis=0)
+        np.testing.assert_allclose(getattr(gibbs, name), expected, rtol=1e-12)
+
+
+def test_infinite_log_loss_is_counted_and_not_clipped():
+    result = scores.mean_log_loss(np.array([0.5, np.inf, 1.5, np.inf]))
+    assert (result.mean, result.finite_mean, result.infinite) == (np.inf, 1.0, 2)
+
+
+def test_nadeau_bengio_standard_error_is_near_the_truth_where_the_naive_one_is_far_too_small():
+    """Accuracy of a nearest-mean classifier over 10 × 5 folds of 100 rows, against its spread over data sets."""
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    rng = np.random.default_rng(7)
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=10, random_state=0)
+    means, corrected, naive = [], [], []
+    for _ in range(150):
+        y = rng.permutation(np.repeat([0, 1], 50))
+        X = rng.normal(size=(100, 2)) + 0.6 * y[:, None]
+        accuracy = []
+        for train, test in folds.split(X, y):
+            centres = np.stack([X[train][y[train] == k].mean(axis=0) for k in (0, 1)])
+            distance = ((X[test][:, None] - centres) ** 2).sum(axis=2)
+            accuracy.append((distance.argmin(axis=1) == y[test]).mean())
+        accuracy = np.array(accuracy)
+        means.append(accuracy.mean())
+        corrected.append(scores.resampled_standard_error(accuracy, 80, 20))
+        naive.append(accuracy.std(ddof=1) / np.sqrt(len(accuracy)))
+    truth = np.std(means, ddof=1)
+    assert np.mean(corrected) == pytest.approx(truth, rel=0.3)
+    assert np.mean(naive) < truth / 2
+
+
+def test_reliability_bins_hold_all_rows_and_their_error_is_the_calibration_error(predictions):
+    log_proba, y = predictions
+    curve = scores.reliability(log_proba, y)
+    assert curve.count.sum() == len(y)
+    result = scores.calibration_error(log_proba, y, seed=0)
+    assert curve.error == pytest.approx(result.error, rel=1e-12)
+    assert result.bins == scores.CALIBRATION_BINS
+
+
+def test_calibration_error_tells_calibrated_from_over_confident(predictions):
+    log_proba, y = predictions
+    sharpened = 3 * log_proba
+    sharpened -= np.log(np.exp(sharpened).sum(axis=1, keepdims=True))
+    calibrated, over_confident = (scores.calibration_error(p, y, seed=0) for p in (log_proba, sharpened))
+    assert over_confident.low > calibrated.high
+
+
+def test_corp_parts_add_up_to_the_brier_score(predictions):
+    log_proba, y = predictions
+    parts = scores.corp(log_proba, y)
+    brier = scores.score(log_proba, y).brier.mean()
+    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(brier, rel=1e-12)
+    assert parts.miscalibration >= 0
+    assert parts.discrimination >= 0
+
+
+def test_corp_of_recalibrated_probabilities_has_no_miscalibration():
+    y = np.repeat([0, 0, 1, 1, 1], 20)
+    share = np.repeat([0.25, 0.8], [40, 60])  # of class 1, in two groups of rows
+    y[:40] = np.tile([0, 0, 0, 1], 10)
+    y[40:] = np.tile([1, 1, 1, 1, 0], 12)
+    parts = scores.corp(np.log(np.column_stack([1 - share, share])), y)
+    assert parts.miscalibration == pytest.approx(0, abs=1e-12)
