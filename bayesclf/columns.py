@@ -50,6 +50,8 @@ def to_frame(X: Any) -> pd.DataFrame:
     if repeated:
         raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
+    for name in names:
+        kind_of(frame[name])  # refuses dates, whatever the column is wanted for
     return frame
 
 

@@ -181,16 +181,16 @@ class FiniteSpace:
         given = (likelihood is not None, x is not None, y is not None)
         if given not in ((True, False, False), (False, True, True)):
             raise InputError("update needs either the likelihoods P(D | h), or rows: both x and y")
-        more = self._log_likelihood_of(x, y) if likelihood is None else self._log_likelihood(likelihood)
+        more = self._log_likelihood_of_rows(x, y) if likelihood is None else self._log_of(likelihood)
         return replace(self, log_likelihood=_numbers(self.log_likelihood) + more)
 
-    def _log_likelihood(self, likelihood: ArrayLike) -> Array:
+    def _log_of(self, likelihood: ArrayLike) -> Array:
         given = _numbers(likelihood)
         if given.shape != (len(self),) or not (np.isfinite(given) & (given >= 0)).all():
             raise InputError(f"likelihood must be {len(self)} finite numbers from 0 up, not {likelihood!r}")
         return _log(given)
 
-    def _log_likelihood_of(self, x: Any, y: Any) -> Array:
+    def _log_likelihood_of_rows(self, x: Any, y: Any) -> Array:
         rows, codes = self.rows(x), _codes("y", np.atleast_1d(np.asarray(y)), len(self.labels))
         if len(rows) != len(codes):
             raise InputError(f"x has {len(rows)} rows but y has {len(codes)}; give one label a row")

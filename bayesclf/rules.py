@@ -286,7 +286,8 @@ def _require_effective_draws(log_weights: Array, first: int) -> None:
     if ess[worst] < needed:
         raise Refused(
             f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are "
-            f"weighted by p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule 'bayes-optimal'"
+            f"weighted by p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule "
+            "'bayes-optimal'"
         )
 
 

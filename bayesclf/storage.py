@@ -241,8 +241,8 @@ class _Encoder:
         if id(value) in self._places:
             return {"group": self._places[id(value)]}
         raise InputError(
-            f"{where!r} holds an object of type {kind.__name__}, which a model file cannot hold; fit with text, numbers, "
-            "truth values, arrays or bayesclf's own objects instead"
+            f"{where!r} holds an object of type {kind.__name__}, which a model file cannot hold; fit with text, "
+            "numbers, truth values, arrays or bayesclf's own objects instead"
         )
 
     def _items(self, values: Any, where: str) -> list[Any]:
@@ -326,7 +326,7 @@ class _Decoder:
         cls = self._classes.get(name)
         if cls is None:
             raise ValueError(f"it names the class {name!r}, which is none that a model may hold")
-        _check_names(f"a {name}", set(values), set(_field_names(cls)))
+        _check_names(f"the {name}", set(values), set(_field_names(cls)))
         return cls(**{field: self.decode(value) for field, value in values.items()})
 
 

@@ -24,19 +24,22 @@ def play_tennis():
 
 @pytest.fixture(scope="session")
 def mixed_table():
-    """Return 60 rows of two columns of numbers and two of words with missing cells, and three classes."""
-    rng = np.random.default_rng(4)
-    codes = rng.permutation(np.repeat(np.arange(3), 20))
+    """Return 90 rows of two columns of numbers and two of words with missing cells, and labels of three classes.
+
+    No column separates the classes, so that every estimate exists.
+    """
+    rng = np.random.default_rng(8)
+    codes = rng.permutation(np.repeat(np.arange(3), 30))
+    ward = np.where(rng.random(90) < 0.5, rng.integers(3, size=90), codes)
     X = pd.DataFrame(
         {
-            "age": 30 + 8 * codes + rng.normal(0, 6, 60),
-            "dose": np.exp(rng.normal(0.5 * codes, 0.6)),
-            "ward": np.array(["east", "north", "west"], dtype=object)[(codes + (rng.random(60) < 0.4)) % 3],
-            "smoker": np.array(["no", "yes"], dtype=object)[(rng.random(60) < 0.2 + 0.3 * codes).astype(int)],
+            "age": 30 + 5 * codes + rng.normal(0, 8, 90),
+            "dose": np.exp(rng.normal(0.3 * codes, 0.8)),
+            "ward": np.array(["east", "north", "west"], dtype=object)[ward],
+            "smoker": np.array(["no", "yes"], dtype=object)[(rng.random(90) < 0.3 + 0.2 * codes).astype(int)],
         }
     )
-    X = X.mask(rng.random(X.shape) < 0.08)
-    return X, np.array(["ill", "mild", "well"])[codes]
+    return X.mask(rng.random(X.shape) < 0.12), np.array(["ill", "mild", "well"])[codes]
 
 
 @pytest.fixture(scope="session")

@@ -132,7 +132,7 @@ def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch)
 
 def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(monkeypatch):
     monkeypatch.setattr(evaluation, "WORK_LIMIT", 0)
-    monkeypatch.setattr(evaluation, "Laplace", lambda: bc.Laplace(limit=0.01))
+    monkeypatch.setattr(evaluation, "COMPARISON_LAPLACE", bc.Laplace(limit=0.01))
     X, y = load_iris(return_X_y=True)
     comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.MAP)

@@ -309,8 +309,12 @@ class TestDerivatives:
         rng = np.random.default_rng(0)
         draws = rng.normal(size=(7, 2)), rng.normal(size=(7, 2, 6))
         whole = model.log_posterior(*draws)
-        monkeypatch.setattr("bayesclf.families.logistic.BLOCK_CELLS", 170)
-        np.testing.assert_allclose(model.log_posterior(*draws), whole, rtol=1e-14)
+        monkeypatch.setattr(logistic_fit, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(logistic_fit, "BLOCK_DRAWS", 3)
+        np.testing.assert_allclose(model.log_posterior(*draws), whole, rtol=1e-13)
+        curvature = model._likelihood.derivatives(model._mode)[2]
+        monkeypatch.setattr(logistic_fit, "HESSIAN_CELLS", 50)
+        np.testing.assert_allclose(model._likelihood.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)
 
 
 class TestMap:

@@ -163,7 +163,7 @@ class TestRoundTrip:
         assert_equal(answers(again, table(fitted)), answers(fitted, table(fitted)))
 
     def test_learning_goes_on(self, fitted, path):
-        if not hasattr(fitted, "partial_fit") or not fitted.inference == "auto":
+        if not hasattr(fitted, "partial_fit") or fitted.inference != "auto":
             pytest.skip("no conjugate posterior to update")
         X = table(fitted)
         before = bc.load(save_copy(fitted, path))
@@ -353,7 +353,7 @@ class TestRefusalsToSave:
     def test_places_that_cannot_be_written(self, gnb, tmp_path):
         with pytest.raises(InputError, match="is a folder; name a file in it"):
             gnb.save(tmp_path)
-        with pytest.raises(InputError, match="there is no folder .*nowhere to save in"):
+        with pytest.raises(InputError, match=r"there is no folder .*nowhere to save in"):
             gnb.save(tmp_path / "nowhere" / "model.nc")
         with pytest.raises(InputError, match=r"cannot be written \(File name too long\)"):
             gnb.save(tmp_path / ("m" * 300))
@@ -488,12 +488,12 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"].update(__class__="os.system"), "has an unknown '__class__'"),
             (lambda s: s["fitted"].pop("seed_"), "lacks 'seed_'"),
             (lambda s: s["fitted"].pop("_kept"), "the group 'bayesclf' in it has an unknown '_kept.0'"),
-            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "an Exact.*an unknown 'hook'"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "the Exact .*an unknown 'hook'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].pop("draws"), "lacks 'draws'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0), "must be at least 1"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws="many"), ""),
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
-            (lambda s: s["fitted"]["classes_"]["array"].update(dtype="O"), "an array of 'O', which no model has"),
+            (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),
             (lambda s: s["fitted"].update(_model=5), ""),
             (lambda s: s["fitted"].update(_draws={"tuple": []}), ""),
             (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),

@@ -18,7 +18,6 @@ from bayesclf.families.logistic_fit import (
     ColumnSpace,
     Likelihood,
     LogPosterior,
-    log_normaliser,
     maximise,
     newton,
 )
@@ -35,8 +34,6 @@ MODERATE_LOG_ODDS = 30.0
 NULL_WEIGHT = 1e-7
 """A column with less than this share in every direction of collinearity is not named for it."""
 LISTED_COLUMNS = 5
-BLOCK_CELLS = 4_000_000
-"""Log-odds that are held at once where many draws meet many rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +126,7 @@ class LogisticModel:
 
         optimum = newton(reduced, start, give_up=immoderate)
         if not optimum.converged:
-            self._require_overlap()
+            self._require_overlap(space.weights(optimum.theta))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist(
@@ -174,18 +171,9 @@ class LogisticModel:
             (draw, label, feature).
         """
         theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
-        likelihood, vectors = self._likelihood, len(self.labels) - 1
-        members = (likelihood.y[:, None] == np.arange(vectors)) * likelihood.weight[:, None]
-        log_posterior = self.weight_prior.log_density(theta)
-        log_posterior += vectors * np.log(self.design.scale).sum()
-        log_posterior += np.einsum("dkj,kj->d", theta, members.T @ likelihood.X)
-        block = max(BLOCK_CELLS // max(len(likelihood.X) * vectors, 1), 1)
-        for start in range(0, len(theta), block):
-            some = theta[start : start + block]
-            eta = likelihood.X @ some.transpose(2, 1, 0).reshape(theta.shape[2], -1)
-            totals = log_normaliser(np.moveaxis(eta.reshape(len(eta), vectors, len(some)), 1, -1))
-            log_posterior[start : start + block] -= likelihood.weight @ totals
-        return log_posterior
+        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight.
+        jacobian = (len(self.labels) - 1) * np.log(self.design.scale).sum()
+        return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
 
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
@@ -335,10 +323,10 @@ class LogisticModel:
         """Return one hypothesis from θ (label, 1 + column) with weights per sd."""
         return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
 
-    def _require_overlap(self) -> None:
-        """Raise if the classes are linearly separable."""
+    def _require_overlap(self, theta: Array) -> None:
+        """Raise if the classes are linearly separable, perhaps by θ (label, 1 + column)."""
         likelihood = self._likelihood
-        found = find_separation(likelihood.X, likelihood.y, likelihood.vectors)
+        found = find_separation(likelihood.X, likelihood.y, theta)
         if found is None:
             return
         names = [repr(self.design.names[j]) for j in found.columns[:LISTED_COLUMNS]]

@@ -12,8 +12,11 @@ from scipy import linalg, optimize
 from bayesclf.families.base import Array, Integers
 from bayesclf.families.logistic_prior import WeightPrior
 
-BLOCK_ROWS = 16_384
-"""Rows of a block of the Hessian: what stays in the cache."""
+HESSIAN_CELLS = 2_000_000
+"""Cells of a block of rows that the Hessian is summed over."""
+BLOCK_ROWS = 2048
+BLOCK_DRAWS = 128
+"""Rows and draws whose log-odds are held at once: what stays in the cache."""
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is formed."""
 NEWTON_STEPS = 200
@@ -66,6 +69,18 @@ class Likelihood:
         eta = self.log_odds(theta)
         return float(self.weight @ (self._own(eta) - log_normaliser(eta)))
 
+    def values(self, theta: Array) -> Array:
+        """Return the log likelihood of each θ (draw, label, column), shape (draw)."""
+        members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
+        out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
+        for draws in _blocks(len(theta), BLOCK_DRAWS):
+            some = theta[draws]
+            stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
+            for rows in _blocks(len(self.X), BLOCK_ROWS):
+                eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
+                out[draws] -= self.weight[rows] @ log_normaliser(np.moveaxis(eta, 1, -1))
+        return out
+
     def gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (label, column); Mitchell eqs 26 and 29."""
         eta = self.log_odds(theta)
@@ -93,20 +108,28 @@ class Likelihood:
         return residual.T @ self.X
 
     def _curvature(self, P: Array, P_reference: Array) -> Array:
-        """Return Σ w P_k (1[k = l] − P_l) x xᵀ; 1 − P_k is summed from the others, where it may be tiny."""
+        """Return Σ w P_k (1[k = l] − P_l) x xᵀ.
+
+        Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
+        1 − P_k is summed from the other labels, as it may be tiny.
+        """
         vectors, columns = self.vectors, self.X.shape[1]
+        size = vectors * columns
         out = np.zeros((vectors, columns, vectors, columns))
-        for block in _blocks(len(P)):
+        raveled = out.reshape(size, size)
+        diagonal = np.zeros((vectors, columns, columns))
+        for block in _blocks(len(P), max(HESSIAN_CELLS // size, 1)):
             X, w, p = self.X[block], self.weight[block], P[block]
             for k in range(vectors):
                 rest = P_reference[block] + np.delete(p, k, axis=1).sum(axis=1)
-                out[k, :, k] += _gram(X, w * p[:, k] * rest)
-                for other in range(k):
-                    out[k, :, other] -= _gram(X, w * p[:, k] * p[:, other])
+                root = np.sqrt(w * p[:, k] * rest)[:, None] * X
+                diagonal[k] += root.T @ root
+            if vectors > 1:
+                A = ((np.sqrt(w)[:, None] * p)[:, :, None] * X[:, None, :]).reshape(-1, size)
+                raveled -= A.T @ A
         for k in range(vectors):
-            for other in range(k):
-                out[other, :, k] = out[k, :, other]
-        return out.reshape(vectors * columns, -1)
+            out[k, :, k] = diagonal[k]
+        return raveled
 
 
 class Objective(Protocol):
@@ -281,12 +304,6 @@ def log_normaliser(eta: Array) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + np.exp(eta - top[..., None]).sum(axis=-1)))
 
 
-def _gram(X: Array, weight: Array) -> Array:
-    """Return Xᵀ diag(weight) X, as S ᵀS, which takes half the work."""
-    S = np.sqrt(weight)[:, None] * X
-    return S.T @ S
-
-
-def _blocks(length: int) -> Iterator[slice]:
-    for start in range(0, length, BLOCK_ROWS):
-        yield slice(start, start + BLOCK_ROWS)
+def _blocks(length: int, size: int) -> Iterator[slice]:
+    for start in range(0, length, size):
+        yield slice(start, start + size)

@@ -23,19 +23,20 @@ class Separation:
     complete
         Whether every row is strictly on its own class's side (else quasi-complete: some lie on the boundary).
     columns
-        Positions of the columns with a weight in the sparsest separation found, the largest weight first.
+        Positions of the columns with a weight in the separation found, the largest weight first.
     """
 
     complete: bool
     columns: Integers
 
 
-def find_separation(X: Array, y: Integers, vectors: int) -> Separation | None:
+def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     """Look for weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
     (Albert & Anderson 1984). The linear programme: maximise Σ margins with all margins ≥ 0 and Σ|D| ≤ 1 over
-    the columns, whose optimum is above 0 iff the classes are separable.
+    the columns, whose optimum is above 0 iff the classes are separable, is not run where a guess has positive
+    margins throughout.
 
     Parameters
     ----------
@@ -43,24 +44,31 @@ def find_separation(X: Array, y: Integers, vectors: int) -> Separation | None:
         Rows (row, 1 + column), a column of ones first.
     y
         Codes (row) of the weight vectors, −1 for the reference; every class has rows.
-    vectors
-        Number of weight vectors.
+    guess
+        Weights (label, 1 + column) to try first.
 
     References
     ----------
     A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
     algorithms for detecting separated data in binary logistic regression models*, 2007 (the programme).
     """
+    vectors, columns = guess.shape
     margins = _margins(X, y, vectors)
-    columns = X.shape[1]
-    penalised = np.tile(np.arange(columns) > 0, vectors)
-    direction = _steepest(margins, penalised)
+    direction = guess.ravel() / max(float(np.abs(guess).max()), 1.0)
+    if np.min(margins @ direction) > POSITIVE:
+        return Separation(True, _largest(direction.reshape(vectors, columns)))
+    direction = _steepest(margins, np.tile(np.arange(columns) > 0, vectors))
     gained = margins @ direction
-    if not gained.max(initial=0.0) > POSITIVE:
+    if not gained.max() > POSITIVE:
         return None
-    weights = np.abs(direction.reshape(vectors, columns)).max(axis=0)[1:]
+    return Separation(_separates_all(margins, gained), _largest(direction.reshape(vectors, columns)))
+
+
+def _largest(direction: Array) -> Integers:
+    """Return the positions of the columns with a weight, the largest first, of D (label, 1 + column)."""
+    weights = np.abs(direction[:, 1:]).max(axis=0)
     order = np.argsort(-weights, kind="stable")
-    return Separation(_separates_all(margins, gained), order[weights[order] > POSITIVE])
+    return order[weights[order] > POSITIVE]
 
 
 def _separates_all(margins: Any, gained: Array) -> bool:

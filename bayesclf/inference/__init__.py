@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import ConvergenceWarning, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Model
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
@@ -103,7 +103,7 @@ def _whitening(model: Model) -> Whitening | None:
         return None
     try:
         approximation = model.laplace()
-    except Refused:
+    except (DoesNotExist, Refused):
         return None
     return Whitening(approximation.centre, approximation.factor)
 

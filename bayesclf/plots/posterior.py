@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONGEST_TITLE = 44
+"""Characters of a parameter's name above its trace."""
+
 INNER_PROB = 0.5
 """Probability of the thick inner interval."""
 
@@ -73,7 +76,8 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
     for index, quantity in enumerate(chosen):
         _finish(panels.viz["plot"][f"p{index}"].item(), quantity, axis, labels, index % columns == 0)
     title = _title(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
-    figure.suptitle(f"{title}\nmean, {INNER_PROB:.0%} and {CI_PROB:.0%} intervals", ha="left", x=0.01)
+    intervals = f"mean, {100 * INNER_PROB:.0f} % and {100 * CI_PROB:.0f} % intervals"
+    figure.suptitle(f"{title}\n{intervals}", ha="left", x=0.01, fontsize="medium")
     figure.set_layout_engine("constrained")
     return figure
 
@@ -110,7 +114,7 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
             "nothing; look at the forest plot instead"
         )
     chosen = parameters.least_mixed(posterior, min(limit, _most_panels()))
-    names = {f"p{index}": style.plain(quantity.name) for index, quantity in enumerate(chosen)}
+    names = {f"p{index}": style.plain(quantity.name, LONGEST_TITLE) for index, quantity in enumerate(chosen)}
     columns = min(2, len(chosen))
     panels = azp.plot_trace(
         xr.DataTree.from_dict({"posterior": xr.Dataset({n: q.draws for n, q in zip(names, chosen, strict=True)})}),
@@ -126,7 +130,7 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     for ax in figure.axes:
         _thin(ax)
     title = _title(len(chosen), posterior, "those whose chains agree least")
-    figure.suptitle(title, ha="left", x=0.01)
+    figure.suptitle(title, ha="left", x=0.01, fontsize="medium")
     figure.set_layout_engine("constrained")
     return figure
 
@@ -179,7 +183,9 @@ def _finish(ax: Axes, quantity: Quantity, axis: str | None, labels: list[str], n
 def _thin(ax: Axes) -> None:
     """Draw chains as thin lines, as pixels in vector images: a chain has thousands of points."""
     style.quiet(ax, "y")
-    ax.set_title(ax.get_title(), fontsize="small")
+    text = ax.get_title()
+    ax.set_title("")
+    ax.set_title(text, loc="left", fontsize="small")
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize="small")
     for line in ax.get_lines():
@@ -188,4 +194,4 @@ def _thin(ax: Axes) -> None:
 
 def _title(shown: int, posterior: xr.Dataset, which: str) -> str:
     total = parameters.parameter_count(posterior)
-    return f"all {total} parameters" if shown == total else f"{shown} of {total} parameters: {which}"
+    return f"All {total} parameters" if shown == total else f"{shown} of {total} parameters: {which}"

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+JOINED_FROM = 10
+"""Rows from which a bin is joined to its neighbours by a line; the share of right answers in fewer is mostly noise."""
+
 SMALLEST_MARK, LARGEST_MARK = 12.0, 110.0
 """Areas of the marks of the emptiest and of the fullest bin, in square points."""
+
+
+FULL_COLOR_FROM = 0.1
+"""Share of rows decided differently that gets the full colour, unless a larger one occurs."""
 
 
 def reliability(
@@ -27,7 +34,7 @@ def reliability(
     """Draw the share of right predictions against the probability of the predicted class, one curve a rule.
 
     On the diagonal probabilities mean what they say; below it a rule is over-confident. The area of a mark grows
-    with the number of rows in its bin, and the calibration error stands beside the rule's name.
+    with the number of rows in its bin, bins of fewer than `JOINED_FROM` rows are not joined to the line, and the calibration error stands beside the rule's name.
 
     Parameters
     ----------
@@ -51,13 +58,15 @@ def reliability(
         For a model or rule that the comparison does not have.
     """
     chosen = _chosen(comparison, model, rules)
-    figure, ax = style.axes(ax, (4.6, 4.3))
+    figure, ax = style.axes(ax, (4.6, 4.9))
     curves = {rule: scores.reliability(*comparison.stacked(model, rule)) for rule in chosen}
     ax.plot([0, 1], [0, 1], color="0.55", linewidth=1, zorder=1)
     fullest = max((int(curve.count.max()) for curve in curves.values()), default=1)
     for rule, curve in curves.items():
         look = style.RULE_STYLE[rule]
-        ax.plot(curve.confidence, curve.accuracy, color=look.color, linestyle=look.line, linewidth=1.3, zorder=2)
+        joined = curve.count >= JOINED_FROM
+        line = curve.confidence[joined], curve.accuracy[joined]
+        ax.plot(*line, color=look.color, linestyle=look.line, linewidth=1.3, zorder=2)
         area = SMALLEST_MARK + (LARGEST_MARK - SMALLEST_MARK) * curve.count / fullest
         ax.scatter(
             curve.confidence, curve.accuracy, s=area, color=look.color, marker=look.marker, alpha=0.75, lw=0, zorder=3
@@ -67,9 +76,12 @@ def reliability(
     lowest = min((float(curve.accuracy.min()) for curve in curves.values()), default=low)
     ax.set(xlim=(low, 1.02), ylim=(min(low, lowest - 0.03), 1.02))
     ax.set(xlabel="probability of the predicted class", ylabel="share of right predictions")
-    ax.set_title(style.plain(model), loc="left")
+    ax.set_title(style.plain(model), loc="left", fontsize="medium", fontweight="bold")
     style.quiet(ax)
-    ax.legend(title="rule, calibration error", frameon=False, fontsize="small", title_fontsize="small")
+    ax.legend(
+        title="rule, calibration error", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False,
+        fontsize="small", title_fontsize="small", handlelength=3.2,
+    )
     return figure
 
 
@@ -103,14 +115,14 @@ def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> 
 
     ink = to_rgb(style.RULE_STYLE["bayes-optimal"].color)
     colors = LinearSegmentedColormap.from_list("share", [(*ink, 0.04), (*ink, 0.6)])
-    ax.pcolormesh(shown[1:, :-1], cmap=colors, vmin=0, vmax=max(float(shares.max()), 1e-9))
+    ax.pcolormesh(shown[1:, :-1], cmap=colors, vmin=0, vmax=max(float(shares.max()), FULL_COLOR_FROM))
     for i, j in zip(*np.tril_indices(len(chosen), -1), strict=True):
         ax.text(j + 0.5, i - 0.5, percent(shares[i, j]), ha="center", va="center")
     count = len(chosen) - 1
     ax.set_xticks(np.arange(count) + 0.5, chosen[:-1], rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(np.arange(count) + 0.5, chosen[1:])
     ax.set(xlim=(0, max(count, 1)), ylim=(max(count, 1), 0))
-    ax.set_title(f"{style.plain(model)}: rows decided differently", loc="left")
+    ax.set_title(f"{style.plain(model)}: rows decided differently", loc="left", fontsize="medium", fontweight="bold")
     style.quiet(ax)
     ax.grid(visible=False)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,10 @@ METRICS = {
 
 LOG_SCALE_FROM = 20
 """Ratio of the largest to the smallest value from which the axis is logarithmic."""
+
+
+NOTE_WIDTH = 90
+"""Characters in a line of the note below the axis."""
 
 
 def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
@@ -72,8 +77,7 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
     if finite.size:
         best = finite.max() if metric == "accuracy" else finite.min()
         ax.axvline(best, color="0.55", linewidth=0.8, zorder=1)
-    left_out = _left_out(table, scored)
-    ax.set_xlabel(METRICS[metric] + (" (log scale)" if ax.get_xscale() == "log" else "") + left_out)
+    ax.set_xlabel(METRICS[metric] + (" (log scale)" if ax.get_xscale() == "log" else "") + _left_out(table, scored))
     style.quiet(ax, "x")
     return figure
 
@@ -125,4 +129,4 @@ def _left_out(table: pd.DataFrame, scored: pd.DataFrame) -> str:
     names = [
         f"{style.plain(model)} {', '.join(rules)}" for model, rules in missing.groupby("model", sort=False)["rule"]
     ]
-    return "\nn/a: " + "; ".join(names) if names else ""
+    return "\n" + textwrap.fill("n/a: " + "; ".join(names), NOTE_WIDTH) if names else ""

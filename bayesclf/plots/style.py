@@ -19,15 +19,15 @@ class RuleStyle:
 
     color: str
     marker: str
-    line: str
+    line: str | tuple[float, tuple[float, ...]]
 
 
 RULE_STYLE = {
     "mle": RuleStyle("#d08700", "s", "--"),
     "map": RuleStyle("#3d9fd6", "v", "-."),
-    "mean": RuleStyle("#0f9d76", "P", (0, (5, 1, 1, 1, 1, 1))),  # type: ignore[arg-type]
+    "mean": RuleStyle("#0f9d76", "P", (0, (5, 1, 1, 1, 1, 1))),
     "bayes-optimal": RuleStyle("#2f6fd0", "o", "-"),
-    "predictive": RuleStyle("#bf5fa0", "D", (0, (6, 2))),  # type: ignore[arg-type]
+    "predictive": RuleStyle("#bf5fa0", "D", (0, (7, 2))),
     "gibbs": RuleStyle("#dd5a22", "^", ":"),
 }
 """Colours that stay apart for colour-blind readers, on white and on dark paper (after Okabe and Ito)."""
@@ -36,8 +36,8 @@ CLASS_COLORS = ("#2f6fd0", "#dd5a22", "#0f9d76", "#bf5fa0", "#d08700", "#3d9fd6"
 """Colours of classes, which are also named beside their marks; they repeat beyond six."""
 
 
-def plain(name: object) -> str:
-    """Return a name from the user's table as one line that matplotlib does not read as mathematics.
+def plain(name: object, longest: int = LONGEST_NAME) -> str:
+    """Return a name from the user's table as one short line that matplotlib does not read as mathematics.
 
     Examples
     --------
@@ -45,8 +45,8 @@ def plain(name: object) -> str:
     cost in \\$
     """
     text = "".join(character if character.isprintable() else " " for character in str(name)).strip()
-    if len(text) > LONGEST_NAME:
-        text = text[: LONGEST_NAME - 1] + "…"
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
     return text.replace("$", r"\$")
 
 

@@ -1,0 +1,102 @@
+"""The command line: `bayesclf compare`, `fit`, `predict` and `datasets`.
+
+Importing it loads neither pandas nor scikit-learn nor PyMC, so that ``bayesclf --help`` answers at once; each command
+imports what it needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version as version_of
+from typing import Annotated, Any
+
+import typer
+
+from bayesclf.cli import compare, datasets, models
+from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
+from bayesclf.errors import DoesNotExist, InputError, Refused
+
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""What Typer raises for options that it cannot read; the class moved between its versions."""
+
+app = typer.Typer(
+    name="bayesclf",
+    help="Bayesian classifiers side by side: one posterior, and every rule that can answer from it.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+app.command("compare")(compare.compare)
+app.command("fit")(models.fit)
+app.command("predict")(models.predict)
+app.add_typer(datasets.app, name="datasets")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bayesclf {version_of('bayesclf')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line.
+
+    Parameters
+    ----------
+    arguments
+        Words after ``bayesclf``.
+
+    Returns
+    -------
+    int
+        Exit status: 0; `BAD_INPUT` for input that cannot be used, said in one sentence on stderr; `INTERRUPTED`.
+    """
+    try:
+        with notes_for_warnings():
+            status = app(list(arguments), prog_name="bayesclf", standalone_mode=False, obj=list(arguments))
+    except (InputError, DoesNotExist, Refused) as error:
+        complain(str(error))
+        return BAD_INPUT
+    except USAGE_ERROR as error:
+        complain(_usage(error))
+        return BAD_INPUT
+    except typer.Abort as stop:
+        # Typer 0.15 raises this where later versions return the status of an interruption
+        if not isinstance(stop.__cause__, KeyboardInterrupt):
+            raise
+        status = INTERRUPTED
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    if status == INTERRUPTED:
+        complain("interrupted")
+    return int(status or 0)
+
+
+def _usage(error: Any) -> str:
+    """Return one sentence for an option that cannot be read."""
+    message = " ".join(str(error.format_message()).split()).rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "bayesclf"
+    return f"{message[:1].lower()}{message[1:]}; see {command} --help"
+
+
+def main() -> None:
+    """Run the command line of this process and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal without "±" gets a question mark rather than a traceback
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,144 @@
+"""`bayesclf compare`: models and rules on one table, by cross-validation."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesclf.cli import options
+from bayesclf.cli.console import progress_bar, stdout
+from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.cli.inputs import Training, load_training, show_training, source_files
+from bayesclf.errors import InputError, Refused
+
+if TYPE_CHECKING:
+    from bayesclf.cli.settings import Settings
+    from bayesclf.comparison import Comparison
+
+
+def compare(
+    context: typer.Context,
+    table: options.TableArgument,
+    target: options.Target = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models",
+            metavar="NAMES",
+            help=f"Of {options.MODEL_NAMES}, with commas.",
+            show_default=",".join(options.DEFAULT_MODELS),
+        ),
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            "--rules", metavar="NAMES", help=f"Of {options.RULE_NAMES}, with commas.", show_default="all of them"
+        ),
+    ] = None,
+    inference: Annotated[
+        str,
+        typer.Option(
+            "--inference", metavar="NAME", help=f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model."
+        ),
+    ] = options.AUTO,
+    cv: Annotated[int, typer.Option("--cv", metavar="K", help="Folds of the cross-validation.")] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="How often the rows are split anew.")] = 1,
+    seed: options.Seed = 0,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Processes at work; they change no number.")] = 1,
+    drop: options.Drop = None,
+    kind: options.Kinds = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE.html", help="Write a page about the comparison.")
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help='Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".',
+        ),
+    ] = None,
+) -> None:
+    """Compare classifiers and rules on one table."""
+    from bayesclf.cli.settings import settings
+
+    start = time.perf_counter()
+    chosen = settings(models, rules, inference, (cv, repeats, seed, jobs))
+    outputs = _outputs(report, json, [table])
+    training = load_training(table, target, drop, options.column_kinds(kind))
+    _outputs(report, json, source_files(training.dataset))
+    options.check_kinds(chosen.models, training.kinds)
+    quiet = outputs["--json"] == STDOUT
+    if not quiet:
+        show_training(stdout(), training)
+    comparison = _compare(training, chosen)
+    _check_answers(comparison)
+    _write(comparison, training, chosen, outputs, shlex.join(["bayesclf", *context.obj]))
+    if not quiet:
+        from bayesclf.cli.results import show_comparison
+
+        show_comparison(stdout(), comparison, time.perf_counter() - start)
+        for path in outputs.values():
+            if path is not None:
+                stdout().print(f"written to {path}", soft_wrap=True)
+
+
+def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:
+    """Check the files to be written, against each other too."""
+    if report == str(STDOUT):
+        raise InputError("--report - is not possible; give the name of a file, such as report.html")
+    page = output_file(report, "--report", inputs)
+    return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
+
+
+def _compare(training: Training, chosen: Settings) -> Comparison:
+    """Run the comparison under a progress bar."""
+    from bayesclf.classifiers import CLASSIFIERS
+    from bayesclf.comparison import compare
+
+    classifiers: dict[str, Any] = {
+        name: CLASSIFIERS[name](inference=engine)  # type: ignore[call-arg]
+        for name, engine in chosen.inference.items()
+    }
+    try:
+        with progress_bar(chosen.models[0]) as progress:
+            return compare(
+                classifiers,
+                training.X,
+                training.y,
+                chosen.rules,
+                chosen.cv,
+                chosen.repeats,
+                chosen.seed,
+                chosen.jobs,
+                progress,
+            )
+    except Refused as reason:
+        if len(chosen.models) == 1 or set(chosen.inference.values()) == {options.AUTO}:
+            raise
+        raise Refused(f"{reason} (--inference MODEL=NAME says it for one model)") from None
+
+
+def _check_answers(comparison: Comparison) -> None:
+    """Raise if no model could answer under any rule."""
+    if all(answer.reason for answer in comparison.answers.values()):
+        (model, rule), answer = next(iter(comparison.answers.items()))
+        raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
+
+
+def _write(
+    comparison: Comparison, training: Training, chosen: Settings, outputs: dict[str, Path | None], command: str
+) -> None:
+    """Write the files that were asked for."""
+    if (path := outputs["--json"]) is not None:
+        from bayesclf.cli.machine import comparison_json
+
+        write_text(path, comparison_json(comparison, training, chosen))
+    if (path := outputs["--report"]) is not None:
+        from bayesclf.report import write_comparison
+
+        write_comparison(comparison, path, command=command)

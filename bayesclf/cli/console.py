@@ -1,0 +1,109 @@
+"""What the commands print: tables and text on stdout; errors, notes and progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bayesclf.errors import ConvergenceWarning, PredictionWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+BAD_INPUT = 2
+"""Exit status for input that cannot be used."""
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
+def stdout() -> Console:
+    """Return a console on stdout that prints text as it is: no markup, no guessed colours."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def stderr() -> Console:
+    """Return a console on stderr, likewise."""
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def complain(sentence: str) -> None:
+    """Print one line on stderr."""
+    print(f"bayesclf: {' '.join(sentence.split())}", file=sys.stderr)
+
+
+def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
+    """Return an empty table with a line under its headers; the columns named in `right` are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(header, justify="right" if header in right else "left", overflow="fold")
+    return table
+
+
+@contextlib.contextmanager
+def notes_for_warnings() -> Iterator[None]:
+    """Show the warnings of bayesclf as one line each; all others stay as they are."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, ConvergenceWarning | PredictionWarning):
+            complain(f"note: {message}")
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            for category in (ConvergenceWarning, PredictionWarning):
+                warnings.simplefilter("always", category)
+        warnings.showwarning = show
+        yield
+
+
+@contextlib.contextmanager
+def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show what is being worked on and the time left, on stderr if that is a terminal; else yield None."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = stderr()
+    if not console.is_terminal:
+        yield None
+        return
+    shown: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        TextColumn("left"),
+    )
+    with Progress(*shown, console=console, transient=True) as progress:
+        task = progress.add_task(first, total=None)
+        yield lambda name, done, total: progress.update(task, description=name, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def working(sentence: str) -> Iterator[None]:
+    """Show on stderr, if that is a terminal, that something takes a while."""
+    console = stderr()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(sentence):
+        yield

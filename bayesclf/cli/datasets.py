@@ -1,0 +1,74 @@
+"""`bayesclf datasets`: what can be compared by name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayesclf.cli.console import plain_table, stdout
+from bayesclf.cli.files import STDOUT, output_file, write_text
+
+app = typer.Typer(
+    help="List, show or export the data sets that are known by name.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `bayesclf datasets` lists it, or a file.")]
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_names()
+
+
+@app.command("list")
+def list_names() -> None:
+    """List the data sets with their sizes."""
+    from rich.text import Text
+
+    from bayesclf import datasets
+
+    table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
+    for info in datasets.available():
+        sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
+        table.add_row(*map(Text, (info.name, *sizes, info.description)))
+    stdout().print(table)
+    stdout().print(f"\nThe environment variable {datasets.FOLDER_VARIABLE} names a folder with tables of your own.")
+
+
+@app.command("show")
+def show(name: Name) -> None:
+    """Show the columns of a data set and where it comes from."""
+    from bayesclf import datasets
+    from bayesclf.cli.inputs import column_table, counted
+    from bayesclf.tables import describe_columns
+
+    dataset = datasets.load(name)
+    console = stdout()
+    console.print(f"{name}: {dataset.description}")
+    console.print(f"source: {dataset.source}")
+    console.print(f"{counted(len(dataset.frame), 'row')}; label {dataset.target!r}")
+    console.print()
+    columns = describe_columns(dataset.frame, dataset.target)
+    console.print(column_table(columns))
+    for note in columns["note"]:
+        if note:
+            console.print(f"note: {note}")
+
+
+@app.command("export")
+def export(
+    name: Name,
+    output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write, - for stdout.")] = "-",
+) -> None:
+    """Write a data set as csv, missing cells empty."""
+    from bayesclf import datasets
+    from bayesclf.cli.inputs import source_files
+
+    path = output_file(output, "--output", [name]) or STDOUT
+    dataset = datasets.load(name)
+    output_file(output, "--output", source_files(dataset))
+    write_text(path, dataset.frame.to_csv(index=False, lineterminator="\n"))

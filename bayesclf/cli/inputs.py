@@ -1,0 +1,196 @@
+"""Tables that the commands read: loaded, checked as a whole, and shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayesclf import datasets
+from bayesclf.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+    from bayesclf.datasets import Dataset
+    from bayesclf.tables import ColumnKind
+
+LISTED_COLUMNS = 20
+"""Tables with more columns are shown by kind, not column by column."""
+
+LISTED_CLASSES = 6
+"""The most classes whose rows are counted in the summary."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A table to learn from.
+
+    Attributes
+    ----------
+    dataset
+        As loaded.
+    X, y
+        The features that are used (row, feature) and the labels (row).
+    columns
+        What `bayesclf.tables.describe_columns` says of them, the label included.
+    """
+
+    dataset: Dataset
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    columns: pd.DataFrame
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Kind of each feature."""
+        features = self.columns[self.columns["kind"] != "label"]
+        return dict(zip(features["column"], features["kind"], strict=True))
+
+
+def load_training(
+    table: str, target: str | None, drop: Sequence[str] | None, kinds: Mapping[str, ColumnKind]
+) -> Training:
+    """Load a table and check it as a whole, so that nothing about it stops the work later.
+
+    Parameters
+    ----------
+    table
+        A file or the name of a data set.
+    target
+        The label column; None for that of the data set.
+    drop
+        Columns to leave out.
+    kinds
+        What columns are, whatever they look like.
+
+    Returns
+    -------
+    Training
+        Features and labels.
+
+    Raises
+    ------
+    InputError
+        For a table, a column or labels that cannot be used.
+    """
+    from bayesclf.tables import describe_columns, require_column
+
+    dataset = datasets.load(table, target, kinds)
+    names = [str(name) for name in dataset.frame.columns]
+    for name in drop or ():
+        require_column(name, names, table)
+        if name == dataset.target:
+            raise InputError(f"--drop {name} would drop the label column; choose another --target or keep it")
+    frame = dataset.frame.drop(columns=list(drop or ()))
+    if len(frame.columns) == 1:
+        raise InputError(f"--drop leaves no column besides the label {dataset.target!r}; keep at least one")
+    remaining = {name: kind for name, kind in kinds.items() if name in frame.columns}
+    described = describe_columns(frame, dataset.target, remaining)
+    training = Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described)
+    _check_labels(training)
+    _check_cells(training)
+    return training
+
+
+def _check_labels(training: Training) -> None:
+    """Raise for labels that are not classes, or of one class only."""
+    import numpy as np
+    from pandas.api.types import is_float_dtype
+
+    from bayesclf.tables import flagged_rows
+
+    y, name = training.y, training.dataset.target
+    if is_float_dtype(y.dtype):
+        fractions = ~np.isfinite(y) | (y != y.round())
+        if fractions.any():
+            value = y[fractions].iloc[0]
+            raise InputError(
+                f"the label column {name!r} holds {value} ({flagged_rows(fractions)}), and a class is a word or a "
+                f"whole number; choose another --target, or say --kind {name}=category"
+            )
+    if y.nunique() < 2:
+        raise InputError(
+            f"the label column {name!r} has one class only, {str(y.iloc[0])!r}; it needs rows of at least two classes"
+        )
+
+
+def _check_cells(training: Training) -> None:
+    """Raise for columns without values and for infinite numbers."""
+    from bayesclf import columns
+
+    for name, kind in training.kinds.items():
+        if training.X[name].isna().all():
+            raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
+        if kind == "number":
+            columns.numbers(training.X, (name,))
+
+
+def source_files(dataset: Dataset) -> list[str]:
+    """Return the file that a data set was read from, if it was one."""
+    # the source of a name that several places have goes on in brackets
+    source = dataset.source.partition(" (there is also ")[0]
+    return [path for path in (dataset.name, source) if os.path.isfile(path)]
+
+
+def show_training(console: Console, training: Training) -> None:
+    """Print what the table holds and what its columns were taken for."""
+    console.print(_summary(training))
+    notes = [note for note in training.columns["note"] if note]
+    if len(training.kinds) <= LISTED_COLUMNS:
+        console.print()
+        console.print(column_table(training.columns))
+    else:
+        for line in _by_kind(training.kinds):
+            console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
+    for note in notes:
+        console.print(f"note: {note}")
+    if notes:
+        console.print("(--kind COL=category, number or text says what a column is)")
+    console.print()
+
+
+def column_table(columns: pd.DataFrame) -> Any:
+    """Return a table with one line a column of what `bayesclf.tables.describe_columns` returned."""
+    from rich.text import Text
+
+    from bayesclf.cli.console import plain_table
+
+    table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
+    table.columns[0].overflow = table.columns[-1].overflow = "ellipsis"
+    table.columns[-1].no_wrap = True
+    for line in columns.to_dict("records"):
+        style = "bold" if line["kind"] == "label" else ""
+        cells = (line["column"], line["kind"], line["missing"] or "", line["distinct"], line["summary"])
+        table.add_row(*(Text(str(cell)) for cell in cells), style=style)
+    return table
+
+
+def _summary(training: Training) -> str:
+    counts = training.y.value_counts(sort=True)
+    counts = counts[counts > 0]
+    classes = ", ".join(f"{label} {count}" for label, count in counts.head(LISTED_CLASSES).items())
+    classes += ", …" if len(counts) > LISTED_CLASSES else ""
+    missing = int(training.X.isna().sum().sum())
+    gaps = f"; {counted(missing, 'missing cell')}" if missing else ""
+    return (
+        f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature')}; "
+        f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
+    )
+
+
+def _by_kind(kinds: Mapping[str, str]) -> list[str]:
+    plural = {"number": "numbers", "category": "categories", "text": "texts"}
+    lines = []
+    for kind in dict.fromkeys(kinds.values()):
+        members = [name for name, own in kinds.items() if own == kind]
+        what = kind if len(members) == 1 else plural[kind]
+        lines.append(f"{len(members)} {what}: {', '.join(members)}")
+    return lines
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun, as in "1 row" and "2 rows"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,99 @@
+"""`bayesclf fit` and `bayesclf predict`: one model, to a file and from it."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from bayesclf.cli import options
+from bayesclf.cli.console import stdout, working
+from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.errors import InputError
+
+
+def fit(
+    table: options.TableArgument,
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help=f"One of {options.MODEL_NAMES}.")],
+    output: Annotated[str, typer.Option("--output", metavar="MODEL.nc", help="File for the fitted model.")],
+    target: options.Target = None,
+    inference: Annotated[
+        str, typer.Option("--inference", metavar="NAME", help=f"One of {options.ENGINE_NAMES}.")
+    ] = options.AUTO,
+    seed: options.Seed = 0,
+    drop: options.Drop = None,
+    kind: options.Kinds = None,
+) -> None:
+    """Fit one classifier and save it."""
+    from bayesclf.classifiers import CLASSIFIERS
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.inference import ENGINES
+    from bayesclf.storage import save
+
+    start = time.perf_counter()
+    options.one_of(model, CLASSIFIERS, "--model")
+    options.one_of(inference, [options.AUTO, *ENGINES], "--inference")
+    options.in_range(seed, 0, options.SEEDS - 1, "--seed")
+    path = output_file(output, "--output", [table])
+    if path is None or path == STDOUT:
+        raise InputError("--output - is not possible for a model; give the name of a file, such as model.nc")
+    training = load_training(table, target, drop, options.column_kinds(kind))
+    output_file(output, "--output", source_files(training.dataset))
+    options.check_kinds([model], training.kinds)
+    show_training(stdout(), training)
+    classifier = CLASSIFIERS[model](inference=inference, random_state=seed)  # type: ignore[call-arg]
+    with working(f"fitting {model}"):
+        classifier.fit(training.X, training.y)
+        save(classifier, path)
+    for note in classifier.notes_:
+        stdout().print(f"note: {note}")
+    engine = type(classifier.inference_).__name__
+    stdout().print(f"{model} fitted by {engine} in {time.perf_counter() - start:.3g} s, written to {path}")
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")],
+    table: options.TableArgument,
+    output: Annotated[
+        str, typer.Option("--output", metavar="FILE.csv", help="File for the predictions, - for stdout.")
+    ],
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--rule",
+            metavar="NAME",
+            help=f"One of {options.RULE_NAMES}.",
+            show_default="bayes-optimal, or the point estimate that was fitted",
+        ),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option("--cost", metavar="FILE", help="Costs as csv: a row a true label, a column a predicted one."),
+    ] = None,
+    reject: Annotated[
+        float | None, typer.Option("--reject", metavar="P", help="Leave rows undecided whose expected cost is above P.")
+    ] = None,
+    class_prior: Annotated[
+        str | None,
+        typer.Option("--class-prior", metavar="LABEL=P,…", help="Other base rates than the training rows'."),
+    ] = None,
+) -> None:
+    """Predict the labels of a table."""
+    from bayesclf.cli.predictions import Decision, predict_table, read_cost, read_features
+    from bayesclf.rules import RULES
+    from bayesclf.storage import load
+
+    if rule is not None:
+        options.one_of(rule, RULES, "--rule")
+    path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
+    classifier = load(model)
+    labels = [str(label) for label in classifier.classes_]
+    costs = None if cost is None else read_cost(cost, labels)
+    decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
+    with working(f"predicting {table}"):
+        predictions = predict_table(classifier, read_features(table, classifier), decision)
+    write_text(path, predictions.csv)
+    if path != STDOUT:
+        undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
+        stdout().print(f"{predictions.rows} rows predicted{undecided}, written to {path}", soft_wrap=True)

@@ -1,0 +1,154 @@
+"""A comparison in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.inference import ENGINES
+from bayesclf.report.verdict import verdict
+from bayesclf.report.words import number, pair
+from bayesclf.rules import RULES
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from bayesclf.comparison import Comparison
+
+WIDE = 100
+"""Columns of a terminal from which standard errors and intervals of all scores are shown."""
+
+BEST = "★"
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+Record = dict[Any, Any]
+
+
+def show_comparison(console: Console, comparison: Comparison, seconds: float) -> None:
+    """Print the table of a comparison, its notes, the verdict and the time taken.
+
+    Parameters
+    ----------
+    console
+        Where to.
+    comparison
+        The comparison; at least one line has an answer.
+    seconds
+        Time that the command took.
+    """
+    table = comparison.table
+    records = table.to_dict("records")
+    reasons = list(dict.fromkeys(record["reason"] for record in records if _failed(record)))
+    console.print(_score_table(comparison, records, reasons, console.width >= WIDE))
+    console.print()
+    for index, reason in enumerate(reasons, 1):
+        _print_hanging(console, f"{str(index).translate(RAISED)} ", f"n/a: {reason}")
+    for models, note in _notes(comparison):
+        _print_hanging(console, f"{models}: ", note)
+    if reasons or any(comparison.notes.values()):
+        console.print()
+    said = verdict(comparison, table)
+    console.print(" ".join([said.headline, *said.findings]))
+    console.print(_time(comparison, seconds), style="dim")
+
+
+def engine_name(comparison: Comparison, model: str) -> str:
+    """Return the name of the engine that fitted a model."""
+    engine = comparison.fits[model].inference_
+    return next(name for name, cls in ENGINES.items() if isinstance(engine, cls))
+
+
+def _score_table(comparison: Comparison, records: list[Record], reasons: list[str], wide: bool) -> Table:
+    """Return one line a model and rule, under a line with the model's name and engine."""
+    from rich.text import Text
+
+    from bayesclf.cli.console import plain_table
+
+    headers = ["model, rule", "accuracy", "log loss", "Brier", "calib.\nerror", "differs", "Gibbs\nratio"]
+    drawn = plain_table(headers, right=headers[1:])
+    # neither column is worth a line where no rule has such a number
+    for model in comparison.models:
+        drawn.add_row(Text(model, style="bold"), Text(engine_name(comparison, model), style="dim"))
+        for record in records:
+            if record["model"] == model:
+                best = not _failed(record) and (model, record["rule"]) == comparison.best
+                style = "bold green" if best else ""
+                cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide)
+                drawn.add_row(Text(f"{BEST if best else ' '} {record['rule']}"), *map(Text, cells), style=style)
+    return drawn
+
+
+def _cells(record: Record, wide: bool) -> list[str]:
+    brier, calibration = number(record["brier"]), number(record["calibration_error"])
+    if wide:
+        brier = pair(record["brier"], record["brier_se"])
+        calibration += f" ({number(record['calibration_low'])} to {number(record['calibration_high'])})"
+    differs, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
+    missing_ratio = "n/a" if record["rule"] == "gibbs" else ""
+    return [
+        pair(record["accuracy"], record["accuracy_se"]),
+        _log_loss(record),
+        brier,
+        calibration,
+        f"{100 * differs:.1f} %" if np.isfinite(differs) else "",
+        number(ratio, 2) if np.isfinite(ratio) else missing_ratio,
+    ]
+
+
+def _log_loss(record: Record) -> str:
+    infinite = int(record["log_loss_infinite"])
+    if not infinite:
+        return pair(record["log_loss"], record["log_loss_se"])
+    rows = "1 row" if infinite == 1 else f"{infinite} rows"
+    return f"∞ ({rows}) {number(record['log_loss_finite'])}"
+
+
+def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
+    """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
+    source = RULES[record["rule"]].source
+    point = engine_name(comparison, record["model"]) in ("mle", "map")
+    lacking = f"no {source.upper()}" if source in ("mle", "map") else "no posterior" if point else "refused"
+    return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]
+
+
+def _failed(record: Record) -> bool:
+    return isinstance(record.get("reason"), str) and bool(record["reason"])
+
+
+def _notes(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return each note once, with the models that it is about."""
+    models: dict[str, list[str]] = {}
+    for model, notes in comparison.notes.items():
+        for note in notes:
+            models.setdefault(note, []).append(model)
+    return [(", ".join(names), note) for note, names in models.items()]
+
+
+def _print_hanging(console: Console, start: str, text: str) -> None:
+    """Print text whose further lines are indented as far as its start is wide."""
+    from rich.table import Table
+
+    grid = Table.grid()
+    grid.add_row(_text(start), _text(text))
+    console.print(grid)
+
+
+def _text(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _time(comparison: Comparison, seconds: float) -> str:
+    folds = ", ".join(f"{model} {_duration(spent)}" for model, spent in comparison.seconds.items())
+    splits = f"{comparison.cv} folds" + (f", {comparison.repeats} times" if comparison.repeats > 1 else "")
+    return f"{_duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds >= 60:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{seconds:.3g} s" if seconds >= 0.01 else "under 0.01 s"

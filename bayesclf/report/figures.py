@@ -1,0 +1,107 @@
+"""Figures as inline SVG: in the page's own colours and font, with alternative text and ids of their own."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK, FAINT = "#010203", "#010204"
+"""Colours of text and of grid lines while a figure is drawn; the page replaces them by its own, dark or light."""
+
+PAGE_COLORS = {INK: "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
+
+SETTINGS: dict[str, Any] = {
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": FAINT,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.dpi": 130,
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "svg.fonttype": "none",
+}
+
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+REFERENCE = re.compile(r"url\(#([^)]*)\)")
+PRECISION = re.compile(r"(\d+\.\d\d)\d+")
+
+
+def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> Markup:
+    """Return a figure as an `<svg>` element.
+
+    Parameters
+    ----------
+    draw
+        Returns the figure; called under the settings of the page.
+    name
+        Start of all ids in the element, unique in the page.
+    title, description
+        Alternative text: what the figure is, and what it shows.
+    """
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context(SETTINGS | {"svg.hashsalt": name}), warnings.catch_warnings():
+        # Text stays text, so that the page's font, not matplotlib's, has to have the glyph.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
+        draw().savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    root = ElementTree.fromstring(file.getvalue())
+    _inline(root, name, title, description)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704
+
+
+def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:
+    """Make a stand-alone SVG fit to live inside a page, in place."""
+    for parent in list(root.iter()):
+        # A style element inside an inline SVG would hold for the whole page; the page's own sheet has its rules.
+        for child in [child for child in parent if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style")]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+        element.attrib = {key: value for key, value in _attributes(element, name)}
+    width = root.attrib.pop("width", "0pt")
+    root.attrib.pop("height", None)
+    root.attrib |= {
+        "role": "img",
+        "aria-labelledby": f"{name}-title {name}-description",
+        "style": f"--width: {float(width.removesuffix('pt')):.0f}pt",
+    }
+    for index, (tag, text) in enumerate((("title", title), ("desc", description))):
+        child = ElementTree.Element(tag, {"id": f"{name}-{'title' if tag == 'title' else 'description'}"})
+        child.text = text
+        root.insert(index, child)
+
+
+def _attributes(element: ElementTree.Element, name: str) -> list[tuple[str, str]]:
+    """Return attributes with prefixed ids and references, in the page's colours; path data loses needless digits."""
+    changed = []
+    for key, value in element.attrib.items():
+        match key.removeprefix(f"{{{XLINK}}}"):
+            case "id":
+                changed.append(("id", f"{name}-{value}"))
+            case "href":
+                changed.append(("href", f"#{name}-{value[1:]}" if value.startswith("#") else value))
+            case "d" | "points":
+                changed.append((key, PRECISION.sub(r"\1", value)))
+            case plain if not key.startswith("{"):
+                value = REFERENCE.sub(rf"url(#{name}-\1)", value)
+                for color, page_color in PAGE_COLORS.items():
+                    value = value.replace(color, page_color)
+                changed.append((plain, value))
+    return changed

@@ -1,0 +1,253 @@
+"""The page of a comparison: everything the template shows, computed."""
+
+from __future__ import annotations
+
+import platform
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from bayesclf import plots
+from bayesclf.comparison import Comparison
+from bayesclf.errors import Refused
+from bayesclf.plots.predictions import disagreement_shares
+from bayesclf.plots.scores import draw as draw_scores
+from bayesclf.report import figures, table, verdict
+from bayesclf.report.words import count, number, percent
+from bayesclf.rules import RULES
+from bayesclf.scores import CALIBRATION_BINS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+MOST_DISAGREEMENTS = 20
+"""Rows on which rules disagree that are listed for each model."""
+
+PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-learn", "pandas", "xarray")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a rule predicted for a row, and whether that was right."""
+
+    label: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A row, counted from 1, on which rules decide differently: its true label and the answers by rule."""
+
+    row: int
+    label: str
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class ModelSection:
+    """What the page shows of one model.
+
+    Attributes
+    ----------
+    name, anchor, engine
+        Its name, its place in the page, and how its posterior was inferred.
+    seconds
+        Mean time of a fold.
+    rules
+        Rules it could answer under.
+    notes
+        Sentences on its fits.
+    reliability, disagreement, forest, trace
+        Figures, or a sentence that says why there is none.
+    rows, disagreeing
+        The first rows on which its rules disagree, and how many there are.
+    """
+
+    name: str
+    anchor: str
+    engine: str
+    seconds: str
+    rules: tuple[str, ...]
+    notes: tuple[str, ...]
+    reliability: Markup | str
+    disagreement: Markup | str
+    forest: Markup | str
+    trace: Markup | str
+    rows: tuple[Disagreement, ...]
+    disagreeing: int
+
+
+def render(comparison: Comparison, command: str | None = None) -> str:
+    """Return the page of a comparison."""
+    environment = _environment()
+    script = environment.get_template("sort.js").render()
+    policy = b64encode(sha256(script.encode()).digest()).decode()
+    page = environment.get_template("comparison.html.j2")
+    return page.render(context(comparison, command), script=Markup(script), script_hash=policy)  # noqa: S704
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("bayesclf.report"),
+        autoescape=lambda name: name is None or name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def context(comparison: Comparison, command: str | None = None) -> dict[str, Any]:
+    """Return the values of the template's names."""
+    scores = comparison.table
+    anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
+    disagreements = comparison.disagreements
+    return {
+        "title": f"Comparison of {' and '.join(comparison.models)}" if len(anchors) < 3 else "Comparison of classifiers",
+        "size": _size(comparison),
+        "verdict": verdict.verdict(comparison, scores),
+        "reading": verdict.READING,
+        "scores": _scores_figure(scores),
+        "headings": table.HEADINGS,
+        "lines": table.score_lines(comparison, scores, anchors),
+        "rules": [rule for rule in RULES.values() if any(name == rule.name for _, name in comparison.answers)],
+        "bins": CALIBRATION_BINS,
+        "most": MOST_DISAGREEMENTS,
+        "models": [_section(comparison, name, anchor, disagreements) for name, anchor in anchors.items()],
+        "columns": table.column_summaries(comparison.X),
+        "column_count": comparison.X.shape[1],
+        "rows": len(comparison.y),
+        "classes": _classes(comparison),
+        "made": _made(comparison, command),
+    }
+
+
+def _size(comparison: Comparison) -> str:
+    rows, features = comparison.X.shape
+    folds = f"{comparison.cv}-fold cross-validation"
+    if comparison.repeats > 1:
+        folds += f", repeated {comparison.repeats} times"
+    sizes = (count(rows, "row"), count(features, "column"), count(len(comparison.classes), "class", "classes"), folds)
+    return " · ".join(sizes)
+
+
+def _classes(comparison: Comparison) -> list[tuple[str, int, str]]:
+    counts = np.bincount(comparison.y, minlength=len(comparison.classes))
+    return [
+        (str(label), int(rows), percent(rows / counts.sum()))
+        for label, rows in zip(comparison.classes, counts, strict=True)
+    ]
+
+
+def _scores_figure(scores: pd.DataFrame) -> Markup | str:
+    if "log_loss" not in scores:
+        return "There are no scores to draw."
+    return figures.svg(
+        lambda: draw_scores(scores, "log_loss"),
+        "scores",
+        "Log loss of every model under every rule",
+        "Dots with Nadeau–Bengio standard errors, one line a model and rule; the numbers are in the table that follows.",
+    )
+
+
+def _section(comparison: Comparison, name: str, anchor: str, disagreements: pd.DataFrame) -> ModelSection:
+    """Return all that the page shows of one model."""
+    fit, rules = comparison.fits[name], comparison.rules_of(name)
+    rows = disagreements.loc[disagreements["model"] == name, "row"].to_numpy(dtype=int)
+    return ModelSection(
+        name,
+        anchor,
+        f"{type(fit).__name__}, inferred by {fit.inference_}",
+        f"{number(comparison.seconds[name], 2)} s",
+        rules,
+        comparison.notes.get(name, ()),
+        _reliability(comparison, name, anchor),
+        _disagreement(comparison, name, anchor),
+        _posterior(partial(plots.posterior_forest, fit), f"{anchor}-forest", f"Posterior of {name}", FOREST_TEXT),
+        _posterior(partial(plots.posterior_trace, fit), f"{anchor}-trace", f"Trace of {name}", TRACE_TEXT),
+        _disagreeing_rows(comparison, name, rules, rows[:MOST_DISAGREEMENTS]),
+        len(rows),
+    )
+
+
+FOREST_TEXT = "Posterior means and intervals of parameters, one panel a quantity, one line a class."
+TRACE_TEXT = "Draws of each chain in their order; well-mixed chains look alike and show no trend."
+
+
+def _reliability(comparison: Comparison, name: str, anchor: str) -> Markup | str:
+    from bayesclf.scores import reliability
+
+    rules = comparison.rules_of(name)
+    if not rules:
+        return "No rule could answer, so there are no probabilities to judge."
+    errors = [f"{rule} {number(reliability(*comparison.stacked(name, rule)).error)}" for rule in rules]
+    return figures.svg(
+        lambda: plots.reliability(comparison, name),
+        f"{anchor}-reliability",
+        f"Reliability of {name}",
+        f"Share of right predictions against predicted probability. Calibration errors: {', '.join(errors)}.",
+    )
+
+
+def _disagreement(comparison: Comparison, name: str, anchor: str) -> Markup | str:
+    rules = comparison.rules_of(name)
+    if len(rules) < 2:
+        return "Fewer than two rules could answer, so there is nothing that could disagree."
+    shares = disagreement_shares(comparison, name)
+    pairs = [
+        f"{rules[i]} and {rules[j]} {percent(float(shares[i, j]))}"
+        for i, j in zip(*np.triu_indices(len(rules), 1), strict=True)
+    ]
+    return figures.svg(
+        lambda: plots.disagreement(comparison, name),
+        f"{anchor}-disagreement",
+        f"Disagreement between the rules of {name}",
+        f"Share of rows decided differently: {', '.join(pairs)}.",
+    )
+
+
+def _posterior(draw: Callable[[], Figure], anchor: str, title: str, description: str) -> Markup | str:
+    """Return a figure of a posterior, or why there is none."""
+    try:
+        return figures.svg(draw, anchor, title, description)
+    except Refused as reason:
+        text = str(reason)
+        return f"{text[0].upper()}{text[1:]}."
+
+
+def _disagreeing_rows(
+    comparison: Comparison, name: str, rules: tuple[str, ...], rows: np.ndarray[Any, np.dtype[np.intp]]
+) -> tuple[Disagreement, ...]:
+    decided = [comparison.answers[name, rule].scores[0].log_proba[rows].argmax(axis=1) for rule in rules]
+    truth = comparison.y[rows]
+    return tuple(
+        Disagreement(
+            int(row) + 1,
+            str(comparison.classes[truth[index]]),
+            tuple(Answer(str(comparison.classes[codes[index]]), bool(codes[index] == truth[index])) for codes in decided),
+        )
+        for index, row in enumerate(rows)
+    )
+
+
+def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
+    """Return what is needed to make the comparison again."""
+    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    made = [
+        ("Folds", f"{comparison.cv}, stratified by class; {count(comparison.repeats, 'repeat')}"),
+        ("Seed", str(comparison.seed)),
+        ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
+        ("Python", platform.python_version()),
+        ("Packages", versions),
+    ]
+    return [("Command", command), *made] if command is not None else made

@@ -1,0 +1,148 @@
+"""The table of scores, cell by cell, and the summary of the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf import columns
+from bayesclf.comparison import Comparison
+from bayesclf.report.words import count, number, pair, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_COLUMNS = 200
+"""Columns that the summary lists."""
+
+MOST_LEVELS = 6
+"""Levels of a column that the summary names."""
+
+LONGEST_LEVEL = 40
+"""Characters of a level that the summary shows."""
+
+HEADINGS = (
+    ("Model", ""),
+    ("Rule", ""),
+    ("Accuracy", "share of rows whose class was predicted, ± standard error; for gibbs the expected share"),
+    ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
+    ("Δ log loss", "difference from the line with the smallest log loss, paired on the same folds"),
+    ("Δ accuracy", "difference from the line with the smallest log loss, in percentage points"),
+    ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
+    ("Δ Brier", "difference from the line with the smallest log loss"),
+    ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
+    ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
+    ("Gibbs ratio", "expected error of the Gibbs classifier over the Bayes-optimal error"),
+)
+"""Headings of the score table and what they mean."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what it shows, and the number by which its column is sorted."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the score table; one that could not be scored has a reason in place of scores."""
+
+    model: str
+    anchor: str
+    rule: str
+    best: bool
+    cells: tuple[Cell, ...] = ()
+    reason: str = ""
+
+
+def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, str]) -> list[Line]:
+    """Return the lines of the score table; rules of one model that fail for one reason share a line."""
+    lines = []
+    for record in table.to_dict("records"):
+        model, rule = record["model"], record["rule"]
+        if not comparison.answers[model, rule].reason:
+            best = (model, rule) == comparison.best
+            lines.append(Line(model, anchors[model], rule, best, _cells(record, best)))
+    for (model, reason), rules in failures(comparison).items():
+        lines.append(Line(model, anchors[model], ", ".join(rules), False, (), reason))
+    return sorted(lines, key=lambda line: comparison.models.index(line.model))
+
+
+def failures(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
+    """Return the rules that could not answer, by model and reason."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for (model, rule), answer in comparison.answers.items():
+        if answer.reason:
+            grouped.setdefault((model, answer.reason), []).append(rule)
+    return grouped
+
+
+def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
+    points, points_se = 100 * record["accuracy_diff"], 100 * record["accuracy_diff_se"]
+    disagreement, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
+    calibration = f"{number(record['calibration_error'])} [{number(record['calibration_low'])}, "
+    return (
+        Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
+        Cell(_log_loss(record), record["log_loss"]),
+        Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), _rank(record)),
+        Cell("–" if best else _signed(points, points_se, 1), points),
+        Cell(pair(record["brier"], record["brier_se"]), record["brier"]),
+        Cell("–" if best else _signed(record["brier_diff"], record["brier_diff_se"], 3), record["brier_diff"]),
+        Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),
+        Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
+        Cell(number(ratio, 2), ratio) if np.isfinite(ratio) else Cell("n/a" if record["rule"] == "gibbs" else ""),
+    )
+
+
+def _log_loss(record: dict[Any, Any]) -> str:
+    infinite = int(record["log_loss_infinite"])
+    if infinite:
+        return f"∞ ({count(infinite, 'row')}); {number(record['log_loss_finite'])} over the rest"
+    return pair(record["log_loss"], record["log_loss_se"])
+
+
+def _rank(record: dict[Any, Any]) -> float:
+    return float("inf") if np.isinf(record["log_loss"]) else float(record["log_loss_diff"])
+
+
+def _signed(value: float, error: float, digits: int) -> str:
+    text = pair(value, error, digits)
+    return f"+{text}" if np.isfinite(value) and value > 0 and not text.startswith("0 ") and text != "0" else text
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column of the user's table."""
+
+    name: str
+    kind: str
+    missing: int
+    values: str
+
+
+def column_summaries(frame: pd.DataFrame) -> list[ColumnSummary]:
+    """Return the first `MOST_COLUMNS` columns with their kind, missing cells, and range or levels."""
+    return [_summary(frame[name]) for name in list(frame.columns)[:MOST_COLUMNS]]
+
+
+def _summary(column: pd.Series) -> ColumnSummary:
+    kind, missing = columns.kind_of(column), int(column.isna().sum())
+    if kind == "number":
+        known = column.dropna().to_numpy(dtype=float)
+        low, middle, high = np.quantile(known, [0, 0.5, 1]) if known.size else (np.nan,) * 3
+        values = f"{low:.4g} to {high:.4g}, median {middle:.4g}".replace("-", "−") if known.size else "empty"
+    else:
+        counts = column.value_counts()
+        shown = [f"{_short(level)} ({rows:,})" for level, rows in counts.head(MOST_LEVELS).items()]
+        more = f", … ({len(counts):,} levels)" if len(counts) > MOST_LEVELS else ""
+        values = ", ".join(shown) + more if shown else "empty"
+    return ColumnSummary(str(column.name), kind, missing, values)
+
+
+def _short(level: object) -> str:
+    text = str(level)
+    return text if len(text) <= LONGEST_LEVEL else text[: LONGEST_LEVEL - 1] + "…"

@@ -1,0 +1,180 @@
+"""The verdict: which line of the comparison is best, how surely, and what not to trust, in plain sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.comparison import Comparison
+from bayesclf.report.table import failures
+from bayesclf.report.words import count, listed, number, pair, percent
+from bayesclf.rules import RULES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLEAR = 2.0
+"""Standard errors from which a difference is called clear."""
+
+OVERCONFIDENT_FROM = 0.01
+"""Smallest excess of mean confidence over accuracy that is called over-confidence, if it is also clear."""
+
+READING = (
+    "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
+    "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
+    "Credible intervals, of parameters and of probabilities, are conditional on the model: under a false assumption "
+    "they shrink around a wrong value.",
+    "The ratio of the Gibbs error to the Bayes-optimal error obeys no bound on real data; twice is a bound only for "
+    "targets drawn from the prior.",
+    "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
+    "the same folds. Many lines were compared, so the best is a little flattered.",
+)
+"""What holds for every comparison."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Sentences of the first screen.
+
+    Attributes
+    ----------
+    headline
+        The line with the smallest log loss.
+    findings
+        How it compares with the others, by log loss and accuracy.
+    cautions
+        What not to trust in this comparison.
+    """
+
+    headline: str
+    findings: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+def verdict(comparison: Comparison, table: pd.DataFrame) -> Verdict:
+    """Judge a comparison by its table."""
+    cautions = (*_unavailable(comparison), *_infinite(table), *_convergence(comparison), *_overconfident(comparison))
+    records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
+    if not records:
+        return Verdict("No model could answer under any rule.", (), cautions)
+    best = next(record for record in records if (record["model"], record["rule"]) == comparison.best)
+    others = [record for record in records if record is not best]
+    if np.isinf(best["log_loss"]):
+        headline = "Every line gave some row's true class the probability 0, so log loss ranks none of them first."
+        return Verdict(headline, _accuracy(records, best), cautions)
+    headline = (
+        f"{_name(best)} has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
+        f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
+    )
+    return Verdict(headline, (*_runners_up(others, best), *_accuracy(records, best)), cautions)
+
+
+def _name(record: dict[Any, Any]) -> str:
+    return f"{record['model']} under {record['rule']}"
+
+
+def is_clear(difference: float, error: float) -> bool:
+    """Return whether a paired difference exceeds `CLEAR` standard errors."""
+    return bool(np.isinf(difference) or abs(difference) > CLEAR * error + 1e-12)
+
+
+def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str, ...]:
+    """Compare the best line with the next rule of its model and with the best line of every other model."""
+    sentences = []
+    finite = sorted((r for r in others if np.isfinite(r["log_loss"])), key=lambda record: float(record["log_loss"]))
+    by_model: dict[str, dict[Any, Any]] = {}
+    for record in finite:
+        by_model.setdefault(record["model"], record)
+    for record in sorted(by_model.values(), key=lambda record: float(record["log_loss"])):
+        difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
+        size = f"difference {pair(difference, error)}"
+        if is_clear(difference, error):
+            sentences.append(f"It is clearly ahead of {_name(record)} ({size}).")
+        elif abs(difference) < 1e-12:
+            sentences.append(f"{_name(record)} has the same log loss.")
+        else:
+            sentences.append(f"It is indistinguishable from {_name(record)} ({size}).")
+    near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"]) for record in finite)
+    if len(others) > len(by_model):
+        sentences.append(f"{near} of the {len(others)} other lines lie within two standard errors of it by log loss.")
+    return tuple(sentences)
+
+
+def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str, ...]:
+    """Name the most accurate line, against the one with the smallest log loss."""
+    top = max(record["accuracy"] for record in records)
+    leaders = [record for record in records if top - record["accuracy"] < 1e-9]
+    if best in leaders:
+        others = f", shared with {count(len(leaders) - 1, 'other line')}" if len(leaders) > 1 else ""
+        return (f"Its accuracy is the best as well{others}.",) if np.isfinite(best["log_loss"]) else ()
+    leader = leaders[0]
+    equal = f" (as has {count(len(leaders) - 1, 'other line')})" if len(leaders) > 1 else ""
+    sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
+    if not np.isfinite(best["log_loss"]):
+        return (f"{sentence}.",)
+    points, error = 100 * leader["accuracy_diff"], 100 * leader["accuracy_diff_se"]
+    word = "clearly" if is_clear(points, error) else "indistinguishably"
+    return (f"{sentence}, {word} above that line (by {pair(points, error, 1)} percentage points).",)
+
+
+def _unavailable(comparison: Comparison) -> list[str]:
+    models: dict[tuple[str, str], list[str]] = {}
+    for (model, reason), rules in failures(comparison).items():
+        models.setdefault((listed(rules), reason), []).append(model)
+    return [
+        f"{listed(names)} {'has' if len(names) == 1 else 'have'} no answer under {rules}: {reason.rstrip('.')}."
+        for (rules, reason), names in models.items()
+    ]
+
+
+def _infinite(table: pd.DataFrame) -> list[str]:
+    if "log_loss_infinite" not in table:
+        return []
+    return [
+        f"{_name(record)} gave the true class the probability 0 in {count(int(record['log_loss_infinite']), 'row')}, "
+        f"so its log loss is infinite; over the rest it is {number(record['log_loss_finite'])}."
+        for record in table[table["log_loss_infinite"] > 0].to_dict("records")
+    ]
+
+
+def _convergence(comparison: Comparison) -> list[str]:
+    return [
+        f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
+        for model, fit in comparison.fits.items()
+        for problem in fit.convergence_problems_
+    ]
+
+
+def _overconfident(comparison: Comparison) -> list[str]:
+    """Name the rules of each model that promise more right answers than they give."""
+    sentences = []
+    for model in comparison.models:
+        gaps = {rule: overconfidence(comparison, model, rule) for rule in comparison.rules_of(model)}
+        clear = {rule: gap for rule, gap in gaps.items() if gap > 0}
+        if not clear:
+            continue
+        worst = max(clear, key=lambda rule: clear[rule])
+        text = f"{model} is over-confident under {listed(list(clear))}"
+        text += f": under {worst} its probabilities promise {number(100 * clear[worst], 1)} points more accuracy than it has"
+        sentences.append(text + _averaging(gaps) + ".")
+    return sentences
+
+
+def _averaging(gaps: dict[str, float]) -> str:
+    """Say what averaging over the posterior did about over-confidence, if the model could average."""
+    averaged = [gap for rule, gap in gaps.items() if RULES[rule].averages and rule != "gibbs"]
+    if not averaged:
+        return ""
+    return "; averaging over the posterior does not repair it" if max(averaged) > 0 else "; averaging repairs it"
+
+
+def overconfidence(comparison: Comparison, model: str, rule: str) -> float:
+    """Return mean confidence − accuracy if that is clear and not small, else 0."""
+    log_proba, y = comparison.stacked(model, rule)
+    confidence = float(np.exp(log_proba.max(axis=1)).mean())
+    accuracy = float((log_proba.argmax(axis=1) == y).mean())
+    error = np.sqrt(max(confidence * (1 - confidence), 1e-6) / len(comparison.y))
+    gap = confidence - accuracy
+    return gap if gap > OVERCONFIDENT_FROM and is_clear(gap, float(error)) else 0.0
