@@ -108,7 +108,7 @@ class Hypotheses:
         return np.full(len(self), -np.log(len(self)))
 
     def __len__(self) -> int:
-        return max(len(values) for values in self.parameters.values())
+        return max((len(values) for values in self.parameters.values()), default=1)
 
     def take(self, draws: Integers) -> Hypotheses:
         """Return some of the hypotheses, equally weighted."""

@@ -376,6 +376,7 @@ def _restored(state: dict[str, Any], groups: Mapping[str, xr.Dataset]) -> BayesC
 
 def _read(path: Path) -> dict[str, xr.Dataset]:
     """Return the groups of a file, in memory."""
+    import h5py
     import xarray as xr
 
     if os.path.isdir(path):
@@ -390,6 +391,9 @@ def _read(path: Path) -> dict[str, xr.Dataset]:
     if start != SIGNATURE:
         raise InputError(f"{path} is {'not a model' if start else 'empty'}; give a file that save wrote")
     try:
+        # First by itself, as h5netcdf prints a traceback of its own when it stops halfway.
+        with h5py.File(path) as file:
+            file.visititems(lambda _, item: [*item.attrs.items()] and None)
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             return {name: node.to_dataset(inherit=False).load().drop_encoding() for name, node in tree.children.items()}
     except Exception:  # a damaged file can fail anywhere in HDF5's, h5netcdf's and xarray's code, in any way

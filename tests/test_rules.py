@@ -229,6 +229,13 @@ class TestRules:
         np.testing.assert_allclose(rules.log_proba(rule, hypotheses, numbered(9)), whole, rtol=1e-13)
 
     @pytest.mark.parametrize("rule", EVERY_RULE)
+    def test_a_model_without_parameters_is_one_hypothesis(self, rule):
+        """No usable column and a known class prior, which is then the answer to every row."""
+        model = GenerativeModel(("a", "b"), KnownClassPrior(np.array([0.2, 0.8])), np.zeros(2), ())
+        found = rules.log_proba(rule, Hypotheses(model, {}), Rows((), 3))
+        np.testing.assert_allclose(np.exp(found), [[0.2, 0.8]] * 3)
+
+    @pytest.mark.parametrize("rule", EVERY_RULE)
     def test_no_rows_have_no_answers(self, rng, rule):
         assert rules.log_proba(rule, random_scores(rng), numbered(0)).shape == (0, 3)
 

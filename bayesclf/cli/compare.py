@@ -25,14 +25,8 @@ def compare(
     table: options.TableArgument,
     target: options.Target = None,
     models: Annotated[
-        str | None,
-        typer.Option(
-            "--models",
-            metavar="NAMES",
-            help=f"Of {options.MODEL_NAMES}, with commas.",
-            show_default=",".join(options.DEFAULT_MODELS),
-        ),
-    ] = None,
+        str, typer.Option("--models", metavar="NAMES", help=f"Of {options.MODEL_NAMES}, with commas.")
+    ] = options.DEFAULT_MODELS,
     rules: Annotated[
         str | None,
         typer.Option(
@@ -101,8 +95,7 @@ def _compare(training: Training, chosen: Settings) -> Comparison:
     from bayesclf.comparison import compare
 
     classifiers: dict[str, Any] = {
-        name: CLASSIFIERS[name](inference=engine)  # type: ignore[call-arg]
-        for name, engine in chosen.inference.items()
+        name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
     try:
         with progress_bar(chosen.models[0]) as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -34,9 +35,13 @@ def list_names() -> None:
     table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
     for info in datasets.available():
         sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
-        table.add_row(*map(Text, (info.name, *sizes, info.description)))
+        # every one of the user's own lies in the folder named below
+        said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
+        table.add_row(*map(Text, (info.name, *sizes, said)))
     stdout().print(table)
-    stdout().print(f"\nThe environment variable {datasets.FOLDER_VARIABLE} names a folder with tables of your own.")
+    folder = os.environ.get(datasets.FOLDER_VARIABLE)
+    now = f"; now {folder}" if folder else ""
+    stdout().print(f"\n{datasets.FOLDER_VARIABLE} names a folder with tables of your own{now}")
 
 
 @app.command("show")
@@ -53,7 +58,7 @@ def show(name: Name) -> None:
     console.print(f"{counted(len(dataset.frame), 'row')}; label {dataset.target!r}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
-    console.print(column_table(columns))
+    console.print(column_table(columns, console.width))
     for note in columns["note"]:
         if note:
             console.print(f"note: {note}")

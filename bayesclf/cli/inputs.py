@@ -13,12 +13,16 @@ from bayesclf.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
+    from rich.table import Table
 
     from bayesclf.datasets import Dataset
     from bayesclf.tables import ColumnKind
 
 LISTED_COLUMNS = 20
 """Tables with more columns are shown by kind, not column by column."""
+
+LONGEST_NAME, OTHER_WIDTH, SHORTEST_VALUES = 30, 31, 12
+"""Widths in the table of columns: of a name at most, of what is neither name nor values, and of the values at least."""
 
 LISTED_CLASSES = 6
 """The most classes whose rows are counted in the summary."""
@@ -141,7 +145,7 @@ def show_training(console: Console, training: Training) -> None:
     notes = [note for note in training.columns["note"] if note]
     if len(training.kinds) <= LISTED_COLUMNS:
         console.print()
-        console.print(column_table(training.columns))
+        console.print(column_table(training.columns, console.width))
     else:
         for line in _by_kind(training.kinds):
             console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
@@ -152,20 +156,33 @@ def show_training(console: Console, training: Training) -> None:
     console.print()
 
 
-def column_table(columns: pd.DataFrame) -> Any:
-    """Return a table with one line a column of what `bayesclf.tables.describe_columns` returned."""
+def column_table(columns: pd.DataFrame, width: int) -> Table:
+    """Return a table, one line a column, of what `bayesclf.tables.describe_columns` returned.
+
+    Parameters
+    ----------
+    columns
+        What it returned.
+    width
+        Of the terminal; long names and values are cut so that each column keeps to one line.
+    """
     from rich.text import Text
 
     from bayesclf.cli.console import plain_table
 
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
-    table.columns[0].overflow = table.columns[-1].overflow = "ellipsis"
-    table.columns[-1].no_wrap = True
+    longest = min(max(len(str(name)) for name in columns["column"]), LONGEST_NAME)
+    values = max(width - longest - OTHER_WIDTH, SHORTEST_VALUES)
     for line in columns.to_dict("records"):
         style = "bold" if line["kind"] == "label" else ""
-        cells = (line["column"], line["kind"], line["missing"] or "", line["distinct"], line["summary"])
-        table.add_row(*(Text(str(cell)) for cell in cells), style=style)
+        name, summary = _cut(str(line["column"]), longest), _cut(line["summary"], values)
+        cells = (name, line["kind"], line["missing"] or "", line["distinct"], summary)
+        table.add_row(*(Text(str(cell), no_wrap=True) for cell in cells), style=style)
     return table
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def _summary(training: Training) -> str:

@@ -33,6 +33,7 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
         "settings": {
             "table": training.dataset.name,
             "target": training.dataset.target,
+            "drop": [name for name in training.dataset.frame if name not in set(training.columns["column"])],
             "models": list(chosen.models),
             "rules": list(chosen.rules),
             "inference": chosen.inference,
@@ -41,7 +42,7 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
             "seed": chosen.seed,
         },
         "data": _data(comparison, training),
-        "engines": {model: engine_name(comparison, model) for model in comparison.models},
+        "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
         "best": best,
         "verdict": [said.headline, *said.findings],

@@ -28,6 +28,7 @@ def fit(
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import engine_name
     from bayesclf.inference import ENGINES
     from bayesclf.storage import save
 
@@ -42,14 +43,14 @@ def fit(
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
-    classifier = CLASSIFIERS[model](inference=inference, random_state=seed)  # type: ignore[call-arg]
+    classifier = CLASSIFIERS[model](inference=inference, random_state=seed)
     with working(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
         stdout().print(f"note: {note}")
-    engine = type(classifier.inference_).__name__
-    stdout().print(f"{model} fitted by {engine} in {time.perf_counter() - start:.3g} s, written to {path}")
+    how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
+    stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
 
 def predict(

@@ -12,7 +12,7 @@ from bayesclf.errors import InputError
 if TYPE_CHECKING:
     from bayesclf.tables import ColumnKind
 
-DEFAULT_MODELS = ("nb", "lr")
+DEFAULT_MODELS = "nb,lr"
 """Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""
 
 MODEL_NAMES = "nb, gnb, categorical, lr"

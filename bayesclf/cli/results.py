@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from bayesclf.classifiers import BayesClassifier
     from bayesclf.comparison import Comparison
 
 WIDE = 100
 """Columns of a terminal from which standard errors and intervals of all scores are shown."""
 
 BEST = "★"
+LEGEND = f"{BEST} smallest log loss; differs: share of rows decided unlike bayes-optimal"
+INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the mean over the others"
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Record = dict[Any, Any]
@@ -43,6 +46,9 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     records = table.to_dict("records")
     reasons = list(dict.fromkeys(record["reason"] for record in records if _failed(record)))
     console.print(_score_table(comparison, records, reasons, console.width >= WIDE))
+    console.print(LEGEND, style="dim")
+    if any(record.get("log_loss_infinite", 0) > 0 for record in records):
+        console.print(INFINITE_LEGEND, style="dim")
     console.print()
     for index, reason in enumerate(reasons, 1):
         _print_hanging(console, f"{str(index).translate(RAISED)} ", f"n/a: {reason}")
@@ -55,10 +61,9 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     console.print(_time(comparison, seconds), style="dim")
 
 
-def engine_name(comparison: Comparison, model: str) -> str:
-    """Return the name of the engine that fitted a model."""
-    engine = comparison.fits[model].inference_
-    return next(name for name, cls in ENGINES.items() if isinstance(engine, cls))
+def engine_name(classifier: BayesClassifier) -> str:
+    """Return the name of the engine that fitted a classifier."""
+    return next(name for name, cls in ENGINES.items() if isinstance(classifier.inference_, cls))
 
 
 def _score_table(comparison: Comparison, records: list[Record], reasons: list[str], wide: bool) -> Table:
@@ -69,9 +74,8 @@ def _score_table(comparison: Comparison, records: list[Record], reasons: list[st
 
     headers = ["model, rule", "accuracy", "log loss", "Brier", "calib.\nerror", "differs", "Gibbs\nratio"]
     drawn = plain_table(headers, right=headers[1:])
-    # neither column is worth a line where no rule has such a number
     for model in comparison.models:
-        drawn.add_row(Text(model, style="bold"), Text(engine_name(comparison, model), style="dim"))
+        drawn.add_row(Text.assemble((model, "bold"), (f" ({engine_name(comparison.fits[model])})", "dim")))
         for record in records:
             if record["model"] == model:
                 best = not _failed(record) and (model, record["rule"]) == comparison.best
@@ -109,7 +113,7 @@ def _log_loss(record: Record) -> str:
 def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
     """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
     source = RULES[record["rule"]].source
-    point = engine_name(comparison, record["model"]) in ("mle", "map")
+    point = engine_name(comparison.fits[record["model"]]) in ("mle", "map")
     lacking = f"no {source.upper()}" if source in ("mle", "map") else "no posterior" if point else "refused"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]
 
@@ -143,7 +147,7 @@ def _text(text: str) -> Text:
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
-    folds = ", ".join(f"{model} {_duration(spent)}" for model, spent in comparison.seconds.items())
+    folds = ", ".join(f"{_duration(spent)} ({model})" for model, spent in comparison.seconds.items())
     splits = f"{comparison.cv} folds" + (f", {comparison.repeats} times" if comparison.repeats > 1 else "")
     return f"{_duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
@@ -151,4 +155,4 @@ def _time(comparison: Comparison, seconds: float) -> str:
 def _duration(seconds: float) -> str:
     if seconds >= 60:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{seconds:.3g} s" if seconds >= 0.01 else "under 0.01 s"
+    return f"{seconds:.1f} s" if seconds >= 0.95 else f"{max(seconds, 0.01):.2f} s"

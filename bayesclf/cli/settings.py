@@ -34,13 +34,13 @@ class Settings:
     jobs: int
 
 
-def settings(models: str | None, rules: str | None, inference: str, numbers: tuple[int, int, int, int]) -> Settings:
+def settings(models: str, rules: str | None, inference: str, numbers: tuple[int, int, int, int]) -> Settings:
     """Check names and ranges.
 
     Parameters
     ----------
     models, rules, inference
-        As the user wrote them; None for the default.
+        As the user wrote them; no rules for all of them.
     numbers
         cv, repeats, seed, jobs.
 
@@ -50,7 +50,7 @@ def settings(models: str | None, rules: str | None, inference: str, numbers: tup
         If a name is not known or a number is out of range.
     """
     cv, repeats, seed, jobs = numbers
-    chosen = options.DEFAULT_MODELS if models is None else options.names(models, CLASSIFIERS, "--models")
+    chosen = options.names(models, CLASSIFIERS, "--models")
     asked = tuple(RULES) if rules is None else options.names(rules, RULES, "--rules")
     if jobs < 1 and jobs != -1:
         raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")

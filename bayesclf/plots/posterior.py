@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LONGEST_TITLE = 44
 """Characters of a parameter's name above its trace."""
 
+LONGEST_PANEL_TITLE, LONGEST_CLASS = 26, 18
+"""The same above a panel of the forest plot, and of a class beside it."""
+
 INNER_PROB = 0.5
 """Probability of the thick inner interval."""
 
@@ -168,9 +171,11 @@ def _looks(chosen: list[Quantity], axis: str | None, classes: int) -> dict[str, 
 
 def _finish(ax: Axes, quantity: Quantity, axis: str | None, labels: list[str], named: bool) -> None:
     """Title a panel and name its classes on the left."""
-    ax.set_title(style.plain(quantity.name), loc="left", fontsize="small")
+    ax.set_title(style.plain(quantity.name, LONGEST_PANEL_TITLE), loc="left", fontsize="small")
     classes = axis is not None and axis in quantity.draws.dims
-    ax.set_yticks(-np.arange(len(labels)) if classes else [], [style.plain(label) for label in labels] * classes)
+    ax.set_yticks(
+        -np.arange(len(labels)) if classes else [], [style.plain(label, LONGEST_CLASS) for label in labels] * classes
+    )
     if not named:
         ax.tick_params(labelleft=False)
     if labels and classes:

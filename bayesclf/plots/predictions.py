@@ -28,6 +28,10 @@ FULL_COLOR_FROM = 0.1
 """Share of rows decided differently that gets the full colour, unless a larger one occurs."""
 
 
+LONGEST_MODEL = 18
+"""Characters of a model's name in a title that goes on after it."""
+
+
 def reliability(
     comparison: Comparison, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Figure:
@@ -79,8 +83,14 @@ def reliability(
     ax.set_title(style.plain(model), loc="left", fontsize="medium", fontweight="bold")
     style.quiet(ax)
     ax.legend(
-        title="rule, calibration error", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False,
-        fontsize="small", title_fontsize="small", handlelength=3.2,
+        title="rule, calibration error",
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+        handlelength=3.2,
     )
     return figure
 
@@ -114,7 +124,7 @@ def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> 
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
     ink = to_rgb(style.RULE_STYLE["bayes-optimal"].color)
-    colors = LinearSegmentedColormap.from_list("share", [(*ink, 0.04), (*ink, 0.6)])
+    colors = LinearSegmentedColormap.from_list("share", [(*ink, 0.07), (*ink, 0.6)])
     ax.pcolormesh(shown[1:, :-1], cmap=colors, vmin=0, vmax=max(float(shares.max()), FULL_COLOR_FROM))
     for i, j in zip(*np.tril_indices(len(chosen), -1), strict=True):
         ax.text(j + 0.5, i - 0.5, percent(shares[i, j]), ha="center", va="center")
@@ -122,7 +132,12 @@ def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> 
     ax.set_xticks(np.arange(count) + 0.5, chosen[:-1], rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(np.arange(count) + 0.5, chosen[1:])
     ax.set(xlim=(0, max(count, 1)), ylim=(max(count, 1), 0))
-    ax.set_title(f"{style.plain(model)}: rows decided differently", loc="left", fontsize="medium", fontweight="bold")
+    ax.set_title(
+        f"{style.plain(model, LONGEST_MODEL)}: rows decided differently",
+        loc="left",
+        fontsize="medium",
+        fontweight="bold",
+    )
     style.quiet(ax)
     ax.grid(visible=False)
     return figure

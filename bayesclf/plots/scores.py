@@ -76,7 +76,7 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
     _label(ax, lines, places, models)
     if finite.size:
         best = finite.max() if metric == "accuracy" else finite.min()
-        ax.axvline(best, color="0.55", linewidth=0.8, zorder=1)
+        ax.axvline(best, color="0.55", linewidth=0.8, alpha=0.7, zorder=1)
     ax.set_xlabel(METRICS[metric] + (" (log scale)" if ax.get_xscale() == "log" else "") + _left_out(table, scored))
     style.quiet(ax, "x")
     return figure

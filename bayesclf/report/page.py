@@ -113,7 +113,9 @@ def context(comparison: Comparison, command: str | None = None) -> dict[str, Any
     anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
     disagreements = comparison.disagreements
     return {
-        "title": f"Comparison of {' and '.join(comparison.models)}" if len(anchors) < 3 else "Comparison of classifiers",
+        "title": f"Comparison of {' and '.join(comparison.models)}"
+        if len(anchors) < 3
+        else "Comparison of classifiers",
         "size": _size(comparison),
         "verdict": verdict.verdict(comparison, scores),
         "reading": verdict.READING,
@@ -234,7 +236,9 @@ def _disagreeing_rows(
         Disagreement(
             int(row) + 1,
             str(comparison.classes[truth[index]]),
-            tuple(Answer(str(comparison.classes[codes[index]]), bool(codes[index] == truth[index])) for codes in decided),
+            tuple(
+                Answer(str(comparison.classes[codes[index]]), bool(codes[index] == truth[index])) for codes in decided
+            ),
         )
         for index, row in enumerate(rows)
     )

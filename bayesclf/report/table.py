@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
-from bayesclf.report.words import count, number, pair, percent
+from bayesclf.report.words import NEGLIGIBLE, count, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,6 @@ HEADINGS = (
     ("Δ log loss", "difference from the line with the smallest log loss, paired on the same folds"),
     ("Δ accuracy", "difference from the line with the smallest log loss, in percentage points"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
-    ("Δ Brier", "difference from the line with the smallest log loss"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
     ("Gibbs ratio", "expected error of the Gibbs classifier over the Bayes-optimal error"),
@@ -91,7 +90,6 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
         Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), _rank(record)),
         Cell("–" if best else _signed(points, points_se, 1), points),
         Cell(pair(record["brier"], record["brier_se"]), record["brier"]),
-        Cell("–" if best else _signed(record["brier_diff"], record["brier_diff_se"], 3), record["brier_diff"]),
         Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),
         Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
         Cell(number(ratio, 2), ratio) if np.isfinite(ratio) else Cell("n/a" if record["rule"] == "gibbs" else ""),
@@ -101,7 +99,7 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
 def _log_loss(record: dict[Any, Any]) -> str:
     infinite = int(record["log_loss_infinite"])
     if infinite:
-        return f"∞ ({count(infinite, 'row')}); {number(record['log_loss_finite'])} over the rest"
+        return f"∞ ({count(infinite, 'row')}), else {number(record['log_loss_finite'])}"
     return pair(record["log_loss"], record["log_loss_se"])
 
 
@@ -111,7 +109,7 @@ def _rank(record: dict[Any, Any]) -> float:
 
 def _signed(value: float, error: float, digits: int) -> str:
     text = pair(value, error, digits)
-    return f"+{text}" if np.isfinite(value) and value > 0 and not text.startswith("0 ") and text != "0" else text
+    return f"+{text}" if np.isfinite(value) and value > NEGLIGIBLE else text
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 
+NEGLIGIBLE = 1e-12
+"""Rounding errors of sums of floats lie below this."""
+
+
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed count of decimals, or with significant digits where these would hide it.
+    """Return a number with a fixed count of decimals; only zero itself is shown as 0.
 
     Examples
     --------
-    >>> number(0.1234), number(-0.02), number(0.00001), number(float("inf"))
-    ('0.123', '−0.020', '1e-05', '∞')
+    >>> number(0.1234), number(-0.02), number(0.0), number(float("inf"))
+    ('0.123', '−0.020', '0', '∞')
     """
     if np.isnan(value):
         return "n/a"
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if value != 0 and abs(value) < 0.5 * 10**-digits:
-        return "0" if abs(value) < 1e-12 else f"{value:.0e}".replace("-", "−", 1) if value < 0 else f"{value:.0e}"
-    return f"{value:.{digits}f}".replace("-", "−")
+    if abs(value) < NEGLIGIBLE:
+        return "0"
+    text = f"{abs(value):.{digits}f}"
+    return f"−{text}" if value < 0 and float(text) else text
 
 
 def pair(value: float, error: float, digits: int = 3) -> str:

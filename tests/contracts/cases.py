@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.special import gammaln
 
 from bayesclf.families import Axes, Categorical, Gaussian
 from bayesclf.families.gaussian import SHARED_OVER
@@ -77,10 +78,12 @@ class CategoricalCase(Case):
         )
 
     def log_prior(self, family, parameters):
+        log_theta = np.log(parameters["theta"][0])
         return sum(
-            stats.dirichlet.logpdf(theta[cells] / theta[cells].sum(), alpha[cells])
-            for theta, alpha in zip(parameters["theta"][0], family.alpha, strict=True)
+            gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
+            for k in range(3)
             for cells in self.slices()
+            for alpha in [family.alpha[k, cells]]
         )
 
     def marginals(self, family):

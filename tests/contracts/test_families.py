@@ -256,11 +256,19 @@ def model_of(case, statistics):
 
 
 @cache
-def compiled(case):
-    """Return the case's model in the user's own parameters, its log density, and the gradient that NUTS sees."""
+def compiled(structure):
+    """Return a model in the user's own parameters with its log density, and the one that NUTS sees with its gradient.
+
+    Cases of one structure differ in their data only, hyperparameters included.
+    """
+    case = next(case for case in PRIORS if structure_of(case) == structure)
     model = model_of(case, case.statistics(*case.data()))
     plain = remove_value_transforms(model)
     return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON)
+
+
+def structure_of(case):
+    return getattr(case.family, "variance", case.family.name)
 
 
 def set_data(model, other):
@@ -272,7 +280,7 @@ def set_data(model, other):
 @every_edge
 def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
     X, y, weight = edge(*case.data(2), rng)
-    plain, log_density, _, _ = compiled(case)
+    plain, log_density, _, _ = compiled(structure_of(case))
     set_data(plain, model_of(case, case.statistics(X, y, weight)))
     for _ in range(3):
         point = case.point(rng)
@@ -285,7 +293,7 @@ def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
 @every_prior
 @every_edge
 def test_pymc_gradient_is_finite(case, edge, rng):
-    _, _, model, gradient = compiled(case)
+    _, _, model, gradient = compiled(structure_of(case))
     set_data(model, model_of(case, case.statistics(*edge(*case.data(2), rng))))
     start = model.initial_point()
     for _ in range(3):
@@ -427,7 +435,7 @@ def test_map_maximises_the_posterior_in_the_users_parameters(case, rng):
 
     mode = case.prior.map(statistics)
     lowest = loss(case.unconstrained(mode))
-    for _ in range(3):
+    for _ in range(2):
         found = optimize.minimize(loss, case.unconstrained(case.point(rng)), options={"gtol": 1e-7})
         assert lowest <= found.fun + 1e-9 * abs(found.fun)
         assert_same_parameters(case.constrained(found.x), mode, rtol=2e-3, atol=1e-5)

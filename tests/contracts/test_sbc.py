@@ -1,0 +1,116 @@
+"""Simulation-based calibration: the rank of the true parameter among posterior draws is uniform.
+
+Talts, Betancourt, Simpson, Vehtari and Gelman (2018), arXiv:1804.06788. Truths and rows are drawn here by NumPy, from
+explicit proper priors; an empirical prior would see the rows twice and fail.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayesclf.classifiers import CategoricalNB, GaussianNB
+from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.inference import NUTS, Exact
+
+pytestmark = pytest.mark.slow
+
+LABELS = ["a", "b", "c"]
+ROWS = 12
+FALSE_ALARM = 1e-3
+CONCENTRATION = np.array([1.0, 2.0, 1.5])
+LEVELS = (2, 3)
+ALPHA = np.array([[0.8, 2.0, 1.0, 3.0, 0.7], [1.5, 1.5, 2.0, 2.0, 2.0], [4.0, 1.0, 0.9, 1.0, 2.5]])
+M = np.array([[0.0, 5.0], [1.0, 4.0], [-2.0, 6.0]])
+KAPPA, A, B = 0.4, 3.0, 2.0
+
+
+def labels(rng):
+    pi = rng.dirichlet(CONCENTRATION)
+    return pi, rng.choice(3, size=ROWS, p=pi)
+
+
+def categorical(rng):
+    """Return a truth and rows of two columns of words."""
+    pi, y = labels(rng)
+    parts = np.split(ALPHA, np.cumsum(LEVELS)[:-1], axis=1)
+    theta = [np.array([rng.dirichlet(row) for row in part]) for part in parts]
+    columns = {
+        f"x{j}": pd.Categorical.from_codes([rng.choice(size, p=theta[j][k]) for k in y], list("uvw"[:size]))
+        for j, size in enumerate(LEVELS)
+    }
+    return {"pi": pi, "theta": np.hstack(theta)}, pd.DataFrame(columns), y
+
+
+def gaussian(variance, rng):
+    """Return a truth and rows of two columns of numbers."""
+    pi, y = labels(rng)
+    shape = tuple(1 if axis in SHARED_OVER[variance] else size for axis, size in enumerate(M.shape))
+    sigma2 = B / rng.gamma(A, size=shape)
+    mu = rng.normal(M, np.sqrt(sigma2 / KAPPA))
+    X = rng.normal(mu[y], np.sqrt(np.broadcast_to(sigma2, M.shape))[y])
+    return {"pi": pi, "mu": mu, "sigma2": sigma2.squeeze()}, pd.DataFrame(X, columns=["x0", "x1"]), y
+
+
+def ranks(simulate, make, simulations, thin=1):
+    """Return the rank of each parameter among the draws, (simulation, parameter), and the number of draws."""
+    found = []
+    for seed in range(simulations):
+        truth, X, y = simulate(np.random.default_rng([seed, 17]))
+        clf = make(seed).fit(X, np.array(LABELS)[y], classes=LABELS)
+        posterior = (
+            clf.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw")).isel(sample=slice(0, None, thin))
+        )
+        below = [(posterior[name].transpose("sample", ...).values < value).sum(axis=0) for name, value in truth.items()]
+        found.append(np.concatenate([np.ravel(part) for part in below]))
+    return np.array(found), posterior.sizes["sample"]
+
+
+def assert_uniform(found, draws, bins):
+    """Chi-square of the ranks 0 … draws, in bins of equal probability, one test a parameter."""
+    assert (draws + 1) % bins == 0
+    counts = np.array([np.bincount(column * bins // (draws + 1), minlength=bins) for column in found.T])
+    p = stats.chisquare(counts, axis=1).pvalue
+    assert p.min() > FALSE_ALARM / len(p), p
+
+
+def categorical_nb(inference, seed):
+    return CategoricalNB(ALPHA, class_concentration=CONCENTRATION, inference=inference, random_state=seed)
+
+
+def gaussian_nb(variance, inference, seed):
+    return GaussianNB(
+        variance, m=M, kappa=KAPPA, a=A, b=B, class_concentration=CONCENTRATION, inference=inference, random_state=seed
+    )
+
+
+EXACT = Exact(draws=99, chains=1)
+
+
+def test_categorical_exact():
+    assert_uniform(*ranks(categorical, lambda seed: categorical_nb(EXACT, seed), 500), bins=10)
+
+
+@pytest.mark.parametrize("variance", SHARED_OVER)
+def test_gaussian_exact(variance):
+    found = ranks(lambda rng: gaussian(variance, rng), lambda seed: gaussian_nb(variance, EXACT, seed), 500)
+    assert_uniform(*found, bins=10)
+
+
+SHORT = NUTS(draws=295, tune=200, chains=2)
+"""Every 10th draw is kept: 59, nearly independent, so that ranks have 60 values."""
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("simulate", "make"),
+    [
+        (categorical, lambda seed: categorical_nb(SHORT, seed)),
+        (lambda rng: gaussian("feature", rng), lambda seed: gaussian_nb("feature", SHORT, seed)),
+    ],
+    ids=["categorical", "gaussian"],
+)
+def test_nuts(simulate, make):
+    assert_uniform(*ranks(simulate, make, 60, thin=10), bins=5)

@@ -1,0 +1,278 @@
+"""The report: one file, nothing requested, nothing from the user's table ever markup, and what it says is so."""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+from base64 import b64encode
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+from bayesclf.report import write_comparison
+from bayesclf.report.page import MOST_DISAGREEMENTS, render
+from bayesclf.report.table import MOST_COLUMNS, column_summaries, score_lines
+from bayesclf.report.verdict import is_clear, overconfidence, verdict
+
+SCRIPT, IMAGE = "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """All elements of a page with their attributes, and its text outside of script and style."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.text, self.open = [], [], []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def values(self, *names):
+        return [value for _, attributes in self.elements for name, value in attributes.items() if name in names]
+
+
+def compared(models, X, y, **settings):
+    return bc.compare(models, X, y, cv=3, **settings)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    data = load_iris(as_frame=True)
+    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
+    return compared(models, data.data, data.target_names[data.target])
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    data = load_iris(as_frame=True)
+    X = data.data.iloc[:, :3].set_axis([SCRIPT, "cost $x$ in $", "日本/a_b^c"], axis=1)
+    X["</style><b>"] = np.where(X[SCRIPT] > 5.8, "'\"><svg onload=alert(2)>", "{{ 7 * 7 }}")
+    X.iloc[:5, 3] = None
+    y = np.array([IMAGE, "$a$", "</title></svg>"])[data.target]
+    return compared({f"{SCRIPT}$m$": bc.NaiveBayes(), IMAGE: bc.LogisticRegression(inference="map")}, X, y)
+
+
+@pytest.fixture(scope="module")
+def html(comparison):
+    return render(comparison, command="bayesclf compare iris --report <b>.html")
+
+
+@pytest.fixture(scope="module")
+def hostile_html(hostile):
+    return render(hostile)
+
+
+@pytest.fixture(params=["html", "hostile_html"])
+def page(request):
+    return Page(request.getfixturevalue(request.param))
+
+
+def test_elements_are_closed(page):
+    assert page.open == []
+
+
+def test_nothing_is_requested(page):
+    for value in page.values("src", "href", "xlink:href", "srcset", "action", "poster"):
+        assert value.startswith(("#", "data:")), value
+    assert {tag for tag, _ in page.elements}.isdisjoint({"iframe", "object", "embed", "base", "form"})
+
+
+@pytest.mark.parametrize("name", ["html", "hostile_html"])
+def test_style_loads_nothing(name, request):
+    text = request.getfixturevalue(name)
+    assert "@import" not in text
+    assert all(place.startswith("#") for place in re.findall(r"url\(([^)]*)\)", text))
+
+
+def test_ids_are_unique_and_all_references_resolve(page):
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    references = [value[1:] for value in page.values("href") if value.startswith("#")]
+    references += [part for value in page.values("aria-labelledby") for part in value.split()]
+    clips = " ".join(value for value in page.values("clip-path", "style", "fill") if value)
+    references += re.findall(r"url\(#([^)]*)\)", clips)
+    assert references
+    assert set(references) <= set(ids)
+
+
+def test_figures_have_alternative_text(page):
+    figures = [attributes for tag, attributes in page.elements if tag == "svg"]
+    assert len(figures) >= 4
+    assert all(attributes["role"] == "img" and attributes["aria-labelledby"] for attributes in figures)
+
+
+def test_names_are_text_and_nothing_else(hostile_html):
+    page = Page(hostile_html)
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("script") == 1
+    assert "b" not in tags
+    assert "svg" in tags
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    # The trace of draws is the one image that a page may hold, and no posterior here has chains.
+    assert "img" not in tags
+    assert "image" not in tags
+    text = "".join(page.text)
+    for name in (SCRIPT, IMAGE, "$a$", "</title></svg>", "cost $x$ in $", "日本/a_b^c", "{{ 7 * 7 }}"):
+        assert name in text
+
+
+def test_the_policy_allows_this_script_and_no_other(html):
+    script = re.search(r"<script>(.*?)</script>", html, re.DOTALL).group(1)
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for tag, a in Page(html).elements if "http-equiv" in a)
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_page_says_what_is_so(comparison, html):
+    text = " ".join("".join(Page(html).text).split())
+    model, rule = comparison.best
+    line = comparison.table.set_index(["model", "rule"]).loc[(model, rule)]
+    expected = f"{model} under {rule} has the smallest log loss, {line.log_loss:.3f} ± {line.log_loss_se:.3f}"
+    assert expected in text
+    assert "150 rows · 4 columns · 3 classes · 3-fold cross-validation" in text
+    assert "bayesclf compare iris --report <b>.html" in text
+    assert "lr has no answer under mle: the classes are quasi-completely separable" in text
+    assert "inference='map' leaves no posterior to draw" in text.replace("Inference", "inference")
+
+
+def test_the_same_comparison_gives_the_same_page(comparison, html):
+    assert render(comparison, command="bayesclf compare iris --report <b>.html") == html
+
+
+def test_every_line_of_the_table_is_shown(comparison):
+    lines = score_lines(comparison, comparison.table, {model: model for model in comparison.models})
+    rules = [(line.model, rule) for line in lines for rule in line.rule.split(", ")]
+    assert sorted(rules) == sorted(comparison.answers)
+    assert [(line.model, line.rule) for line in lines if line.best] == [comparison.best]
+    assert {len(line.cells) for line in lines if not line.reason} == {9}
+
+
+def test_infinite_log_loss_is_said():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"word": rng.choice(["a", "b"], 60), "x": rng.choice(["p", "q"], 60)})
+    X.loc[0, "word"] = "rare"
+    y = np.where(rng.random(60) < 0.5, "no", "yes")
+    y[0] = "no"
+    X.loc[1, "word"], y[1] = "rare", "yes"
+    comparison = compared({"nb": bc.CategoricalNB()}, X, y, rules=["mle", "map"])
+    table = comparison.table
+    assert np.isinf(table["log_loss"].iloc[0])
+    judged = verdict(comparison, table)
+    assert any("nb under mle gave the true class the probability 0" in sentence for sentence in judged.cautions)
+    assert "∞ (" in render(comparison)
+
+
+def test_no_rule_answers():
+    data = load_iris(as_frame=True)
+    comparison = compared({"lr": bc.LogisticRegression(inference="map")}, data.data, data.target, rules=["gibbs"])
+    text = "".join(Page(render(comparison)).text)
+    assert "No model could answer under any rule." in text
+    assert "There are no scores to draw." in text
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "clear"),
+    [(0.01, 0.004, True), (0.01, 0.006, False), (0.0, 0.0, False), (np.inf, np.nan, True), (-1.0, 0.1, True)],
+)
+def test_clear_means_two_standard_errors(difference, error, clear):
+    assert is_clear(difference, error) == clear
+
+
+def test_over_confidence_is_named():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    one = y + rng.normal(0, 1.5, 400)
+    X = pd.DataFrame({f"copy {i}": one + rng.normal(0, 0.01, 400) for i in range(12)})
+    comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
+    assert overconfidence(comparison, "nb", "map") > 0.1
+    cautions = verdict(comparison, comparison.table).cautions
+    assert any("averaging over the posterior does not repair it" in sentence for sentence in cautions)
+
+
+def test_columns_are_summarised():
+    frame = pd.DataFrame({"n": [1.0, -2.5, np.nan], "c": ["a", "a", None], "e": [np.nan] * 3})
+    number, words, empty = column_summaries(frame)
+    assert (number.kind, number.missing, number.values) == ("number", 1, "−2.5 to 1, median −0.75")
+    assert (words.kind, words.missing, words.values) == ("category", 1, "a (2)")
+    assert empty.values == "empty"
+    wide = pd.DataFrame(np.zeros((1, MOST_COLUMNS + 5))).rename(columns=str)
+    assert len(column_summaries(wide)) == MOST_COLUMNS
+
+
+def test_disagreements_are_bounded():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    text = "".join(Page(render(compared({"nb": bc.NaiveBayes()}, X, y))).text)
+    assert f"The first {MOST_DISAGREEMENTS} of" in text
+
+
+def test_written_whole_with_ordinary_permissions(comparison, html, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("before")
+    path.chmod(0o640)
+    write_comparison(comparison, path, command="bayesclf compare iris --report <b>.html")
+    assert path.read_text(encoding="utf-8") == html
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["report.html"]
+    assert path.stat().st_size < 1_000_000
+
+
+def test_a_failure_leaves_what_was_there(comparison, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("before")
+    monkeypatch.setattr("bayesclf.report.page.render", lambda *_: "after")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_comparison(comparison, path)
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_places_that_cannot_be_written(comparison, tmp_path):
+    with pytest.raises(InputError, match="is a folder"):
+        write_comparison(comparison, tmp_path)
+    with pytest.raises(InputError, match="there is no folder"):
+        write_comparison(comparison, tmp_path / "missing" / "report.html")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["html", "hostile_html"])
+def test_a_browser_shows_it_without_complaint(name, request, tmp_path):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    path = tmp_path / "report.html"
+    path.write_text(request.getfixturevalue(name), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run([chromium, *flags, path.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr
+    assert "How this was made" in done.stdout
+    assert done.stdout.count("<script>") == 1
