@@ -51,7 +51,7 @@ class Comparison:
     fits
         Each classifier fitted on all rows, for its posterior.
     X, y, classes
-        The table (row, feature), label codes (row) and labels (label).
+        The table (row, feature), label codes (row) and labels (outcome).
     splits
         Training and test rows, one pair a fold, repeats one after the other.
     cv, repeats, seed
@@ -139,7 +139,7 @@ class Comparison:
         return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
-        """Return log P(k | x) of all repeats one after the other, (row, label), and the label codes (row)."""
+        """Return log P(k | x) of all repeats one after the other, (row, outcome), and the label codes (row)."""
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), np.tile(self.y, len(parts))
 

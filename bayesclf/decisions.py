@@ -20,9 +20,9 @@ def decide(log_proba: Array, cost: Any = None, reject: float | None = None) -> I
     Parameters
     ----------
     log_proba
-        log P(k | x), (row, label).
+        log P(k | x), (row, outcome).
     cost
-        Costs ``cost[true, predicted]``, finite, (label, label); 0-1 loss by default.
+        Costs ``cost[true, predicted]``, finite, (outcome, outcome); 0-1 loss by default.
     reject
         Largest acceptable expected cost: a row whose best decision is expected to cost more is rejected (Chow's
         rule). Under 0-1 loss the expected cost is 1 − max P(k | x).

@@ -76,13 +76,15 @@ def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) 
     if work <= WORK_LIMIT:
         classifier.set_params(inference=COMPARISON_NUTS).fit(X, y, classes=classes)
         return []
-    size = f"logistic regression on about {work:.0e} cells is beyond the {WORK_LIMIT:.0e} that 'auto' samples by NUTS"
+    bound = (
+        f"with over {WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not sampled by NUTS"
+    )
     try:
         classifier.set_params(inference=COMPARISON_LAPLACE).fit(X, y, classes=classes)
     except Refused as reason:
         classifier.set_params(inference=MAP()).fit(X, y, classes=classes)
-        return [f"{size}, and Laplace was refused ({reason}), so only its point estimates are here"]
-    return [f"{size}: its posterior is an importance-weighted Laplace approximation; inference='nuts' samples it"]
+        return [f"{bound}, and Laplace was refused ({reason}), so that only its point estimates are here"]
+    return [f"{bound} but by the importance-weighted Laplace approximation; inference='nuts' samples it all the same"]
 
 
 def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str]) -> dict[str, RowScores | str]:

@@ -36,8 +36,8 @@ class FiniteSpace:
     prior
         P(h), (hypothesis), adding up to 1.
     table
-        P(y | x, h), (hypothesis, x, label), for x = 0, 1, …; or a function from x (row, ...) to
-        (hypothesis, row, label).
+        P(y | x, h), (hypothesis, x, outcome), for x = 0, 1, …; or a function from x (row, ...) to
+        (hypothesis, row, outcome).
     generative
         Whether `table` is P(x, y | h) instead, so that x is itself evidence about h.
     log_likelihood
@@ -83,7 +83,7 @@ class FiniteSpace:
             raise InputError(f"prior must be {len(self.names)} probabilities that add up to 1, not {self.prior!r}")
         if callable(self.table):
             if self.generative:
-                raise InputError("a generative space needs P(x, y | h) as a table (hypothesis, x, label)")
+                raise InputError("a generative space needs P(x, y | h) as a table (hypothesis, x, outcome)")
         else:
             self._check_table(_numbers(self.table))
         if np.isneginf(self._log_joint()).all():
@@ -93,7 +93,7 @@ class FiniteSpace:
         """Raise for a table of the wrong shape, or of other numbers than probabilities."""
         if table.ndim != 3 or table.shape[::2] != (len(self.names), len(self.labels)):
             raise InputError(
-                f"table must be (hypothesis, x, label) = ({len(self.names)}, ·, {len(self.labels)}), not {table.shape}"
+                f"table must be (hypothesis, x, outcome) = ({len(self.names)}, ·, {len(self.labels)}), not {table.shape}"
             )
         if not _adds_up(table, (1, 2) if self.generative else 2):
             raise InputError(
@@ -144,18 +144,18 @@ class FiniteSpace:
         return Rows((values,), len(values))
 
     def log_scores(self, rows: Rows) -> Array:
-        """Return log P(y | x, h), or log P(x, y | h) in a generative space, (hypothesis, row, label)."""
+        """Return log P(y | x, h), or log P(x, y | h) in a generative space, (hypothesis, row, outcome)."""
         (x,) = rows.parts
         return _log(self.table(x) if callable(self.table) else _numbers(self.table)[:, x])
 
     def log_class_prior(self) -> Array:
-        """Return log P(y | h), (hypothesis, label); equal for all classes where there is no P(x | h)."""
+        """Return log P(y | h), (hypothesis, outcome); equal for all classes where there is no P(x | h)."""
         if self.generative and not callable(self.table):
             return _log(_numbers(self.table).sum(axis=1))
         return np.full((1, len(self.labels)), -np.log(len(self.labels)))
 
     def log_predictive(self, rows: Rows) -> Array | None:
-        """Return log p(x, y | D) = log Σ_h P(h | D) P(x, y | h), (row, label), in a generative space."""
+        """Return log p(x, y | D) = log Σ_h P(h | D) P(x, y | h), (row, outcome), in a generative space."""
         if not self.generative:
             return None
         return np.asarray(logsumexp(self.log_weights[:, None, None] + self.log_scores(rows), axis=0))
@@ -215,7 +215,7 @@ class FiniteSpace:
         return uniform.update(np.asarray(consistent, dtype=bool).astype(float))
 
     def proba(self, rule: str | Gibbs, x: ArrayLike, seed: int = 0) -> Array:
-        """Return P(y given x) under a rule, (row, label)."""
+        """Return P(y given x) under a rule, (row, outcome)."""
         return np.exp(self._log_proba(rule, x, seed))
 
     def answers(self, rule: str | Gibbs, x: ArrayLike, seed: int = 0) -> tuple[str, ...]:

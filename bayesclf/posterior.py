@@ -1,7 +1,8 @@
 """The posterior: a set of hypotheses as an `xarray.DataTree`, which ArviZ reads as it is.
 
 Groups: `posterior` holds equally weighted draws; `mle` and `map` hold one hypothesis each (chain = draw = 1), so that
-a rule treats them alike; `sample_stats` holds what a sampler says of its draws.
+a rule treats them alike; `sample_stats` holds what a sampler says of its draws; `constant_data` says which feature and
+value each level of a categorical block is.
 """
 
 from __future__ import annotations
@@ -40,19 +41,20 @@ def to_dataset(
     variables = {}
     for name, axes in dims.items():
         values = np.asarray(parameters[name])
-        variables[name] = (("chain", "draw", *axes), values.reshape(chains, -1, *values.shape[1:]))
+        variables[name] = (("chain", "draw", *axes), values.reshape(chains, len(values) // chains, *values.shape[1:]))
     draws = len(next(iter(parameters.values()))) // chains if variables else 0
     used = {axis for axes in dims.values() for axis in axes}
-    kept = {
-        name: values for name, values in coords.items() if (values[0] if isinstance(values, tuple) else name) in used
-    }
+    kept = {name: values for name, values in coords.items() if name in used}
     return xr.Dataset(variables, coords={"chain": np.arange(chains), "draw": np.arange(draws), **kept})
 
 
-def to_parameters(dataset: xr.Dataset) -> dict[str, NDArray[np.float64]]:
-    """Return the variables as arrays (draw, ...), the draws of all chains one after the other."""
-    parameters = {}
-    for name, variable in dataset.data_vars.items():
-        values = variable.transpose("chain", "draw", ...).values
-        parameters[str(name)] = values.reshape(-1, *values.shape[2:])
-    return parameters
+def to_constants(coords: Mapping[str, Any]) -> xr.Dataset:
+    """Return what is known of an axis beside its names, such as the feature that each level belongs to.
+
+    It has a group of its own, because ArviZ's summary fails on a posterior whose variables do not all have it.
+    """
+    import xarray as xr
+
+    about = {name: values for name, values in coords.items() if isinstance(values, tuple)}
+    axes = {axis for axis, _ in about.values()}
+    return xr.Dataset(about, coords={axis: coords[axis] for axis in axes})

@@ -34,7 +34,7 @@ from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 
 BLOCK_BYTES = 2**24
-"""Size of one array (row, label, draw); a handful of these are alive at a time."""
+"""Size of one array (row, outcome, draw); a handful of these are alive at a time."""
 
 UNDERFLOW = 1e-280
 """Averages of probabilities below this are taken again in logs."""
@@ -68,13 +68,13 @@ class HypothesisSet(Protocol):
         """Return some of the hypotheses, equally weighted."""
 
     def log_scores(self, rows: Rows) -> Array:
-        """Return (draw, row, label), log p(x, y | h) or, for discriminative models, log P(y | x, h) + constant."""
+        """Return (draw, row, outcome), log p(x, y | h) or, for discriminative models, log P(y | x, h) + constant."""
 
     def log_class_prior(self) -> Array:
-        """Return log P(y | h), (draw, label) or (1, label)."""
+        """Return log P(y | h), (draw, outcome) or (1, outcome)."""
 
     def log_predictive(self, rows: Rows) -> Array | None:
-        """Return log p(x, y | D), (row, label), in closed form, or None."""
+        """Return log p(x, y | D), (row, outcome), in closed form, or None."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Hypotheses:
     Attributes
     ----------
     offset
-        Log odds (label) added to the scores, for other base rates.
+        Log odds (outcome) added to the scores, for other base rates.
     """
 
     model: Model
@@ -116,7 +116,7 @@ class Hypotheses:
         return Hypotheses(self.model, chosen, self.offset)
 
     def log_scores(self, rows: Rows) -> Array:
-        """Return the model's scores (draw, row, label)."""
+        """Return the model's scores (draw, row, outcome)."""
         scores = self.model.log_scores(rows, self.parameters)
         return scores if self.offset is None else scores + self.offset
 
@@ -138,7 +138,7 @@ class Conditional:
     Attributes
     ----------
     log_proba
-        (row, label, draw): draws are next to each other in memory, so that averaging them is one pass.
+        (row, outcome, draw): draws are next to each other in memory, so that averaging them is one pass.
     log_x
         log p(x | h_s) (row, draw), up to a constant for discriminative models.
     impossible
@@ -168,7 +168,7 @@ def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
 
 
 def blocks(hypotheses: HypothesisSet, rows: Rows) -> Iterator[slice]:
-    """Return slices of rows such that (row, label, draw) stays within `BLOCK_BYTES`."""
+    """Return slices of rows such that (row, outcome, draw) stays within `BLOCK_BYTES`."""
     per_row = 8 * len(hypotheses.labels) * len(hypotheses)
     size = max(1, BLOCK_BYTES // per_row)
     return (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size))
@@ -181,11 +181,11 @@ class Averages:
     Attributes
     ----------
     log_proba
-        log Σ_s w_s P(k | x, h_s), (row, label): the Bayes-optimal classifier.
+        log Σ_s w_s P(k | x, h_s), (row, outcome): the Bayes-optimal classifier.
     votes
-        Σ_s w_s [k is h_s's most probable class], (row, label): what a drawn hypothesis predicts.
+        Σ_s w_s [k is h_s's most probable class], (row, outcome): what a drawn hypothesis predicts.
     mean_log_proba
-        Σ_s w_s log P(k | x, h_s), (row, label): minus the expected log loss of the Gibbs classifier.
+        Σ_s w_s log P(k | x, h_s), (row, outcome): minus the expected log loss of the Gibbs classifier.
     mean_square
         Σ_s w_s Σ_k P(k | x, h_s)², (row).
     entropy
@@ -292,7 +292,7 @@ def _require_effective_draws(log_weights: Array, first: int) -> None:
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
-    """Return log Σ_s w_s P(k | x, h_s), shape (row, label). A single hypothesis is its own average.
+    """Return log Σ_s w_s P(k | x, h_s), shape (row, outcome). A single hypothesis is its own average.
 
     References
     ----------
@@ -302,7 +302,7 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
 
 
 def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
-    """Return log Σ_s w_s P(k | x, h_s), (row, label), and warn of rows that no hypothesis thinks possible."""
+    """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and warn of rows that no hypothesis thinks possible."""
     counted = hypotheses.log_weights > -np.inf
     parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
     for block in blocks(hypotheses, rows):
@@ -317,7 +317,7 @@ def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
 
 
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:
-    """Return the equal-tailed interval of P(k | x, h) over the posterior, (row, label, bound)."""
+    """Return the equal-tailed interval of P(k | x, h) over the posterior, (row, outcome, bound)."""
     tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
     parts = []
     for block in blocks(hypotheses, rows):
@@ -344,7 +344,7 @@ def warn_impossible(impossible: NDArray[np.bool_]) -> None:
 
 
 def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
-    """Return log P(k | x, D) = log p(x, k | D) − log p(x | D), shape (row, label).
+    """Return log P(k | x, D) = log p(x, k | D) − log p(x | D), shape (row, outcome).
 
     In closed form where the model has one; else the average of p(x, k | h_s), which is exact for a finite space and
     is refused when too few draws carry the weight.
@@ -390,7 +390,7 @@ class Gibbs:
             raise InputError(f"given must be 'data' or 'data and x', not {self.given!r}")
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
-        """Return log P(k | x, h_s), shape (row, label), s a function of (seed, row number) alone."""
+        """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number) alone."""
         position = np.random.default_rng([seed, 0]).random(len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
@@ -473,7 +473,7 @@ def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
 
 
 def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: int = 0) -> Array:
-    """Return log P(y = k given x) under a rule, shape (row, label)."""
+    """Return log P(y = k given x) under a rule, shape (row, outcome)."""
     resolved, gibbs = resolve(rule)
     match resolved.name:
         case "gibbs":

@@ -24,7 +24,7 @@ class RowScores:
     Attributes
     ----------
     log_proba
-        log P(k | x), (row, label), unclipped.
+        log P(k | x), (row, outcome), unclipped.
     error
         0-1 loss (row); for the Gibbs classifier its expectation over the drawn hypothesis, as the other two.
     log_loss
@@ -40,7 +40,7 @@ class RowScores:
 
 
 def score(log_proba: Array, y: Integers) -> RowScores:
-    """Score probabilities log P(k | x), (row, label), against label codes `y` (row)."""
+    """Score probabilities log P(k | x), (row, outcome), against label codes `y` (row)."""
     rows = np.arange(len(y))
     proba = np.exp(log_proba)
     return RowScores(
@@ -57,7 +57,7 @@ def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
     Parameters
     ----------
     log_proba
-        Those of the hypotheses drawn, one a row, (row, label).
+        Those of the hypotheses drawn, one a row, (row, outcome).
     averages
         Averages over the posterior.
     y

@@ -12,7 +12,7 @@ CLASSES = np.array(["a", "b", "c"])
 
 
 def distributions(rows: int = 6, labels: int = 3) -> st.SearchStrategy[np.ndarray]:
-    """P(k | x), (row, label), zeros and ones included."""
+    """P(k | x), (row, outcome), zeros and ones included."""
     counts = hnp.arrays(np.int64, (rows, labels), elements=st.integers(0, 20))
     return counts.map(lambda n: np.where(n.sum(axis=1, keepdims=True) == 0, 1, n)).map(
         lambda n: n / n.sum(axis=1, keepdims=True)

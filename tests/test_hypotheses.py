@@ -18,7 +18,7 @@ PLUS, MINUS = [1.0, 0.0], [0.0, 1.0]
 
 
 def binary(p: np.ndarray) -> np.ndarray:
-    """P(y | x, h), (hypothesis, x, label), from P(+ | x, h)."""
+    """P(y | x, h), (hypothesis, x, outcome), from P(+ | x, h)."""
     return np.stack([p, 1 - np.asarray(p)], axis=-1)
 
 

@@ -52,7 +52,7 @@ def imports():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bayesclf"):
                 parts = node.module.split(".")
                 names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-                for name in names:
+                for name in set(names) & set(LEVEL):
                     yield file.as_posix(), file.parts[0].removesuffix(".py"), name, id(node) not in hidden
 
 

@@ -50,7 +50,7 @@ def model_of(
 
 
 def probabilities(model: LogisticModel, rows: Rows, parameters: Any = None) -> Array:
-    """P(label | x) of the MAP, or of the first of some hypotheses, (row, label)."""
+    """P(label | x) of the MAP, or of the first of some hypotheses, (row, outcome)."""
     scores = model.log_scores(rows, model.map() if parameters is None else parameters)[0]
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
@@ -570,7 +570,7 @@ class TestScores:
         reference = 0 if n_labels == 2 else n_labels - 1
         np.testing.assert_allclose(np.delete(scores, reference, axis=2), expected, rtol=1e-11, atol=1e-11)
         np.testing.assert_array_equal(scores[:, :, reference], 0)
-        assert model.coords()["label"] == (["b"] if n_labels == 2 else ["a", "b"])
+        assert model.coords()["outcome"] == (["b"] if n_labels == 2 else ["a", "b"])
         assert model.log_predictive(rows) is None
 
     def test_many_unseen_levels_in_draws(self) -> None:

@@ -20,7 +20,7 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Hypotheses given by their scores (draw, row, label); a row is encoded as its number."""
+    """Hypotheses given by their scores (draw, row, outcome); a row is encoded as its number."""
 
     scores: np.ndarray
     log_weights: np.ndarray

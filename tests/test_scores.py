@@ -27,7 +27,7 @@ def test_row_scores_agree_with_scikit_learn(predictions):
 
 def test_gibbs_scores_are_expectations_over_the_hypotheses():
     rng = np.random.default_rng(6)
-    proba = rng.dirichlet([0.7, 1.0, 1.3], size=(50, 20))  # (draw, row, label)
+    proba = rng.dirichlet([0.7, 1.0, 1.3], size=(50, 20))  # (draw, row, outcome)
     y = rng.integers(3, size=20)
     by_draw = [scores.score(np.log(p), y) for p in proba]
     votes = np.eye(3)[proba.argmax(axis=2)].mean(axis=0)

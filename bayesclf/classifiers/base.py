@@ -17,7 +17,7 @@ from bayesclf import columns, decisions, inference, rules
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.posterior import to_dataset
+from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs, Hypotheses
 
 if TYPE_CHECKING:
@@ -108,12 +108,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """
         frame = self._validated(X, reset=True)
         codes = self._label_codes(y, len(frame), classes)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
-        if weight is not None and (weight == 0).any():
-            if not weight.any():
-                raise InputError("all sample weights are zero; give some row a weight above 0")
-            frame, codes, weight = frame[weight > 0], codes[weight > 0], weight[weight > 0]
-        self._infer(self._make_model(frame, codes, weight))
+        self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
         return self
 
     def predict(
@@ -137,7 +132,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         reject
             Largest acceptable expected cost; rows above it get None.
         class_prior
-            Other base rates (label) than the training rows'.
+            Other base rates (outcome) than the training rows'.
 
         Returns
         -------
@@ -153,11 +148,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return decisions.named(decisions.decide(log_proba, cost, reject), self.classes_)
 
     def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
-        """Return P(y = k given x), (row, label), in the order of `classes_`; arguments as in `predict`."""
+        """Return P(y = k given x), (row, outcome), in the order of `classes_`; arguments as in `predict`."""
         return np.exp(self.predict_log_proba(X, rule, class_prior))
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
-        """Return log P(y = k given x), (row, label), never clipped; arguments as in `predict`."""
+        """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
         rows = self.rows(X)
         rule = self._rule(rule)
         resolved, _ = rules.resolve(rule)
@@ -165,7 +160,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return rules.log_proba(rule, hypotheses, rows, self.seed_)
 
     def predict_interval(self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal") -> Array:
-        """Return the equal-tailed credible interval of P(y = k | x, θ), (row, label, bound).
+        """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
         It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
 
@@ -223,6 +218,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
                 groups[name] = to_dataset(self._point(name), dims, coords)
             except DoesNotExist as reason:
                 groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
+        constants = to_constants(coords)
+        if constants:
+            groups["constant_data"] = constants
         return xr.DataTree.from_dict(groups)
 
     @cached_property
@@ -270,7 +268,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         source
             ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
         class_prior
-            Other base rates (label) than the training rows'.
+            Other base rates (outcome) than the training rows'.
 
         Raises
         ------
@@ -397,6 +395,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
+    """Return training rows, label codes and weights (row), without the rows of weight 0, which are as if absent."""
+    if sample_weight is None:
+        return frame, y, None
+    weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+    kept = weight > 0
+    if not kept.any():
+        raise InputError("all sample weights are zero; give some row a weight above 0")
+    return (frame, y, weight) if kept.all() else (frame[kept], y[kept], weight[kept])
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:

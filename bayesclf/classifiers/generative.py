@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
-from bayesclf.classifiers.base import BayesClassifier, known_class_prior
+from bayesclf.classifiers.base import BayesClassifier, known_class_prior, weighted
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
@@ -59,7 +59,7 @@ class Learnt:
     blocks
         The partition of the columns.
     counts
-        Weight of each label (label).
+        Weight of each label (outcome).
     statistics
         Sufficient statistics, one a block.
     """
@@ -174,16 +174,11 @@ class GenerativeClassifier(BayesClassifier):
         """
         first = not hasattr(self, "_learnt")
         frame = self._validated(X, reset=first)
-        if first and classes is None:
-            classes = np.unique(np.asarray(y))
-        y = self.checked_labels(y, len(frame))
-        known = np.unique(np.asarray(classes)) if first else self.classes_
-        self.classes_ = known
-        codes = self._known_codes(y)
-        if len(known) < 2:
-            raise InputError(f"y has one class only, {known[0]!r}; name all classes at the first call (classes=[…])")
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
-        added = self._learn(frame, codes, weight, None if first else self._learnt.blocks)
+        if first:
+            codes = self._label_codes(y, len(frame), classes)
+        else:
+            codes = self._known_codes(self.checked_labels(y, len(frame)))
+        added = self._learn(*weighted(frame, codes, sample_weight), None if first else self._learnt.blocks)
         self._learnt = added if first else self._learnt + added
         self._infer(self._conditioned())
         return self

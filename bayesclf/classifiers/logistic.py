@@ -38,7 +38,7 @@ class LogisticRegression(BayesClassifier):
     Parameters
     ----------
     prior_mean, prior_scale
-        Mean and sd of a weight per sd of its column: a number, an array (column) or (label, column), or a mapping
+        Mean and sd of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping
         from column name to number.
     prior_form
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).

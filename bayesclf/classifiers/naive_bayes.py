@@ -94,7 +94,7 @@ class CategoricalNB(GenerativeClassifier):
     Parameters
     ----------
     alpha
-        Concentration, above 0: a number, or an array that broadcasts to (label, level), the levels of all columns
+        Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
         side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
     basis
         ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα).

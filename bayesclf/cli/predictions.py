@@ -34,11 +34,11 @@ class Decision:
     rule
         Name of the rule; None for the model's own.
     cost
-        Costs (label, label), true by predicted; None for 0-1 loss.
+        Costs (outcome, outcome), true by predicted; None for 0-1 loss.
     reject
         Largest expected cost of a decision; None for no limit.
     class_prior
-        Base rates (label); None for the training rows'.
+        Base rates (outcome); None for the training rows'.
     """
 
     rule: str | None = None
@@ -128,7 +128,7 @@ def read_cost(path: str, labels: list[str]) -> Array:
     Returns
     -------
     ndarray
-        Costs (label, label).
+        Costs (outcome, outcome).
 
     Raises
     ------

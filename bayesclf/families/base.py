@@ -114,10 +114,10 @@ class Family[S: Statistics](Protocol):
         """Return the parameters from draws (draw, ...) of the block's PyMC variables."""
 
     def log_density(self, X: NDArray[Any], parameters: Parameters) -> Array:
-        """Return log p(x | y, θ), shape (draw, row, label); missing cells are integrated out."""
+        """Return log p(x | y, θ), shape (draw, row, outcome); missing cells are integrated out."""
 
     def log_predictive(self, X: NDArray[Any]) -> Array:
-        """Return log ∫ p(x | y, θ) p(θ) dθ under these hyperparameters, shape (row, label)."""
+        """Return log ∫ p(x | y, θ) p(θ) dθ under these hyperparameters, shape (row, outcome)."""
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Draw rows x given labels `y` (row) from one hypothesis (draw axis of length 1)."""
@@ -175,16 +175,16 @@ class Model(Protocol):
         """Return what fixes the compiled form of the PyMC model; equal signatures share compiled code."""
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
-        """Return (draw, row, label) whose normalisation over the labels is log P(y | x, θ).
+        """Return (draw, row, outcome) whose normalisation over the labels is log P(y | x, θ).
 
         For a generative model it is log p(x, y | θ) itself.
         """
 
     def log_class_prior(self, parameters: Parameters) -> Array:
-        """Return log P(y | θ), shape (draw, label): the answer where x is impossible under every class."""
+        """Return log P(y | θ), shape (draw, outcome): the answer where x is impossible under every class."""
 
     def log_predictive(self, rows: Rows) -> Array | None:
-        """Return log p(x, y | D), shape (row, label), in closed form; None where there is none."""
+        """Return log p(x, y | D), shape (row, outcome), in closed form; None where there is none."""
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""

@@ -17,7 +17,7 @@ from bayesclf.families.base import Array, Axes, Integers, Parameters
 
 @dataclass(frozen=True)
 class CategoricalStatistics:
-    """Counts n (label, level), the levels of all features side by side."""
+    """Counts n (outcome, level), the levels of all features side by side."""
 
     axes: Axes
     counts: Array
@@ -75,7 +75,7 @@ class Categorical:
     Parameters
     ----------
     alpha
-        Concentration, above 0: a number, or an array that broadcasts to (label, level), the levels of all
+        Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all
         features side by side.
     basis
         Where the density is maximised for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
@@ -112,12 +112,12 @@ class Categorical:
         return CategoricalStatistics(axes, counts.astype(float).reshape(n_labels, n_levels))
 
     def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
-        """Return the prior with α as an array (label, level)."""
+        """Return the prior with α as an array (outcome, level)."""
         try:
             alpha = np.broadcast_to(np.asarray(self.alpha, dtype=float), statistics.counts.shape)
         except ValueError:
             raise InputError(
-                f"alpha has shape {np.shape(self.alpha)}, which does not broadcast to (label, level) = "
+                f"alpha has shape {np.shape(self.alpha)}, which does not broadcast to (outcome, level) = "
                 f"{statistics.counts.shape}"
             ) from None
         return type(self)(alpha, self.basis, statistics.axes)
@@ -149,7 +149,7 @@ class Categorical:
         return type(self)(self.alpha + statistics.counts, self.basis, self.axes)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw θ (draw, label, level)."""
+        """Draw θ (draw, outcome, level)."""
         return {"theta": dirichlet.draw(np.asarray(self.alpha), self.axes.sizes, rng, draws)}
 
     def mean(self) -> Parameters:
@@ -170,7 +170,7 @@ class Categorical:
             observe_counts(f"counts_{size}{suffix}", theta, counts)
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Flatten the groups back to θ (draw, label, level)."""
+        """Flatten the groups back to θ (draw, outcome, level)."""
         groups = self._groups()
         first = draws[f"theta_{next(iter(groups))}{suffix}"]
         theta = np.empty((len(first), len(self.axes.labels), sum(self.axes.sizes)))
@@ -180,7 +180,7 @@ class Categorical:
         return {"theta": theta}
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
-        """Return Σ_j log θ_{j, k, x_j} (draw, row, label)."""
+        """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""
         theta = parameters["theta"]
         draws, labels, levels = theta.shape
         with np.errstate(divide="ignore"):
@@ -189,7 +189,7 @@ class Categorical:
         return np.asarray(np.moveaxis(log_density.reshape(len(X), labels, draws), 2, 0))
 
     def log_predictive(self, X: Integers) -> Array:
-        """Return Σ_j log E[θ_{j, k, x_j}] (row, label): for one row the average is the mean's density."""
+        """Return Σ_j log E[θ_{j, k, x_j}] (row, outcome): for one row the average is the mean's density."""
         return np.asarray(self.log_density(X, self.mean())[0])
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
@@ -202,8 +202,8 @@ class Categorical:
         return codes
 
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return θ: (label, level)."""
-        return {"theta": ("label", "level")}
+        """Return θ: (outcome, level)."""
+        return {"theta": ("outcome", "level")}
 
     def _groups(self) -> dict[int, Integers]:
         """Return the cells of all features that have the same number of levels, by that number."""

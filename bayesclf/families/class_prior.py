@@ -22,7 +22,7 @@ class LearntClassPrior:
     Parameters
     ----------
     alpha
-        Concentration (label), each above 0; 1 makes MAP equal MLE.
+        Concentration (outcome), each above 0; 1 makes MAP equal MLE.
     """
 
     alpha: Array
@@ -47,7 +47,7 @@ class LearntClassPrior:
         return type(self)(self.alpha + counts)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw π (draw, label)."""
+        """Draw π (draw, outcome)."""
         return {"pi": dirichlet.draw(self.alpha, (self.alpha.size,), rng, draws)}
 
     def mean(self) -> Parameters:
@@ -60,16 +60,16 @@ class LearntClassPrior:
 
         from bayesclf.families.pymc_statistics import observe_counts
 
-        alpha = pm.Data("pi_alpha", self.alpha, dims="label")
-        pi = pm.Dirichlet("pi", alpha, dims="label")
-        observe_counts("label_counts", pi, counts, dims=("label",))
+        alpha = pm.Data("pi_alpha", self.alpha, dims="outcome")
+        pi = pm.Dirichlet("pi", alpha, dims="outcome")
+        observe_counts("label_counts", pi, counts, dims=("outcome",))
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return π (draw, label)."""
+        """Return π (draw, outcome)."""
         return {"pi": draws["pi"]}
 
     def probabilities(self, parameters: Parameters) -> Array:
-        """Return π (draw, label)."""
+        """Return π (draw, outcome)."""
         return parameters["pi"]
 
 
@@ -80,7 +80,7 @@ class KnownClassPrior:
     Parameters
     ----------
     pi
-        Probabilities (label), adding up to 1.
+        Probabilities (outcome), adding up to 1.
     """
 
     pi: Array
@@ -110,7 +110,7 @@ class KnownClassPrior:
         """Add π to the open PyMC model, as data."""
         import pymc as pm
 
-        pm.Data("pi", self.pi, dims="label")
+        pm.Data("pi", self.pi, dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return nothing: a known π is not drawn."""

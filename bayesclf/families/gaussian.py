@@ -20,12 +20,12 @@ SHARED_OVER: dict[str, tuple[int, ...]] = {
     "class": (1,),
     "shared": (0, 1),
 }
-"""Variance structures, and the axes of (label, feature) over which one variance is shared."""
+"""Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
 VARIANCE_DIMS = {
-    "class-feature": ("label", "feature"),
+    "class-feature": ("outcome", "feature"),
     "feature": ("feature",),
-    "class": ("label",),
+    "class": ("outcome",),
     "shared": (),
 }
 
@@ -53,7 +53,7 @@ class Gaussian:
         ``"class-feature"`` σ_ik, ``"feature"`` σ_i (logistic in x), ``"class"`` σ_k or ``"shared"`` σ. The last
         two compare columns with each other and so presume common units.
     m, kappa, a, b
-        Hyperparameters: m (in units of the column) and κ broadcast to (label, feature), a and b (squared units)
+        Hyperparameters: m (in units of the column) and κ broadcast to (outcome, feature), a and b (squared units)
         to the shape of the variances. Where None they are unit information from the pooled rows: m the column's
         mean, κ = 1, a = 3/2, b = (a − 1)s² with s² the column's variance (or, for one σ over columns, the
         mean of their variances), so that E[σ²] = s².
@@ -180,7 +180,9 @@ class Gaussian:
         )
         spread = self._expand(sigma2)
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
-        mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("label", _suffixed("feature", suffix)))
+        mu = pm.Normal(
+            f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", _suffixed("feature", suffix))
+        )
         observe_moments(f"x{suffix}", mu, spread, statistics.n, statistics.mean, statistics.scatter)
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -188,7 +190,7 @@ class Gaussian:
         return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma2{suffix}"]}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the seen cells, shape (draw, row, label).
+        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the seen cells, shape (draw, row, outcome).
 
         The square is expanded around c, the middle of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all
         draws are one matrix product, and as μ−c is small nothing cancels, wherever the origin of x lies.
@@ -209,7 +211,7 @@ class Gaussian:
         return np.moveaxis(out, 2, 0)
 
     def log_predictive(self, X: Array) -> Array:
-        """Return the log density of Student's t, (row, label); features that share a variance are jointly t."""
+        """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
         m, kappa, a, b = self._hyperparameters()
         seen = ~np.isnan(X)
         out = np.zeros((len(X), len(m)))
@@ -233,19 +235,19 @@ class Gaussian:
         return np.asarray(mu[y] + sd[y] * rng.standard_normal((len(y), mu.shape[1])))
 
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return μ: (label, feature); σ²: those of the variance structure."""
-        return {"mu": ("label", "feature"), "sigma2": VARIANCE_DIMS[self.variance]}
+        """Return μ: (outcome, feature); σ²: those of the variance structure."""
+        return {"mu": ("outcome", "feature"), "sigma2": VARIANCE_DIMS[self.variance]}
 
     @property
     def _shared(self) -> tuple[int, ...]:
         return SHARED_OVER[self.variance]
 
     def _group(self, cells: Array) -> Array:
-        """Sum (label, feature) over what shares a variance, keeping both axes."""
+        """Sum (outcome, feature) over what shares a variance, keeping both axes."""
         return np.asarray(cells.sum(axis=self._shared, keepdims=True)) if self._shared else cells
 
     def _squeeze(self, values: Array) -> Array:
-        """Drop the shared axes of (..., label, feature)."""
+        """Drop the shared axes of (..., outcome, feature)."""
         return np.asarray(np.squeeze(values, tuple(axis - 2 for axis in self._shared)))
 
     def _expand(self, values: Any, offset: int = 0) -> Any:
@@ -266,7 +268,7 @@ def _broadcast(name: str, value: float | Array, shape: tuple[int, ...]) -> Array
 
 def _suffixed(dim: str, suffix: str) -> str:
     """Return the PyMC dim: blocks have features of their own, labels are common."""
-    return dim if dim == "label" else f"{dim}{suffix}"
+    return dim if dim == "outcome" else f"{dim}{suffix}"
 
 
 def _log_t(distance: Array, nu: Array, cells: Array, log_scale: Array) -> Array:

@@ -41,7 +41,7 @@ class Block:
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words; all blocks share the labels and nothing else."""
         return {
-            name + self.suffix: tuple(dim if dim == "label" else dim + self.suffix for dim in dims)
+            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
             for name, dims in self.family.dims().items()
         }
 
@@ -121,7 +121,7 @@ class GenerativeModel:
         return ("generative", len(self.labels), self.class_prior.learnt, blocks)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
-        """Return log p(x, y | θ), shape (draw, row, label)."""
+        """Return log p(x, y | θ), shape (draw, row, outcome)."""
         log_prior = self.log_class_prior(parameters)[:, None, :]
         if not self.blocks:
             return np.broadcast_to(log_prior, (len(log_prior), len(rows), len(self.labels)))
@@ -135,12 +135,12 @@ class GenerativeModel:
         return first
 
     def log_class_prior(self, parameters: Parameters) -> Array:
-        """Return log π (draw, label); one draw where π is known."""
+        """Return log π (draw, outcome); one draw where π is known."""
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior.probabilities(parameters))
 
     def log_predictive(self, rows: Rows) -> Array:
-        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, label)."""
+        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome)."""
         posterior = self.posterior()
         total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
         for block, part in zip(posterior.blocks, rows.parts, strict=True):
@@ -153,14 +153,14 @@ class GenerativeModel:
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter; a known class prior is not a parameter."""
-        dims: dict[str, tuple[str, ...]] = {"pi": ("label",)} if self.class_prior.learnt else {}
+        dims: dict[str, tuple[str, ...]] = {"pi": ("outcome",)} if self.class_prior.learnt else {}
         for block in self.blocks:
             dims |= block.dims()
         return dims
 
     def coords(self) -> dict[str, Any]:
         """Return labels, features and levels."""
-        coords: dict[str, Any] = {"label": list(self.labels)}
+        coords: dict[str, Any] = {"outcome": list(self.labels)}
         for block in self.blocks:
             coords |= block.coords()
         return coords

@@ -59,8 +59,8 @@ class LogisticModel:
     ========= ======= ============================================== ==============================
     parameter support prior (symmetric)                              axes
     ========= ======= ============================================== ==============================
-    intercept real    N(m, s²) for the log-odds of any two classes    (label), the log-odds at the means
-    weight    real    N(m_j, s_j²/sd_j²) for any two classes          (label, feature), per unit of x_j
+    intercept real    N(m, s²) for the log-odds of any two classes    (outcome), the log-odds at the means
+    weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
     ========= ======= ============================================== ==============================
 
     The reference is the last class, or the first of two, so that weights are then log-odds of the second. The label
@@ -166,9 +166,9 @@ class LogisticModel:
         Parameters
         ----------
         intercept
-            (draw, label).
+            (draw, outcome).
         weight
-            (draw, label, feature).
+            (draw, outcome, feature).
         """
         theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
         # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight.
@@ -233,10 +233,10 @@ class LogisticModel:
         return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
-        """Return the log-odds against the reference (draw, row, label), its own being 0.
+        """Return the log-odds against the reference (draw, row, outcome), its own being 0.
 
-        The memory is laid out (row, label, draw). A level that the training rows do not have adds its weight:
-        `parameters["unseen"]` (draw, label, category), as `unseen_weights` draws them, or the prior's mean.
+        The memory is laid out (row, outcome, draw). A level that the training rows do not have adds its weight:
+        `parameters["unseen"]` (draw, outcome, category), as `unseen_weights` draws them, or the prior's mean.
         """
         X, unseen = self.design.matrix(rows), self.design.unseen(rows)
         weight = parameters["weight"] * self.design.scale
@@ -255,11 +255,11 @@ class LogisticModel:
         return np.moveaxis(out, 2, 0)
 
     def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw weights of unseen levels from their prior, (draw, label, category)."""
+        """Draw weights of unseen levels from their prior, (draw, outcome, category)."""
         return self.weight_prior.draw_unseen(rng, draws)
 
     def log_class_prior(self, parameters: Parameters) -> Array:
-        """Return the log frequencies of the labels in the training rows, (1, label); uniform without rows."""
+        """Return the log frequencies of the labels in the training rows, (1, outcome); uniform without rows."""
         counts = self._label_weights()
         if not counts.any():
             counts = np.ones(len(self.labels))
@@ -271,11 +271,11 @@ class LogisticModel:
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words."""
-        return {"intercept": ("label",), "weight": ("label", "feature")}
+        return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
 
     def coords(self) -> dict[str, Any]:
         """Return the labels, all but the reference, and the columns."""
-        return {"label": list(self.labels[self._others]), "feature": list(self.design.names)}
+        return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
 
     @cached_property
     def weight_prior(self) -> WeightPrior:
@@ -284,7 +284,7 @@ class LogisticModel:
 
     @cached_property
     def _mode(self) -> Array:
-        """The posterior mode θ (label, 1 + column), weights per sd."""
+        """The posterior mode θ (outcome, 1 + column), weights per sd."""
         counts = self._label_weights()
         if self.weight_prior.flat_intercept and not counts.all():
             raise DoesNotExist(
@@ -320,11 +320,11 @@ class LogisticModel:
         return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
 
     def _parameters(self, theta: Array) -> dict[str, Array]:
-        """Return one hypothesis from θ (label, 1 + column) with weights per sd."""
+        """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
         return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
 
     def _require_overlap(self, theta: Array) -> None:
-        """Raise if the classes are linearly separable, perhaps by θ (label, 1 + column)."""
+        """Raise if the classes are linearly separable, perhaps by θ (outcome, 1 + column)."""
         likelihood = self._likelihood
         found = find_separation(likelihood.X, likelihood.y, theta)
         if found is None:

@@ -35,7 +35,7 @@ LBFGS_STEPS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The conditional likelihood of rows, Π P(y | x, θ)^weight, as a function of θ (label, column).
+    """The conditional likelihood of rows, Π P(y | x, θ)^weight, as a function of θ (outcome, column).
 
     log P(y = k | x) = θ_k·x − log(1 + Σ_l exp θ_l·x), where the reference has θ = 0.
 
@@ -61,7 +61,7 @@ class Likelihood:
     vectors: int
 
     def log_odds(self, theta: Array) -> Array:
-        """Return the log-odds against the reference, (row, label)."""
+        """Return the log-odds against the reference, (row, outcome)."""
         return np.asarray(self.X @ theta.T)
 
     def value(self, theta: Array) -> float:
@@ -70,7 +70,7 @@ class Likelihood:
         return float(self.weight @ (self._own(eta) - log_normaliser(eta)))
 
     def values(self, theta: Array) -> Array:
-        """Return the log likelihood of each θ (draw, label, column), shape (draw)."""
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
         members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
         out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
         for draws in _blocks(len(theta), BLOCK_DRAWS):
@@ -82,13 +82,13 @@ class Likelihood:
         return out
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (label, column); Mitchell eqs 26 and 29."""
+        """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
         eta = self.log_odds(theta)
         log_total = log_normaliser(eta)
         return float(self.weight @ (self._own(eta) - log_total)), self._slope(np.exp(eta - log_total[:, None]))
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient (label, column) and minus the Hessian of θ raveled."""
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
         eta = self.log_odds(theta)
         log_total = log_normaliser(eta)
         P = np.exp(eta - log_total[:, None])
@@ -133,13 +133,13 @@ class Likelihood:
 
 
 class Objective(Protocol):
-    """A concave function of θ (label, column)."""
+    """A concave function of θ (outcome, column)."""
 
     def value(self, theta: Array) -> float:
         """Return its value."""
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return value and gradient (label, column)."""
+        """Return value and gradient (outcome, column)."""
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return value, gradient and minus the Hessian of θ raveled."""
@@ -157,7 +157,7 @@ class LogPosterior:
         return self.likelihood.value(theta) + float(self.prior.log_density(theta[None])[0])
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return log p(θ, D) and its gradient (label, column); Mitchell eq 26 with λ = 1/s²."""
+        """Return log p(θ, D) and its gradient (outcome, column); Mitchell eq 26 with λ = 1/s²."""
         value, slope = self.likelihood.gradient(theta)
         return value + float(self.prior.log_density(theta[None])[0]), slope + self.prior.gradient(theta)
 
@@ -175,7 +175,7 @@ class Optimum:
     Attributes
     ----------
     theta
-        (label, column).
+        (outcome, column).
     converged
         Whether the last Newton step was below `CONVERGED` posterior sds.
     at_rounding
@@ -223,7 +223,7 @@ def newton(objective: Objective, start: Array, give_up: Callable[[Array], bool] 
     objective
         What is maximised.
     start
-        θ (label, column) to start from.
+        θ (outcome, column) to start from.
     give_up
         Says of a θ on the way whether to stop there, not converged.
     """
@@ -290,7 +290,7 @@ class ColumnSpace:
         return np.column_stack([np.ones(len(X)), (X - self.mean) @ self.basis])
 
     def weights(self, gamma: Array) -> Array:
-        """Return θ (label, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""
+        """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""
         weights = gamma[:, 1:] @ self.basis.T
         return np.column_stack([gamma[:, 0] - weights @ self.mean, weights])
 

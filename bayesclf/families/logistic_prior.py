@@ -35,7 +35,7 @@ class LogisticPrior:
     Parameters
     ----------
     prior_mean, prior_scale
-        Mean and sd (above 0, finite) of the weights: a number; an array (column) or (label, column) with a row for
+        Mean and sd (above 0, finite) of the weights: a number; an array (column) or (outcome, column) with a row for
         each class but the reference; or a mapping from the name of a column, or of a category for all its levels,
         to a number, the other columns keeping the default. A scale by label needs ``"reference"``.
     prior_form
@@ -116,7 +116,7 @@ class WeightPrior:
     Attributes
     ----------
     mean, scale
-        m and s, (label, 1 + column), the intercept first; an infinite scale is a flat prior.
+        m and s, (outcome, 1 + column), the intercept first; an infinite scale is a flat prior.
     shift
         How the intercept of the prior differs from the one at the means, per weight (column).
     at_zero
@@ -124,7 +124,7 @@ class WeightPrior:
     symmetric
         Whether the correlation is ½(I + 11ᵀ).
     unseen_mean, unseen_scale
-        Of the weight of a level that the training rows do not have, (label, category).
+        Of the weight of a level that the training rows do not have, (outcome, category).
     """
 
     mean: Array
@@ -141,7 +141,7 @@ class WeightPrior:
         return bool(np.isinf(self.scale[0, 0]))
 
     def log_density(self, theta: Array) -> Array:
-        """Return log p(θ), shape (draw), of θ (draw, label, 1 + column); a flat intercept counts as 1."""
+        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); a flat intercept counts as 1."""
         vectors, columns = self.mean.shape
         z = self._standardised(theta)
         square = np.sum(z * self._decorrelated(z), axis=(1, 2))
@@ -152,7 +152,7 @@ class WeightPrior:
         return np.asarray(constant - 0.5 * square)
 
     def gradient(self, theta: Array) -> Array:
-        """Return ∂ log p(θ)/∂θ, (label, 1 + column), of one θ (label, 1 + column)."""
+        """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
         z = self._standardised(theta[None])
         slope: Array = -(self._decorrelated(z) / self.scale)[0]
         slope[:, 1:] -= slope[:, :1] * self.shift
@@ -172,14 +172,14 @@ class WeightPrior:
         return out.reshape(vectors * columns, -1)
 
     def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw the weights of unseen levels, (draw, label, category)."""
+        """Draw the weights of unseen levels, (draw, outcome, category)."""
         vectors, categories = self.unseen_mean.shape
         noise = rng.standard_normal((draws, vectors + 1, categories))
         z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if self.symmetric else noise[:, :-1]
         return self.unseen_mean + self.unseen_scale * z
 
     def _standardised(self, theta: Array) -> Array:
-        """Return (u − m)/s, (draw, label, 1 + column)."""
+        """Return (u − m)/s, (draw, outcome, 1 + column)."""
         z: Array = theta - self.mean
         z[:, :, 0] -= theta[:, :, 1:] @ self.shift
         z /= self.scale
@@ -204,7 +204,7 @@ def _numbers(name: str, setting: Setting) -> Array:
 def _per_column(
     name: str, setting: Setting, default: float, design: LogisticDesign, vectors: int
 ) -> tuple[Array, Array]:
-    """Return a setting as (label, column), and for the unseen level of each category as (label, category).
+    """Return a setting as (outcome, column), and for the unseen level of each category as (outcome, category).
 
     An unseen level has the average of its category's levels; where those are given by one number, that number.
     """
@@ -221,7 +221,7 @@ def _per_column(
         if values.ndim and (values.ndim > 2 or values.shape not in ((len(design),), (vectors, len(design)))):
             raise InputError(
                 f"{name} has shape {values.shape}; it must be a number, an array of {len(design)} columns or one of "
-                f"(label, column) = {(vectors, len(design))}"
+                f"(outcome, column) = {(vectors, len(design))}"
             )
         cells = values
         fallback = [float(values) if values.ndim == 0 else default] * len(categories)

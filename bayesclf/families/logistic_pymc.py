@@ -55,7 +55,7 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
             eta = eta + pm.Data("X", data.X, dims=("row", "feature")) @ weight.T
         dist: Callable[..., Any]
         logp: Callable[..., Any]
-        if len(coords["label"]) == 1:
+        if len(coords["outcome"]) == 1:
             scores, dist, logp, signature = eta[:, 0], _binary_dist, _binary_logp, "(),()->()"
         else:
             scores = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
@@ -74,23 +74,23 @@ def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, Tens
     prior, has_columns = data.prior, bool(len(data.scale))
     weight = None
     if has_columns:
-        mean = pm.Data("weight_mean", prior.mean[:, 1:] / data.scale, dims=("label", "feature"))
+        mean = pm.Data("weight_mean", prior.mean[:, 1:] / data.scale, dims=("outcome", "feature"))
         sds = prior.scale[:, 1:] / data.scale
         if prior.symmetric:
             weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
         else:
-            weight = pm.Normal.dist(mean, pm.Data("weight_scale", sds, dims=("label", "feature")))
+            weight = pm.Normal.dist(mean, pm.Data("weight_scale", sds, dims=("outcome", "feature")))
     if prior.flat_intercept:
         intercept = pm.Flat.dist(shape=(len(prior.mean),))
     else:
-        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="label")
+        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome")
         if prior.at_zero and weight is not None:
             mean = mean + weight @ pm.Data("centre", prior.shift * data.scale, dims="feature")
         distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
         intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
-    model.register_rv(intercept, "intercept", dims=("label",))
+    model.register_rv(intercept, "intercept", dims=("outcome",))
     if weight is not None:
-        model.register_rv(weight, "weight", dims=("label", "feature"))
+        model.register_rv(weight, "weight", dims=("outcome", "feature"))
     return intercept, weight
 
 

@@ -13,7 +13,7 @@ from bayesclf.families.base import Array, Axes, Integers
 
 @dataclass(frozen=True)
 class Moments:
-    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)² of the seen cells, each (label, feature).
+    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)² of the seen cells, each (outcome, feature).
 
     Means are 0 where n is 0. Sums of squares are never formed around a distant origin: statistics are merged by
     the update of Chan, Golub & LeVeque (1983), so that adding 1e6 to a column costs no digits of its variance.
@@ -82,7 +82,7 @@ class Moments:
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:
-    """Return the first seen cell of each (label, feature), 0 where there is none.
+    """Return the first seen cell of each (outcome, feature), 0 where there is none.
 
     As the origin of a class's sums it makes the mean of equal cells exact, and so their scatter 0.
     """

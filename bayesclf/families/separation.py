@@ -45,7 +45,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     y
         Codes (row) of the weight vectors, −1 for the reference; every class has rows.
     guess
-        Weights (label, 1 + column) to try first.
+        Weights (outcome, 1 + column) to try first.
 
     References
     ----------
@@ -65,7 +65,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
 
 
 def _largest(direction: Array) -> Integers:
-    """Return the positions of the columns with a weight, the largest first, of D (label, 1 + column)."""
+    """Return the positions of the columns with a weight, the largest first, of D (outcome, 1 + column)."""
     weights = np.abs(direction[:, 1:]).max(axis=0)
     order = np.argsort(-weights, kind="stable")
     return order[weights[order] > POSITIVE]

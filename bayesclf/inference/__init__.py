@@ -110,4 +110,6 @@ def _whitening(model: Model) -> Whitening | None:
 
 def _flat(draws: Mapping[str, Any]) -> dict[str, Array]:
     """Join (chain, draw, ...) to (draw, ...)."""
-    return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+    return {
+        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
+    }

@@ -104,9 +104,8 @@ def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataA
     high, low = mean.max(axis), mean.min(axis)
     if variable.sizes[axis] < classes:
         high, low = high.clip(min=0.0), low.clip(max=0.0)
-    sd = np.sqrt(variable.var(SAMPLE_DIMS).mean(axis))
-    spread = (high - low).where(sd > 0, 0.0) / sd.where(sd > 0, 1.0)
-    return spread.where(np.isfinite(spread), 0.0)
+    sd = variable.var(SAMPLE_DIMS).mean(axis) ** 0.5
+    return ((high - low) / sd.where(sd > 0)).fillna(0.0)
 
 
 def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:

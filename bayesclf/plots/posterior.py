@@ -117,7 +117,9 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
             "nothing; look at the forest plot instead"
         )
     chosen = parameters.least_mixed(posterior, min(limit, _most_panels()))
-    names = {f"p{index}": style.plain(quantity.name, LONGEST_TITLE) for index, quantity in enumerate(chosen)}
+    names: dict[Any, Any] = {
+        f"p{index}": style.plain(quantity.name, LONGEST_TITLE) for index, quantity in enumerate(chosen)
+    }
     columns = min(2, len(chosen))
     panels = azp.plot_trace(
         xr.DataTree.from_dict({"posterior": xr.Dataset({n: q.draws for n, q in zip(names, chosen, strict=True)})}),

@@ -38,7 +38,8 @@ def reliability(
     """Draw the share of right predictions against the probability of the predicted class, one curve a rule.
 
     On the diagonal probabilities mean what they say; below it a rule is over-confident. The area of a mark grows
-    with the number of rows in its bin, bins of fewer than `JOINED_FROM` rows are not joined to the line, and the calibration error stands beside the rule's name.
+    with the number of rows in its bin; bins of fewer than `JOINED_FROM` rows are not joined to the line. The
+    calibration error stands beside the rule's name.
 
     Parameters
     ----------

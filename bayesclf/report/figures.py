@@ -57,13 +57,14 @@ def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> 
     import matplotlib as mpl
 
     file = io.BytesIO()
-    with mpl.rc_context(SETTINGS | {"svg.hashsalt": name}), warnings.catch_warnings():
+    settings: Any = SETTINGS | {"svg.hashsalt": name}
+    with mpl.rc_context(settings), warnings.catch_warnings():
         # Text stays text, so that the page's font, not matplotlib's, has to have the glyph.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         draw().savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(file.getvalue())
     _inline(root, name, title, description)
-    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
 def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:
@@ -74,7 +75,7 @@ def _inline(root: ElementTree.Element, name: str, title: str, description: str) 
             parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{SVG}}}")
-        element.attrib = {key: value for key, value in _attributes(element, name)}
+        element.attrib = dict(_attributes(element, name))
     width = root.attrib.pop("width", "0pt")
     root.attrib.pop("height", None)
     root.attrib |= {

@@ -60,11 +60,11 @@ class Line:
 
 def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, str]) -> list[Line]:
     """Return the lines of the score table; rules of one model that fail for one reason share a line."""
-    lines = []
+    lines, leader = [], comparison.best if "log_loss" in table else None
     for record in table.to_dict("records"):
         model, rule = record["model"], record["rule"]
         if not comparison.answers[model, rule].reason:
-            best = (model, rule) == comparison.best
+            best = (model, rule) == leader
             lines.append(Line(model, anchors[model], rule, best, _cells(record, best)))
     for (model, reason), rules in failures(comparison).items():
         lines.append(Line(model, anchors[model], ", ".join(rules), False, (), reason))

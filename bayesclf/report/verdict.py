@@ -157,8 +157,9 @@ def _overconfident(comparison: Comparison) -> list[str]:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
         text = f"{model} is over-confident under {listed(list(clear))}"
-        text += f": under {worst} its probabilities promise {number(100 * clear[worst], 1)} points more accuracy than it has"
-        sentences.append(text + _averaging(gaps) + ".")
+        points = number(100 * clear[worst], 1)
+        text += f": under {worst} its probabilities promise {points} points more accuracy than it has"
+        sentences.append(f"{text}{_averaging(gaps)}.")
     return sentences
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-
 NEGLIGIBLE = 1e-12
 """Rounding errors of sums of floats lie below this."""
+
+
+MOST_DECIMALS = 6
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -30,8 +32,20 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def pair(value: float, error: float, digits: int = 3) -> str:
-    """Return "value ± standard error", the latter left out where there is none."""
-    return number(value, digits) if np.isnan(error) else f"{number(value, digits)} ± {number(error, digits)}"
+    """Return "value ± standard error", the latter left out where there is none.
+
+    There are more decimals than `digits` where the standard error would be rounded to zero.
+
+    Examples
+    --------
+    >>> pair(0.1234, 0.05), pair(0.1234, float("nan")), pair(0.00021, 0.00004)
+    ('0.123 ± 0.050', '0.123', '0.00021 ± 0.00004')
+    """
+    if np.isnan(error):
+        return number(value, digits)
+    if NEGLIGIBLE < error < 0.5 * 10**-digits:
+        digits = min(MOST_DECIMALS, int(np.ceil(-np.log10(error))))
+    return f"{number(value, digits)} ± {number(error, digits)}"
 
 
 def percent(share: float, error: float = float("nan")) -> str:

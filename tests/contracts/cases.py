@@ -145,7 +145,7 @@ class GaussianCase(Case):
 
     @property
     def shape(self):
-        """Return the shape of the variances on (label, feature), axes that are shared of length 1."""
+        """Return the shape of the variances on (outcome, feature), axes that are shared of length 1."""
         return tuple(1 if axis in SHARED_OVER[self.family.variance] else 3 for axis in (0, 1))
 
     def rows(self, rng, y, missing=MISSING_SHARE):

@@ -54,8 +54,8 @@ GENERATIVE = (
 )
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (
-    Case("lr numbers", LogisticRegression, NUMBERS, {}, Laplace(draws=75), 1e-6, PLUG_IN),
-    Case("lr mixed", LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=75), 1e-6, PLUG_IN),
+    Case("lr numbers", LogisticRegression, NUMBERS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case("lr mixed", LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
 )
 CASES = (*GENERATIVE, *LOGISTIC)
 
@@ -161,7 +161,7 @@ def test_posterior_is_a_tree_with_labelled_axes(case, mixed_table):
         dims = {name: tree[group][name].dims for name in tree[group].data_vars}
         assert dims == {name: ("chain", "draw", *axes) for name, axes in clf._model.dims().items()}
         assert all(axis in tree[group].coords for axes in dims.values() for axis in axes)
-    np.testing.assert_array_equal(tree["posterior"]["label"], clf.classes_[: tree["posterior"].sizes["label"]])
+    np.testing.assert_array_equal(tree["posterior"]["outcome"], clf.classes_[: tree["posterior"].sizes["outcome"]])
 
 
 @every_case
@@ -567,15 +567,15 @@ def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
     spread = clf.posterior_["posterior"].std(("chain", "draw"))
     for label in clf.classes_:
         own = generated[labels == label]
-        share = float(posterior["pi"].sel(label=label))
+        share = float(posterior["pi"].sel(outcome=label))
         assert abs(len(own) / 6000 - share) < 5 * np.sqrt(share * (1 - share) / 6000)
         for name in set(NUMBERS) & set(X.columns):
-            mu = posterior["mu"].sel(label=label, feature=name)
-            sd = np.hypot(own[name].std(), spread["mu"].sel(label=label, feature=name))
+            mu = posterior["mu"].sel(outcome=label, feature=name)
+            sd = np.hypot(own[name].std(), spread["mu"].sel(outcome=label, feature=name))
             assert abs(own[name].mean() - mu) < 5 * sd / np.sqrt(len(own))
         for name in set(WORDS) & set(X.columns):
             for level, found in own[name].value_counts(normalize=True).items():
-                theta = float(posterior["theta"].sel(label=label, level=f"{name}={level}"))
+                theta = float(posterior["theta"].sel(outcome=label, level=f"{name}={level}"))
                 assert abs(found - theta) < 5 * np.sqrt(theta * (1 - theta) / len(own))
 
 
@@ -619,7 +619,7 @@ def test_play_tennis_is_the_textbooks(kind, play_tennis):
 
 @pytest.mark.parametrize(("label", "joint"), [("yes", 0.0053), ("no", 0.0206)])
 def test_play_tennis_estimates_multiply_to_the_textbooks(label, joint, play_tennis):
-    mle = CategoricalNB(inference="mle").fit(play_tennis.X, play_tennis.y).posterior_["mle"].sel(label=label)
+    mle = CategoricalNB(inference="mle").fit(play_tennis.X, play_tennis.y).posterior_["mle"].sel(outcome=label)
     levels = [f"{name}={SUNNY[name].iloc[0]}" for name in SUNNY]
     found = float(mle["pi"].item() * mle["theta"].sel(level=levels).prod())
     assert round(found, 4) == joint

@@ -250,7 +250,7 @@ def test_estimates_move_with_origin_and_unit(case, estimate):
 
 
 def model_of(case, statistics):
-    with pm.Model(coords={"label": case.axes.labels, "feature": case.axes.features}) as model:
+    with pm.Model(coords={"outcome": case.axes.labels, "feature": case.axes.features}) as model:
         case.prior.pymc(statistics, "")
     return model
 
@@ -677,7 +677,7 @@ class TestLearntClassPrior:
 
     def test_pymc_observes_the_label_counts(self):
         prior = LearntClassPrior(np.array([1.5, 2.0, 3.0]))
-        with pm.Model(coords={"label": ["a", "b", "c"]}) as model:
+        with pm.Model(coords={"outcome": ["a", "b", "c"]}) as model:
             prior.pymc(self.counts)
         pi = np.array([0.2, 0.5, 0.3])
         found = remove_value_transforms(model).compile_logp(mode=PYTHON)({"pi": pi})
