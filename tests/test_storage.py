@@ -242,7 +242,7 @@ class TestRoundTrip:
         X = pd.DataFrame({"digit": np.arange(3000) % 7}).astype(str)
         clf = bc.LogisticRegression(inference="map").fit(X, np.arange(3000) % 2)
         clf.save(path)
-        assert path.stat().st_size < clf._model.X.nbytes
+        assert path.stat().st_size < clf.model_.X.nbytes
 
 
 numbers = st.none() | st.booleans() | st.integers() | st.floats() | st.text()

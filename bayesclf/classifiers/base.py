@@ -70,7 +70,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     missing: str
     notes_: list[str]
     classes_: NDArray[Any]
-    _model: Model
+    model_: Model
 
     @abstractmethod
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
@@ -207,7 +207,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         import xarray as xr
 
         check_is_fitted(self, "classes_")
-        dims, coords = self._model.dims(), self._model.coords()
+        dims, coords = self.model_.dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
         if self._draws is not None:
             groups["posterior"] = to_dataset(self._draws.parameters, dims, coords, self._draws.chains)
@@ -227,7 +227,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def pymc_model_(self) -> pm.Model:
         """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
         check_is_fitted(self, "classes_")
-        return self._model.pymc()
+        return self.model_.pymc()
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
@@ -241,7 +241,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         for name in ("posterior_", "pymc_model_"):
             self.__dict__.pop(name, None)
         self.seed_ = _seed(self.random_state)
-        self._model = model
+        self.model_ = model
         self._points: dict[str, Parameters | DoesNotExist] = {}
         engine = inference.resolve(self.inference, model)
         self._draws = inference.draw(model, engine, self.seed_)
@@ -252,7 +252,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
         if name not in self._points:
             try:
-                self._points[name] = inference.estimate(self._model, name)
+                self._points[name] = inference.estimate(self.model_, name)
             except DoesNotExist as reason:
                 self._points[name] = reason
         point = self._points[name]
@@ -298,20 +298,20 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
         assert self._draws is not None
         if isinstance(self.inference_, inference.Exact):
-            return self._model.mean()  # type: ignore[attr-defined, no-any-return]
+            return self.model_.mean()  # type: ignore[attr-defined, no-any-return]
         return {name: values.mean(axis=0, keepdims=True) for name, values in self._draws.parameters.items()}
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Return the model, and the log odds to add to its scores, for other base rates than the training rows'."""
         if class_prior is None:
-            return self._model, None
+            return self.model_, None
         pi = known_class_prior(class_prior, self.classes_).pi
-        presumed = self._model.log_class_prior({})[0]
+        presumed = self.model_.log_class_prior({})[0]
         if np.isneginf(presumed).any():
             lacking = self.classes_[int(presumed.argmin())]
             raise Refused(f"class {lacking!r} had no training rows, so its base rate cannot be exchanged for another")
         with np.errstate(divide="ignore"):
-            return self._model, np.asarray(np.log(pi) - presumed)
+            return self.model_, np.asarray(np.log(pi) - presumed)
 
     def _rule(self, rule: str | Gibbs | None) -> str | Gibbs:
         """Return the rule to answer by: asked for now, at construction, or the natural one of the engine."""

@@ -155,7 +155,7 @@ class GenerativeClassifier(BayesClassifier):
     class_concentration: Any
     unseen: str
     prior: FrozenPrior | None
-    _model: GenerativeModel
+    model_: GenerativeModel
     _learnt: Learnt
 
     @abstractmethod
@@ -192,7 +192,7 @@ class GenerativeClassifier(BayesClassifier):
             Where the posterior is not of the prior's family.
         """
         check_is_fitted(self, "classes_")
-        posterior = self._model.posterior()
+        posterior = self.model_.posterior()
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
             learnt=replace(self._learnt, counts=np.zeros(len(self.classes_)), statistics=()),
@@ -228,19 +228,19 @@ class GenerativeClassifier(BayesClassifier):
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
         labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(y)
-        parts: list[list[NDArray[Any]]] = [[] for _ in self._model.blocks]
+        parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
         order = []
         for value in np.unique(drawn):
             one = hypotheses.take(np.array([value]))
             rows = np.flatnonzero(drawn == value)
             if y is None:
                 labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            for part, values in zip(parts, self._model.sample(one.parameters, labels[rows], rng), strict=True):
+            for part, values in zip(parts, self.model_.sample(one.parameters, labels[rows], rng), strict=True):
                 part.append(values)
             order.append(rows)
         back = np.argsort(np.concatenate(order)) if order else np.empty(0, dtype=np.intp)
         table: dict[str, Any] = {}
-        for block, part in zip(self._model.blocks, parts, strict=True):
+        for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= _decoded(block.statistics.axes, np.concatenate(part)[back])
         names = [name for name in self._learnt.columns if name in table]
         return pd.DataFrame(table)[names], self.classes_[labels]
@@ -366,8 +366,8 @@ class GenerativeClassifier(BayesClassifier):
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Put given base rates in the place of π in every hypothesis."""
         if class_prior is None:
-            return self._model, None
-        return replace(self._model, class_prior=known_class_prior(class_prior, self.classes_)), None
+            return self.model_, None
+        return replace(self.model_, class_prior=known_class_prior(class_prior, self.classes_)), None
 
     def _encode(self, frame: pd.DataFrame) -> Rows:
         parts = []

@@ -142,7 +142,7 @@ class LogisticRegression(BayesClassifier):
         """Return the draws, with weights of unseen levels drawn from their prior."""
         parameters = super()._posterior_parameters()
         rng = np.random.default_rng([self.seed_, UNSEEN_STREAM])
-        model: Any = self._model
+        model: Any = self.model_
         return {**parameters, "unseen": model.unseen_weights(rng, len(parameters["intercept"]))}
 
 

@@ -50,15 +50,24 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
     Refused
         If the classifier has no posterior.
     """
+    posterior = _posterior(classifier)
+    axis = parameters.class_axis(posterior, classifier.classes_)
+    chosen = parameters.most_different(posterior, axis, len(classifier.classes_), limit, _most_panels())
+    labels = [str(label) for label in posterior[axis].values] if axis else []
+    figure = _forest(chosen, axis, labels)
+    title = _title(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
+    intervals = f"mean, {100 * INNER_PROB:.0f} % and {100 * CI_PROB:.0f} % intervals"
+    figure.suptitle(f"{title}\n{intervals}", ha="left", x=0.01, fontsize="medium")
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figure:
+    """Draw means and intervals, one panel a quantity."""
     import arviz_plots as azp
     import matplotlib.pyplot as plt
     import xarray as xr
 
-    posterior = _posterior(classifier)
-    classes = len(classifier.classes_)
-    axis = parameters.class_axis(posterior, classifier.classes_)
-    chosen = parameters.most_different(posterior, axis, classes, limit, _most_panels())
-    labels = [str(label) for label in posterior[axis].values] if axis else []
     shown = xr.Dataset({f"p{index}": quantity.draws for index, quantity in enumerate(chosen)})
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
@@ -78,10 +87,6 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
     plt.close(figure)
     for index, quantity in enumerate(chosen):
         _finish(panels.viz["plot"][f"p{index}"].item(), quantity, axis, labels, index % columns == 0)
-    title = _title(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
-    intervals = f"mean, {100 * INNER_PROB:.0f} % and {100 * CI_PROB:.0f} % intervals"
-    figure.suptitle(f"{title}\n{intervals}", ha="left", x=0.01, fontsize="medium")
-    figure.set_layout_engine("constrained")
     return figure
 
 

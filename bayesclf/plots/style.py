@@ -46,7 +46,9 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     """
     text = "".join(character if character.isprintable() else " " for character in str(name)).strip()
     if len(text) > longest:
-        text = text[: longest - 1] + "…"
+        # Names of parameters often differ at their end only, for example in a level.
+        tail = longest // 3
+        text = f"{text[: longest - tail - 1]}…{text[-tail:]}"
     return text.replace("$", r"\$")
 
 

@@ -159,7 +159,7 @@ def test_posterior_is_a_tree_with_labelled_axes(case, mixed_table):
     assert isinstance(tree, xr.DataTree)
     for group in ("posterior", "map", "mle"):
         dims = {name: tree[group][name].dims for name in tree[group].data_vars}
-        assert dims == {name: ("chain", "draw", *axes) for name, axes in clf._model.dims().items()}
+        assert dims == {name: ("chain", "draw", *axes) for name, axes in clf.model_.dims().items()}
         assert all(axis in tree[group].coords for axes in dims.values() for axis in axes)
     np.testing.assert_array_equal(tree["posterior"]["outcome"], clf.classes_[: tree["posterior"].sizes["outcome"]])
 
