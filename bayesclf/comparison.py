@@ -362,9 +362,16 @@ def _collected(
             answers[name, rule] = _joined([part.scores[rule] for part in parts], splits, repeats, len(y))
         fits[name], own = finished[name, -1]
         sentences = [*remarks, *own, *(note for part in parts for note in part.notes)]
-        notes[name] = tuple(dict.fromkeys(sentences))
+        notes[name] = (*dict.fromkeys(sentences), *_distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     return Comparison(answers, fits, X, y, classes, splits, cv, repeats, seed, seconds, notes)
+
+
+def _distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
+    """Say once in how many folds the draws cannot be trusted, with the first reason as an example."""
+    wrong = [reasons for reasons in problems if reasons]
+    if wrong:
+        yield f"in {len(wrong)} of {len(problems)} folds the draws cannot be trusted yet: {wrong[0][0]}"
 
 
 def _joined(parts: list[RowScores | str], splits: tuple[Split, ...], repeats: int, rows: int) -> Answers:

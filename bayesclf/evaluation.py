@@ -43,15 +43,18 @@ class Evaluation:
         Time of fitting and of all predictions.
     notes
         What the user should know of this fit, one sentence each.
+    problems
+        Why the draws of this fit cannot be trusted yet.
     """
 
     scores: dict[str, RowScores | str]
     seconds: float
     notes: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
 def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
-    """Fit a clone; where `auto` would take too long, by a cheaper engine, and say so.
+    """Fit a clone; where `auto` would take too long, or the engine refuses, by a cheaper one, and say so.
 
     Returns
     -------
@@ -66,8 +69,18 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         if isinstance(fitted, LogisticRegression) and fitted.inference == "auto":
             notes += _fit_logistic(fitted, X, y, classes)
         else:
-            fitted.fit(X, y, classes=classes)
-    return fitted, [*notes, *fitted.convergence_problems_, *fitted.notes_]
+            notes += _fit_or_point(fitted, X, y, classes)
+    return fitted, [*notes, *fitted.notes_]
+
+
+def _fit_or_point(classifier: BayesClassifier, X: Any, y: Any, classes: Any) -> list[str]:
+    """Fit; where the engine refuses these rows, by MAP, so that the other rules still answer."""
+    try:
+        classifier.fit(X, y, classes=classes)
+    except Refused as reason:
+        classifier.set_params(inference=MAP()).fit(X, y, classes=classes)
+        return [f"the posterior was refused ({reason}), so that only point estimates are here"]
+    return []
 
 
 def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) -> list[str]:
@@ -79,12 +92,11 @@ def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) 
     bound = (
         f"with over {WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not sampled by NUTS"
     )
-    try:
-        classifier.set_params(inference=COMPARISON_LAPLACE).fit(X, y, classes=classes)
-    except Refused as reason:
-        classifier.set_params(inference=MAP()).fit(X, y, classes=classes)
-        return [f"{bound}, and Laplace was refused ({reason}), so that only its point estimates are here"]
-    return [f"{bound} but by the importance-weighted Laplace approximation; inference='nuts' samples it all the same"]
+    classifier.set_params(inference=COMPARISON_LAPLACE)
+    return [
+        f"{bound} but by the importance-weighted Laplace approximation; inference='nuts' samples it all the same",
+        *_fit_or_point(classifier, X, y, classes),
+    ]
 
 
 def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str]) -> dict[str, RowScores | str]:
@@ -156,4 +168,4 @@ def run(
     start = time.perf_counter()
     fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
     answers = evaluate(fitted, X.iloc[test], y[test], names)
-    return Evaluation(answers, time.perf_counter() - start, tuple(notes))
+    return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)

@@ -38,7 +38,7 @@ GROUP = "bayesclf"
 """Group of the classifier's state."""
 
 LIBRARIES = ("bayesclf", "pymc", "arviz", "numpy")
-REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_problems_", "_model", "_points", "_draws"}
+REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_problems_", "model_", "_points", "_draws"}
 """Fitted attributes that every classifier has."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

@@ -463,3 +463,20 @@ def test_links_stay_links():
     assert Path("real.txt").read_text() == "new"
     with pytest.raises(InputError, match="in use"):
         output_file("link.txt", "--output", ["real.txt"])
+
+
+def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, capfd):
+    compare = comparison.compare
+
+    def with_notes(*arguments):
+        found = compare(*arguments)
+        found.notes["nb"] = ("the chains disagree: R-hat is 1.012", "the chains disagree: R-hat is 1.3", "a note")
+        found.notes["lr"] = ("a note",)
+        return found
+
+    monkeypatch.setattr(comparison, "compare", with_notes)
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map"]) == 0
+    said = capfd.readouterr().out
+    assert "\nnb: the chains disagree: R-hat is 1.012 (1 more like this; --json has all)" in said
+    assert "1.3" not in said
+    assert "\nnb, lr: a note" in said

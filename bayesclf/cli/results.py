@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ WIDE = 100
 BEST = "★"
 LEGEND = f"{BEST} smallest log loss; differs: share of rows decided unlike bayes-optimal"
 INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the mean over the others"
+NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Record = dict[Any, Any]
@@ -123,12 +125,22 @@ def _failed(record: Record) -> bool:
 
 
 def _notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each note once, with the models that it is about."""
+    """Return each note once, with the models that it is about; of notes that say the same of several fits, the first.
+
+    Two notes of a model say the same where they begin alike, up to the colon and numbers aside.
+    """
     models: dict[str, list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for model, notes in comparison.notes.items():
         for note in notes:
             models.setdefault(note, []).append(model)
-    return [(", ".join(names), note) for note, names in models.items()]
+            start, colon, _ = note.partition(":")
+            alike.setdefault((model, NUMBER.sub("", start) if colon else note), []).append(note)
+    shown = {group[0]: len(group) - 1 for group in alike.values()}
+    return [
+        (", ".join(models[note]), f"{note} ({more} more like this; --json has all)" if more else note)
+        for note, more in shown.items()
+    ]
 
 
 def _print_hanging(console: Console, start: str, text: str) -> None:
