@@ -23,7 +23,7 @@ from bayesclf.scores import RowScores
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` does not sample logistic regression by NUTS."""
 
-COMPARISON_NUTS = NUTS(draws=500, tune=500)
+COMPARISON_NUTS = NUTS(draws=500, tune=300)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
 

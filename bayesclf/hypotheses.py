@@ -93,7 +93,8 @@ class FiniteSpace:
         """Raise for a table of the wrong shape, or of other numbers than probabilities."""
         if table.ndim != 3 or table.shape[::2] != (len(self.names), len(self.labels)):
             raise InputError(
-                f"table must be (hypothesis, x, outcome) = ({len(self.names)}, ·, {len(self.labels)}), not {table.shape}"
+                f"table must be (hypothesis, x, outcome) = ({len(self.names)}, ·, {len(self.labels)}), "
+                f"not {table.shape}"
             )
         if not _adds_up(table, (1, 2) if self.generative else 2):
             raise InputError(

@@ -393,11 +393,16 @@ def _read(path: Path) -> dict[str, xr.Dataset]:
     try:
         # First by itself, as h5netcdf prints a traceback of its own when it stops halfway.
         with h5py.File(path) as file:
-            file.visititems(lambda _, item: [*item.attrs.items()] and None)
+            file.visititems(_visit)
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             return {name: node.to_dataset(inherit=False).load().drop_encoding() for name, node in tree.children.items()}
     except Exception:  # a damaged file can fail anywhere in HDF5's, h5netcdf's and xarray's code, in any way
         raise InputError(f"{path} is cut off or damaged; copy it again, or save the model again") from None
+
+
+def _visit(name: str, item: Any) -> None:
+    """Read the attributes of a group or data set."""
+    dict(item.attrs)
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

@@ -507,7 +507,7 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws="many"), ""),
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
             (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),
-            (lambda s: s["fitted"].update(_model=5), ""),
+            (lambda s: s["fitted"].update(model_=5), ""),
             (lambda s: s["fitted"].update(_draws={"tuple": []}), ""),
             (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={}), "an entry of no known kind"),

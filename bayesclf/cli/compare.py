@@ -97,23 +97,18 @@ def _compare(training: Training, chosen: Settings) -> Comparison:
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
-    try:
-        with progress_bar(chosen.models[0]) as progress:
-            return compare(
-                classifiers,
-                training.X,
-                training.y,
-                chosen.rules,
-                chosen.cv,
-                chosen.repeats,
-                chosen.seed,
-                chosen.jobs,
-                progress,
-            )
-    except Refused as reason:
-        if len(chosen.models) == 1 or set(chosen.inference.values()) == {options.AUTO}:
-            raise
-        raise Refused(f"{reason} (--inference MODEL=NAME says it for one model)") from None
+    with progress_bar(chosen.models[0]) as progress:
+        return compare(
+            classifiers,
+            training.X,
+            training.y,
+            chosen.rules,
+            chosen.cv,
+            chosen.repeats,
+            chosen.seed,
+            chosen.jobs,
+            progress,
+        )
 
 
 def _check_answers(comparison: Comparison) -> None:

@@ -610,6 +610,13 @@ def test_a_constant_or_empty_column_is_not_informative(case, value):
     np.testing.assert_array_equal(case.family.informative(case.statistics(X, y)), [True, given, True])
 
 
+@pytest.mark.parametrize("case", **ids([case for case in GAUSSIAN if case.family.m is None]))
+def test_a_column_that_is_constant_up_to_rounding_is_not_informative(case):
+    X, y = case.complete()
+    X[:, 1] = np.where(np.arange(len(y)) % 2, 0.3, 0.1 + 0.2)
+    np.testing.assert_array_equal(case.family.informative(case.statistics(X, y)), [True, False, True])
+
+
 @gaussian
 def test_a_column_far_from_the_origin_is_informative(case):
     X, y = case.complete()

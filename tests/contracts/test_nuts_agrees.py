@@ -34,7 +34,14 @@ def exact_marginals(case, model):
     return {"pi": stats.beta(alpha, alpha.sum() - alpha), **case.marginals(model.posterior().blocks[0].family)}
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+MAIN_SUITE = "gaussian feature"
+"""The one case that is quick enough for it; compiling takes most of the others' time."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name, marks=() if case.name == MAIN_SUITE else pytest.mark.slow) for case in CASES],
+)
 def test_nuts_agrees_with_the_exact_posterior(case):
     model = model_of(case)
     drawn = inference.draw(model, NUTS(draws=1000, tune=500, chains=4), seed=12)
