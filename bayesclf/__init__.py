@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesclf import datasets, families, plots, rules
+    from bayesclf import averaging, datasets, families, plots, rules
     from bayesclf.classifiers import CategoricalNB, GaussianNB, LogisticRegression, NaiveBayes
     from bayesclf.comparison import Comparison, compare
     from bayesclf.inference import MAP, MLE, NUTS, Exact, Laplace
@@ -25,7 +25,7 @@ _HOMES = {
     "bayesclf.storage": ("load",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("datasets", "families", "plots", "rules")
+_MODULES = ("averaging", "datasets", "families", "plots", "rules")
 
 __all__ = [
     "MAP",
@@ -39,6 +39,7 @@ __all__ = [
     "Laplace",
     "LogisticRegression",
     "NaiveBayes",
+    "averaging",
     "compare",
     "datasets",
     "families",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf import columns, evaluation, scores
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import Evaluation
 from bayesclf.families.base import Array, Integers
 from bayesclf.rules import RULES
@@ -95,6 +95,8 @@ class Comparison:
     def best(self) -> tuple[str, str]:
         """The model and rule of the smallest mean log loss, the first of equals."""
         finite = {key: self._mean(key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
+        if not finite:
+            raise Refused("no rule could answer under any model; `table` has the reasons")
         return min(finite, key=lambda key: (finite[key], list(finite).index(key)))
 
     @property
@@ -269,6 +271,7 @@ def compare(
             else "models names no classifier"
         )
     frame = columns.to_frame(X)
+    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
     labels = BayesClassifier.checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     splits, remarks = _split(codes, cv, repeats, random_state)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesclf import rules, scores
+from bayesclf import averaging, rules, scores
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
@@ -124,11 +124,11 @@ class _PosteriorPass:
     def __init__(self, classifier: BayesClassifier, rows: Rows) -> None:
         self._classifier = classifier
         self._rows = rows
-        self._averages: rules.Averages | None = None
+        self._averages: averaging.Averages | None = None
 
-    def averages(self) -> rules.Averages:
+    def averages(self) -> averaging.Averages:
         if self._averages is None:
-            self._averages = rules.average(self._classifier.hypotheses("posterior"), self._rows)
+            self._averages = averaging.average(self._classifier.hypotheses("posterior"), self._rows)
         return self._averages
 
     def scores(self, name: str, y: Integers) -> RowScores:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.averaging import Averages
 from bayesclf.families.base import Array, Integers
-from bayesclf.rules import Averages
 
 CALIBRATION_BINS = 10
 """Bins of equal width of the binned calibration error."""

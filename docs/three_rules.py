@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bayesclf as bc
+from bayesclf import averaging
 
 HYPOTHESES = 40
 
@@ -23,7 +24,7 @@ def main() -> None:
     rows = clf.rows(grid[:, None])
     posterior = clf.hypotheses("posterior")
     drawn = np.linspace(0, len(posterior) - 1, HYPOTHESES).astype(int)
-    lines = np.exp(bc.rules.conditional(posterior.take(drawn), rows).log_proba[:, 1])
+    lines = np.exp(averaging.conditional(posterior.take(drawn), rows).log_proba[:, 1])
 
     mpl.rcParams.update({"svg.hashsalt": "bayesclf", "font.size": 11, "font.family": "sans-serif"})
     figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")

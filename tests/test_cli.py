@@ -99,7 +99,7 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     assert re.search(r"^  mle +0\.643 ± 0\.206 +∞ \(3 rows\) 0\.390 ", said.out, re.MULTILINE)
     assert re.search(r"^  mle +n/a ¹ +no MLE *$", said.out, re.MULTILINE)
     assert "¹ n/a: the classes are completely separable" in said.out
-    assert "² n/a: inference='map' leaves no posterior" in said.out
+    assert "² n/a: a fit by MAP leaves no posterior" in said.out
     assert "smallest log loss" in said.out
     assert re.search(r"difference \S+ ± \S+\)", said.out)
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])

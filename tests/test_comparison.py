@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
-from bayesclf import evaluation
+from bayesclf import averaging, evaluation
 from bayesclf.errors import InputError
 from bayesclf.rules import RULES
 
@@ -68,7 +68,7 @@ def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_
     X, y = iris
     train, test = comparison.splits[0]
     clf = bc.GaussianNB(random_state=1, inference=bc.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    averages = bc.rules.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
+    averages = averaging.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
     codes = np.searchsorted(comparison.classes, y[test])
     expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
     found = comparison.answers["gnb", "gibbs"].scores[0].error[test].mean()

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesclf import rules
+from bayesclf import averaging, rules
+from bayesclf.averaging import Hypotheses
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Categorical, KnownClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.rules import Gibbs, Hypotheses
+from bayesclf.rules import Gibbs
 from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 
 SIGNS = ("+", "-")
@@ -131,7 +132,7 @@ class TestPredictive:
 
     def test_it_is_the_average_under_the_weights_given_x(self, joint):
         rows = joint.rows(np.arange(5))
-        averages = rules.average(joint, rows, given_x=True)
+        averages = averaging.average(joint, rows, given_x=True)
         np.testing.assert_allclose(averages.log_proba, rules.predictive(joint, rows))
 
     def test_it_differs_from_bayes_optimal_there(self, joint):

@@ -6,13 +6,14 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesclf import rules
+from bayesclf import averaging, rules
+from bayesclf.averaging import Hypotheses
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
 from bayesclf.families.base import Rows
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.hypotheses import FiniteSpace
-from bayesclf.rules import RULES, Gibbs, Hypotheses
+from bayesclf.rules import RULES, Gibbs
 
 FIELDS = ("log_proba", "votes", "mean_log_proba", "mean_square", "entropy", "impossible")
 EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data and x"))
@@ -135,7 +136,7 @@ class TestAverages:
     @pytest.mark.parametrize("field", FIELDS)
     def test_each_is_a_weighted_sum_over_hypotheses(self, rng, make, field, given_x):
         hypotheses = make(rng)
-        averages = getattr(rules.average(hypotheses, numbered(9), given_x), field)
+        averages = getattr(averaging.average(hypotheses, numbered(9), given_x), field)
         for row in range(9):
             expected = naive_averages(hypotheses, row, given_x)[field]
             np.testing.assert_allclose(averages[row], expected, rtol=1e-12, atol=1e-14)
@@ -143,16 +144,16 @@ class TestAverages:
     @pytest.mark.parametrize("given_x", [False, True])
     def test_blocks_of_one_row_give_the_same_numbers(self, rng, monkeypatch, given_x):
         hypotheses = with_zeros(rng)
-        whole = rules.average(hypotheses, numbered(9), given_x)
-        monkeypatch.setattr(rules, "BLOCK_BYTES", 1)
-        assert len(list(rules.blocks(hypotheses, numbered(9)))) == 9
-        pieces = rules.average(hypotheses, numbered(9), given_x)
+        whole = averaging.average(hypotheses, numbered(9), given_x)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        assert len(list(averaging.blocks(hypotheses, numbered(9)))) == 9
+        pieces = averaging.average(hypotheses, numbered(9), given_x)
         for field in FIELDS:
             np.testing.assert_allclose(getattr(pieces, field), getattr(whole, field), rtol=1e-13, atol=1e-15)
 
     def test_discriminative_models_learn_nothing_from_x(self, rng):
         hypotheses = replace(random_scores(rng), generative=False)
-        given, plain = (rules.average(hypotheses, numbered(9), given_x) for given_x in (True, False))
+        given, plain = (averaging.average(hypotheses, numbered(9), given_x) for given_x in (True, False))
         np.testing.assert_array_equal(given.log_proba, plain.log_proba)
 
     @pytest.mark.parametrize("labels", [2, 5])
@@ -163,7 +164,7 @@ class TestAverages:
         scores = hypotheses.scores
         conditional = scores - logsumexp(scores, axis=2, keepdims=True)
         expected = logsumexp(hypotheses.log_weights[:, None, None] + conditional, axis=0)
-        found = rules.average(hypotheses, numbered(50)).log_proba
+        found = averaging.average(hypotheses, numbered(50)).log_proba
         assert expected.min() < -1e3
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
@@ -180,16 +181,16 @@ class TestAverages:
         kept = np.delete(np.arange(7), 1)
         without = replace(hypotheses.take(kept), log_weights=hypotheses.log_weights[kept])
         for given_x in (False, True):
-            found, expected = (rules.average(h, numbered(9), given_x) for h in (hypotheses, without))
+            found, expected = (averaging.average(h, numbered(9), given_x) for h in (hypotheses, without))
             for field in FIELDS:
                 np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-12, atol=1e-15)
 
     def test_gibbs_expected_log_loss_is_at_least_bayes_optimals(self, rng):
         """Jensen: Σ w log P ≤ log Σ w P, and equal where the hypotheses agree."""
         hypotheses = random_scores(rng, draws=30, rows=200)
-        averages = rules.average(hypotheses, numbered(200))
+        averages = averaging.average(hypotheses, numbered(200))
         assert (averages.mean_log_proba < averages.log_proba).all()
-        agreeing = rules.average(replace(hypotheses, scores=hypotheses.scores[[0] * 30]), numbered(200))
+        agreeing = averaging.average(replace(hypotheses, scores=hypotheses.scores[[0] * 30]), numbered(200))
         np.testing.assert_allclose(agreeing.mean_log_proba, agreeing.log_proba, rtol=1e-12)
 
 
@@ -225,7 +226,7 @@ class TestRules:
     def test_blocks_of_one_row_give_the_same_answers(self, rng, monkeypatch, rule):
         hypotheses = random_scores(rng).take(np.array([0])) if rule == "mle" else random_scores(rng)
         whole = rules.log_proba(rule, hypotheses, numbered(9))
-        monkeypatch.setattr(rules, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         np.testing.assert_allclose(rules.log_proba(rule, hypotheses, numbered(9)), whole, rtol=1e-13)
 
     @pytest.mark.parametrize("rule", EVERY_RULE)
@@ -278,7 +279,7 @@ class TestImpossible:
         np.testing.assert_allclose(np.exp(found[3]), one.class_prior[0])
 
     def test_rows_are_counted_once_over_all_blocks(self, rng, monkeypatch):
-        monkeypatch.setattr(rules, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         with pytest.warns(PredictionWarning) as caught:
             rules.log_proba("bayes-optimal", impossible_rows(rng), numbered(9))
         assert len(caught) == 1
@@ -310,10 +311,10 @@ class TestEffectiveDraws:
         hypotheses.scores[17, 6] += 50
         return hypotheses
 
-    @pytest.mark.parametrize("block_bytes", [1, rules.BLOCK_BYTES])
+    @pytest.mark.parametrize("block_bytes", [1, averaging.BLOCK_BYTES])
     @pytest.mark.parametrize("rule", ["predictive", Gibbs(given="data and x")])
     def test_the_refusal_names_the_row(self, rng, monkeypatch, rule, block_bytes):
-        monkeypatch.setattr(rules, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", block_bytes)
         with pytest.raises(Refused, match=r"^row 7 leaves 1\.0 effective draws of 400"):
             rules.log_proba(rule, self.degenerate(rng, exact=False), numbered(9))
 
@@ -334,7 +335,7 @@ class TestInterval:
     @pytest.mark.parametrize("make", [random_scores, with_zeros])
     def test_the_bounds_are_weighted_quantiles(self, rng, make, ci_prob, given_x):
         hypotheses = make(rng)
-        found = rules.interval(hypotheses, numbered(9), ci_prob, given_x)
+        found = averaging.interval(hypotheses, numbered(9), ci_prob, given_x)
         for row, label, bound in product(range(9), range(3), range(2)):
             weights = weights_of(hypotheses, row, given_x)
             values = np.array([answer_of(hypotheses, s, row)[label] for s in range(7)])
@@ -344,12 +345,12 @@ class TestInterval:
 
     def test_blocks_of_one_row_give_the_same_bounds(self, rng, monkeypatch):
         hypotheses = random_scores(rng)
-        whole = rules.interval(hypotheses, numbered(9), 0.89)
-        monkeypatch.setattr(rules, "BLOCK_BYTES", 1)
-        np.testing.assert_array_equal(rules.interval(hypotheses, numbered(9), 0.89), whole)
+        whole = averaging.interval(hypotheses, numbered(9), 0.89)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        np.testing.assert_array_equal(averaging.interval(hypotheses, numbered(9), 0.89), whole)
 
     def test_no_rows_have_no_bounds(self, rng):
-        assert rules.interval(random_scores(rng), numbered(0), 0.89).shape == (0, 3, 2)
+        assert averaging.interval(random_scores(rng), numbered(0), 0.89).shape == (0, 3, 2)
 
 
 class TestGibbs:
@@ -412,7 +413,7 @@ class TestGibbs:
     def test_blocks_of_one_row_give_the_same_bits(self, rng, monkeypatch, given):
         hypotheses = random_scores(rng, draws=50, rows=40)
         whole = Gibbs(given=given).log_proba(hypotheses, numbered(40), seed=4)
-        monkeypatch.setattr(rules, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         np.testing.assert_array_equal(Gibbs(given=given).log_proba(hypotheses, numbered(40), seed=4), whole)
 
     def test_by_default_the_drawn_hypothesis_most_probable_class_is_predicted(self, rng):
@@ -452,7 +453,7 @@ class Errors:
 def expected_errors(space: FiniteSpace, points: int) -> Errors:
     """Work the errors out; x is uniform where the space has no p(x | h)."""
     rows = space.rows(np.arange(points))
-    plain, given_x = (rules.average(space, rows, given) for given in (False, True))
+    plain, given_x = (averaging.average(space, rows, given) for given in (False, True))
     joint = space.log_predictive(rows) if space.generative else plain.log_proba - np.log(points)
     p = np.exp(joint)
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from bayesclf import scores
-from bayesclf.rules import Averages
+from bayesclf.averaging import Averages
 
 
 @pytest.fixture

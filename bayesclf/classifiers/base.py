@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from bayesclf import columns, decisions, inference, rules
+from bayesclf import averaging, columns, decisions, inference, rules
+from bayesclf.averaging import Hypotheses
+from bayesclf.columns import Column
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.posterior import to_constants, to_dataset
-from bayesclf.rules import Gibbs, Hypotheses
+from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +74,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     notes_: list[str]
     classes_: NDArray[Any]
     model_: Model
+
+    @property
+    @abstractmethod
+    def columns_(self) -> tuple[Column, ...]:
+        """The training columns, with what each holds and its levels."""
 
     @abstractmethod
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
@@ -176,14 +184,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if not 0 < ci_prob < 1:
             raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
         rows = self.rows(X)
-        return rules.interval(self.hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
+        return averaging.interval(self.hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal") -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; `rule` as in intervals."""
         rows = self.rows(X)
-        averages = rules.average(self.hypotheses("posterior"), rows, given_x=_given_x(rule))
-        proba = np.exp(averages.log_proba)
-        total = -np.where(proba > 0, proba * averages.log_proba, 0.0).sum(axis=1)
+        averages = averaging.average(self.hypotheses("posterior"), rows, given_x=_given_x(rule))
+        total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
@@ -192,8 +199,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         codes = self._known_codes(y)
         hypotheses = self.hypotheses("posterior")
         conditional, joint = [], []
-        for block in rules.blocks(hypotheses, rows):
-            answer = rules.conditional(hypotheses, rows[block])
+        for block in averaging.blocks(hypotheses, rows):
+            answer = averaging.conditional(hypotheses, rows[block])
             own = answer.log_proba[np.arange(len(answer.log_proba)), codes[block]]
             conditional.append(own.T)
             joint.append((own + answer.log_x).T)
@@ -283,8 +290,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             return Hypotheses(model, self._point(source), offset=offset)
         if self._draws is None:
             raise Refused(
-                f"inference={self.inference!r} leaves no posterior to average over; fit with 'auto', 'exact' or "
-                "'nuts', or ask for the rule 'map' or 'mle'"
+                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with inference="
+                "'auto', or ask for the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)
@@ -309,7 +316,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         presumed = self.model_.log_class_prior({})[0]
         if np.isneginf(presumed).any():
             lacking = self.classes_[int(presumed.argmin())]
-            raise Refused(f"class {lacking!r} had no training rows, so its base rate cannot be exchanged for another")
+            raise Refused(
+                f"class {str(lacking)!r} had no training rows, so its base rate cannot be exchanged for another"
+            )
         with np.errstate(divide="ignore"):
             return self.model_, np.asarray(np.log(pi) - presumed)
 
@@ -352,7 +361,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.classes_ = np.unique(announced)
         if len(self.classes_) < 2:
             raise InputError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier needs rows of at least two classes"
+                f"y has one class only, {str(self.classes_[0])!r}; a classifier needs rows of at least two classes"
             )
         return np.asarray(np.searchsorted(self.classes_, y))
 
@@ -361,7 +370,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
-            raise InputError(f"label {y[unknown][0]!r} was not among the training labels; leave such rows out")
+            raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
         return np.asarray(np.searchsorted(self.classes_, y))
 
     @staticmethod
@@ -379,6 +388,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if len(labels) != rows:
             raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
         values = labels.to_numpy()
+        if values.dtype == object and all(isinstance(label, str) for label in values):
+            values = values.astype(str)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise InputError("y has infinite labels; a label must be a class")
         if values.dtype.kind not in "biufUO":
@@ -413,7 +424,7 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     if isinstance(class_prior, dict):
         lacking = [label for label in classes if label not in class_prior]
         if lacking:
-            raise InputError(f"class_prior lacks a probability for class {lacking[0]!r}; give one for each class")
+            raise InputError(f"class_prior lacks a probability for class {str(lacking[0])!r}; give one for each class")
         class_prior = [class_prior[label] for label in classes]
     pi = np.asarray(class_prior, dtype=float)
     if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):

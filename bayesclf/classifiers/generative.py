@@ -23,6 +23,9 @@ from bayesclf.families.generative import Block, GenerativeModel
 if TYPE_CHECKING:
     import pandas as pd
 
+MISSING_SUFFIX = " is missing"
+"""What names the indicator of a number's missing cells."""
+
 UNIT_RATIO = 10
 """Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
 
@@ -75,7 +78,7 @@ class Learnt:
         labels = tuple(str(label) for label in self.classes)
         if block.indicator:
             return Axes(
-                labels, tuple(f"{name} is missing" for name in block.names), ((False, True),) * len(block.names)
+                labels, tuple(name + MISSING_SUFFIX for name in block.names), ((False, True),) * len(block.names)
             )
         levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
         return Axes(labels, block.names, levels)
@@ -224,6 +227,8 @@ class GenerativeClassifier(BayesClassifier):
         """
         import pandas as pd
 
+        if n < 1:
+            raise InputError(f"n must be at least 1, not {n}")
         hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
@@ -238,12 +243,22 @@ class GenerativeClassifier(BayesClassifier):
             for part, values in zip(parts, self.model_.sample(one.parameters, labels[rows], rng), strict=True):
                 part.append(values)
             order.append(rows)
-        back = np.argsort(np.concatenate(order)) if order else np.empty(0, dtype=np.intp)
+        back = np.argsort(np.concatenate(order))
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= _decoded(block.statistics.axes, np.concatenate(part)[back])
+        for name in [name for name in table if name not in self._learnt.columns]:
+            number = name.removesuffix(MISSING_SUFFIX)
+            if number in table:
+                table[number] = np.where(table[name].astype(bool), np.nan, table[number])
         names = [name for name in self._learnt.columns if name in table]
         return pd.DataFrame(table)[names], self.classes_[labels]
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """The training columns, with what each holds and its levels."""
+        check_is_fitted(self, "classes_")
+        return tuple(self._learnt.columns.values())
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._learnt = self._learn(frame, y, sample_weight, None)
@@ -282,10 +297,10 @@ class GenerativeClassifier(BayesClassifier):
         known = self.prior.learnt
         if not np.array_equal(np.union1d(known.classes, learnt.classes), known.classes):
             raise InputError(
-                f"the prior knows the classes {list(known.classes)}, but the rows have {list(learnt.classes)}"
+                f"the prior knows the classes {known.classes.tolist()}, but the rows have {learnt.classes.tolist()}"
             )
         if len(known.classes) != len(learnt.classes):
-            raise InputError(f"fit with classes={list(known.classes)}: the prior knows classes that these rows lack")
+            raise InputError(f"fit with classes={known.classes.tolist()}: the prior knows classes that these rows lack")
         return replace(learnt, columns=known.columns)
 
     def _conditioned(self) -> GenerativeModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
@@ -102,6 +103,12 @@ class LogisticRegression(BayesClassifier):
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """The training columns, with what each holds and its levels."""
+        check_is_fitted(self, "classes_")
+        return self._columns
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):

@@ -8,7 +8,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
     InputError
         If a column is missing or holds something else than in training.
     """
-    needed = _training_columns(classifier)
+    needed = classifier.columns_
     names = [column.name for column in needed]
     lacking = [name for name in names if name not in _read(table, {}).columns]
     if lacking:
@@ -185,13 +185,6 @@ def _cost(cell: str, what: str, path: str) -> float:
     if not math.isfinite(value):
         raise InputError(f"--cost {path} has {cell!r} for {what}, which is not a finite number; write one")
     return value
-
-
-def _training_columns(classifier: BayesClassifier) -> tuple[Column, ...]:
-    """Return the columns of the training table, in its order."""
-    fitted: Any = classifier
-    known = fitted._learnt.columns.values() if hasattr(fitted, "_learnt") else fitted._columns
-    return tuple(known)
 
 
 def _kind(column: Column) -> ColumnKind | None:

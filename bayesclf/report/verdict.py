@@ -91,14 +91,15 @@ def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str
         difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
         size = f"difference {pair(difference, error)}"
         if is_clear(difference, error):
-            sentences.append(f"It is clearly ahead of {_name(record)} ({size}).")
+            sentences.append(f"The best line is clearly ahead of {_name(record)} ({size}).")
         elif abs(difference) < 1e-12:
             sentences.append(f"{_name(record)} has the same log loss.")
         else:
-            sentences.append(f"It is indistinguishable from {_name(record)} ({size}).")
+            sentences.append(f"The best line is not clearly ahead of {_name(record)} ({size}).")
     near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"]) for record in finite)
     if len(others) > len(by_model):
-        sentences.append(f"{near} of the {len(others)} other lines lie within two standard errors of it by log loss.")
+        share = "All" if near == len(others) else f"{near} of the {len(others)}"
+        sentences.append(f"{share} other lines lie within two standard errors of it by log loss.")
     return tuple(sentences)
 
 
