@@ -98,6 +98,9 @@ class Family[S: Statistics](Protocol):
     def map(self, statistics: S) -> Parameters:
         """Return the mode of the posterior in the user's own parameters, or raise `DoesNotExist`."""
 
+    def not_conjugate(self, statistics: S) -> str:
+        """Return why the posterior has no closed form, as a clause; empty where it has one."""
+
     def posterior(self, statistics: S) -> Self:
         """Return the exact posterior: the same family with updated hyperparameters."""
 
@@ -179,6 +182,9 @@ class Model(Protocol):
 
         For a generative model it is log p(x, y | θ) itself.
         """
+
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form, as a clause; empty where it has one."""
 
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return log P(y | θ), shape (draw, outcome): the answer where x is impossible under every class."""

@@ -144,6 +144,10 @@ class Categorical:
         _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
         return {"theta": theta[None]}
 
+    def not_conjugate(self, statistics: CategoricalStatistics) -> str:
+        """Return nothing: the posterior is always in closed form."""
+        return ""
+
     def posterior(self, statistics: CategoricalStatistics) -> Self:
         """Return Dirichlet(α + n)."""
         return type(self)(self.alpha + statistics.counts, self.basis, self.axes)

@@ -137,6 +137,10 @@ class Gaussian:
         sharing = self._group(np.ones(m.shape))
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
+    def not_conjugate(self, statistics: Moments) -> str:
+        """Return nothing: the posterior is always in closed form."""
+        return ""
+
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior."""
         m, kappa, a, b = self._hyperparameters()

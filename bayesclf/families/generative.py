@@ -95,6 +95,10 @@ class GenerativeModel:
         posterior = self.posterior()
         return posterior._collect(posterior.class_prior.mean(), lambda b: b.family.mean())
 
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form: the first block's reason; empty where all have one."""
+        return next(filter(None, (b.family.not_conjugate(b.statistics) for b in self.blocks)), "")
+
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's."""
         blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
@@ -139,8 +143,10 @@ class GenerativeModel:
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior.probabilities(parameters))
 
-    def log_predictive(self, rows: Rows) -> Array:
-        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome)."""
+    def log_predictive(self, rows: Rows) -> Array | None:
+        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""
+        if self.not_conjugate():
+            return None
         posterior = self.posterior()
         total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
         for block, part in zip(posterior.blocks, rows.parts, strict=True):

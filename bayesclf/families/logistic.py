@@ -258,6 +258,10 @@ class LogisticModel:
         """Draw weights of unseen levels from their prior, (draw, outcome, category)."""
         return self.weight_prior.draw_unseen(rng, draws)
 
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form."""
+        return "the normal prior is not conjugate to the likelihood of logistic regression"
+
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return the log frequencies of the labels in the training rows, (1, outcome); uniform without rows."""
         counts = self._label_weights()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Model
-from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.inference import exact, laplace, nuts
 from bayesclf.inference.convergence import convergence_problems
@@ -56,7 +55,7 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
     if not isinstance(inference, str):
         return _checked(inference)
     if inference == "auto":
-        return Exact() if isinstance(model, GenerativeModel) else NUTS()
+        return NUTS() if model.not_conjugate() else Exact()
     if inference not in ENGINES:
         raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
     return ENGINES[inference]()

@@ -39,6 +39,7 @@ def sample(model: Model, settings: Exact, seed: int) -> Parameters:
     Refused
         Where the model is not conjugate.
     """
-    if not isinstance(model, GenerativeModel):
-        raise Refused("this model's posterior has no closed form; use inference='nuts' or 'laplace' instead of 'exact'")
+    if reason := model.not_conjugate():
+        raise Refused(f"this posterior has no closed form ({reason}); use inference='nuts' instead of 'exact'")
+    assert isinstance(model, GenerativeModel)
     return model.draw(np.random.default_rng(seed), settings.draws * settings.chains)
