@@ -9,18 +9,53 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayesclf import averaging, datasets, families, plots, rules
-    from bayesclf.classifiers import CategoricalNB, GaussianNB, LogisticRegression, NaiveBayes
+    from bayesclf.classifiers import (
+        BayesNetClassifier,
+        BernoulliNB,
+        CategoricalNB,
+        GaussianDiscriminantAnalysis,
+        GaussianNB,
+        JointBayes,
+        LogisticRegression,
+        MultinomialNB,
+        NaiveBayes,
+        TextNB,
+    )
     from bayesclf.comparison import Comparison, compare
-    from bayesclf.inference import MAP, MLE, NUTS, Exact, Laplace
+    from bayesclf.inference import (
+        MAP,
+        MLE,
+        NUTS,
+        ConjugateGradient,
+        Exact,
+        GradientAscent,
+        Laplace,
+        LBFGSOptimiser,
+        Newton,
+    )
     from bayesclf.rules import Gibbs
     from bayesclf.storage import load
 
 __version__ = version("bayesclf")
 
 _HOMES = {
-    "bayesclf.classifiers": ("CategoricalNB", "GaussianNB", "LogisticRegression", "NaiveBayes"),
+    "bayesclf.classifiers": (
+        "BayesNetClassifier",
+        "BernoulliNB",
+        "CategoricalNB",
+        "GaussianDiscriminantAnalysis",
+        "GaussianNB",
+        "JointBayes",
+        "LogisticRegression",
+        "MultinomialNB",
+        "NaiveBayes",
+        "TextNB",
+    ),
     "bayesclf.comparison": ("Comparison", "compare"),
-    "bayesclf.inference": ("MAP", "MLE", "NUTS", "Exact", "Laplace"),
+    "bayesclf.inference": (
+        *("MAP", "MLE", "NUTS", "Exact", "Laplace"),
+        *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "Newton"),
+    ),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.storage": ("load",),
 }
@@ -31,14 +66,24 @@ __all__ = [
     "MAP",
     "MLE",
     "NUTS",
+    "BayesNetClassifier",
+    "BernoulliNB",
     "CategoricalNB",
     "Comparison",
+    "ConjugateGradient",
     "Exact",
+    "GaussianDiscriminantAnalysis",
     "GaussianNB",
     "Gibbs",
+    "GradientAscent",
+    "JointBayes",
+    "LBFGSOptimiser",
     "Laplace",
     "LogisticRegression",
+    "MultinomialNB",
     "NaiveBayes",
+    "Newton",
+    "TextNB",
     "averaging",
     "compare",
     "datasets",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import Array, Integers
@@ -15,13 +16,46 @@ from bayesclf.families.base import Array, Integers
 if TYPE_CHECKING:
     import pandas as pd
 
-type Kind = Literal["number", "category"]
+type Kind = Literal["number", "category", "count", "text"]
 
 MISSING, UNSEEN = -1, -2
 """Codes of a cell that is empty, and of one whose value is not among the levels."""
 
 MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse table, of which only the cells that are not 0 are stored; it stands where a DataFrame would.
+
+    Attributes
+    ----------
+    cells
+        (row, feature).
+    columns
+        Names of the features.
+    """
+
+    cells: sparse.csr_array
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[0])
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> SparseTable:
+        return SparseTable(self.cells[np.flatnonzero(rows)], self.columns)
+
+
+type Table = pd.DataFrame | SparseTable
+
+
+def to_sparse_table(X: Any) -> SparseTable:
+    """Return a SciPy sparse matrix or array (row, feature) as a table with columns x0, x1, …"""
+    from sklearn.utils.validation import check_array
+
+    cells = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False))
+    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])))
 
 
 def to_frame(X: Any) -> pd.DataFrame:
@@ -89,6 +123,59 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
             values = "1 infinite value" if infinite.size == 1 else f"{infinite.size} infinite values"
             raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
+
+
+def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:
+    """Return the cells of a sparse table (row, feature), all of its columns.
+
+    Raises
+    ------
+    InputError
+        For a cell that is missing or infinite.
+    """
+    wrong = np.flatnonzero(~np.isfinite(table.cells.data))
+    if wrong.size:
+        row, name = _place(table.cells, int(wrong[0]), names)
+        what = "an infinite" if np.isinf(table.cells.data[wrong[0]]) else "a missing (NaN)"
+        raise InputError(
+            f"column {name!r} of the sparse table has {what} value (row {row + 1}); replace it, or give a dense table, "
+            "where missing cells are allowed"
+        )
+    return table.cells
+
+
+def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
+    """Return columns as counts (row, feature), real and at least 0; sparse where the table is.
+
+    Raises
+    ------
+    InputError
+        For a cell that is missing, infinite or negative.
+    """
+    if isinstance(table, SparseTable):
+        cells = sparse_numbers(table, names)
+        negative = np.flatnonzero(cells.data < 0)
+        if negative.size:
+            row, name = _place(cells, int(negative[0]), names)
+            raise InputError(NEGATIVE.format(name=name, value=f"{cells.data[negative[0]]:g}", row=row + 1))
+        return cells
+    X = numbers(table, names)
+    for row, j in np.argwhere(np.isnan(X))[:1]:
+        raise InputError(
+            f"column {names[j]!r} has a missing count (row {row + 1}), and the length of that document is unknown; "
+            "give the count, 0 for a word that is not there, or drop the row"
+        )
+    for row, j in np.argwhere(X < 0)[:1]:
+        raise InputError(NEGATIVE.format(name=names[j], value=f"{X[row, j]:g}", row=row + 1))
+    return X
+
+
+NEGATIVE = "Negative values in data: column {name!r} holds {value} (row {row}), and a count is at least 0; correct it"
+
+
+def _place(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
+    """Return the row and the column's name of a stored entry."""
+    return int(np.searchsorted(cells.indptr, entry, side="right")) - 1, names[cells.indices[entry]]
 
 
 def _first_word(column: pd.Series) -> object:

@@ -140,22 +140,26 @@ def _classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
     from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.columns import Column
-    from bayesclf.families import FAMILIES, Axes, KnownClassPrior, LearntClassPrior
+    from bayesclf.families import FAMILIES, LKJ, Axes, KnownClassPrior, LearntClassPrior
     from bayesclf.families.categorical import CategoricalStatistics
     from bayesclf.families.generative import Block, GenerativeModel
     from bayesclf.families.logistic import LogisticModel
     from bayesclf.families.logistic_design import LogisticDesign
     from bayesclf.families.logistic_prior import LogisticPrior
     from bayesclf.families.moments import Moments
-    from bayesclf.inference import ENGINES, Draws
+    from bayesclf.families.scatters import Scatters
+    from bayesclf.families.selection import Selected
+    from bayesclf.families.row_counts import RowCounts
+    from bayesclf.inference import ENGINES, Draws, Trace
+    from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.rules import Gibbs
 
     listed = (
         *(Axes, Block, GenerativeModel, KnownClassPrior, LearntClassPrior, CategoricalStatistics, Moments),
-        *(LogisticModel, LogisticDesign, LogisticPrior),
+        *(Certificate, LogisticModel, LogisticDesign, LogisticPrior, Trace, Selected, RowCounts),
         *(Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt),
     )
-    return {cls.__name__: cls for cls in (*FAMILIES.values(), *ENGINES.values(), *listed)}
+    return {cls.__name__: cls for cls in (*FAMILIES.values(), *ENGINES.values(), *OPTIMISERS.values(), *listed)}
 
 
 def _parameters(clf: BayesClassifier) -> dict[str, Any]:

@@ -1,15 +1,39 @@
 """What a user fits: scikit-learn classifiers on top of models, engines and rules."""
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.bayes_net import BayesNetClassifier
+from bayesclf.classifiers.counts import BernoulliNB, MultinomialNB
+from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
+from bayesclf.classifiers.joint import JointBayes
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
+from bayesclf.classifiers.text import TextNB
 
 CLASSIFIERS: dict[str, type[BayesClassifier]] = {
     "nb": NaiveBayes,
     "gnb": GaussianNB,
     "categorical": CategoricalNB,
+    "bernoulli": BernoulliNB,
+    "multinomial": MultinomialNB,
+    "text": TextNB,
+    "gda": GaussianDiscriminantAnalysis,
+    "tan": BayesNetClassifier,
+    "joint": JointBayes,
     "lr": LogisticRegression,
 }
 """Classifiers by the short names of the command line. A classifier without an entry cannot be saved or compared."""
 
-__all__ = ["CLASSIFIERS", "BayesClassifier", "CategoricalNB", "GaussianNB", "LogisticRegression", "NaiveBayes"]
+__all__ = [
+    "CLASSIFIERS",
+    "BayesClassifier",
+    "BayesNetClassifier",
+    "BernoulliNB",
+    "CategoricalNB",
+    "GaussianDiscriminantAnalysis",
+    "GaussianNB",
+    "JointBayes",
+    "LogisticRegression",
+    "MultinomialNB",
+    "NaiveBayes",
+    "TextNB",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from bayesclf import averaging, columns, decisions, inference, rules
 from bayesclf.averaging import Hypotheses
 from bayesclf.columns import Column
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.posterior import to_constants, to_dataset
@@ -74,6 +75,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     notes_: list[str]
     classes_: NDArray[Any]
     model_: Model
+    trace_: inference.Trace | None
 
     @property
     @abstractmethod
@@ -251,9 +253,18 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.model_ = model
         self._points: dict[str, Parameters | DoesNotExist] = {}
         engine = inference.resolve(self.inference, model)
+        self.trace_ = None
+        if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
+            self._watch(type(engine).__name__.lower(), engine.optimiser)
         self._draws = inference.draw(model, engine, self.seed_)
         self.inference_ = engine
         self.convergence_problems_ = self._draws.problems if self._draws else ()
+
+    def _watch(self, name: str, optimiser: inference.Optimiser) -> None:
+        """Find a point by the optimiser that was asked for, keeping its way; say where it did not arrive."""
+        self.trace_, self._points[name] = inference.watch(self.model_, name, optimiser, self.seed_)
+        if not self.trace_.certificate.converged:
+            warnings.warn(self.trace_.certificate.message, ConvergenceWarning, stacklevel=3)
 
     def _point(self, name: str) -> Parameters:
         """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier, known_class_prior, weighted
-from bayesclf.columns import Column
+from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
+from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
 from bayesclf.families.base import Array, Family, Integers, Model, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
+from bayesclf.families.selection import Selected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,12 @@ class ColumnBlock:
     family: Family[Any]
     names: tuple[str, ...]
     indicator: bool = False
+
+    def union(self, other: ColumnBlock) -> ColumnBlock:
+        """Return the block with the columns of both: a vocabulary can grow."""
+        if self.names == other.names:
+            return self
+        return replace(self, names=tuple(sorted({*self.names, *other.names})))
 
 
 @dataclass(frozen=True)
@@ -83,10 +91,14 @@ class Learnt:
         levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
         return Axes(labels, block.names, levels)
 
-    def encode(self, frame: pd.DataFrame, block: ColumnBlock) -> NDArray[Any]:
+    def encode(self, frame: Table, block: ColumnBlock) -> Any:
         """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
         if block.indicator:
             return columns.is_missing(columns.numbers(frame, block.names))
+        if block.family.kind == "count":
+            return columns.counts(frame, block.names)
+        if isinstance(frame, SparseTable):
+            return columns.sparse_numbers(frame, block.names)
         if block.family.kind == "number":
             return columns.numbers(frame, block.names)
         return columns.codes(frame, block.names, tuple(self.columns[name].levels for name in block.names))
@@ -98,10 +110,11 @@ class Learnt:
         counts = np.zeros(len(classes))
         for part in (self, other):
             counts[np.searchsorted(classes, part.classes)] += part.counts
-        merged = replace(self, classes=classes, columns=union, counts=counts)
+        blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
+        merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
         statistics = tuple(
             mine.reindex(merged.axes(block)) + theirs.reindex(merged.axes(block))
-            for block, mine, theirs in zip(self.blocks, self.statistics, other.statistics, strict=True)
+            for block, mine, theirs in zip(blocks, self.statistics, other.statistics, strict=True)
         )
         return replace(merged, statistics=statistics)
 
@@ -208,6 +221,37 @@ class GenerativeClassifier(BayesClassifier):
         )
         return clone(self).set_params(prior=frozen)  # type: ignore[no-any-return]
 
+    def to_logistic(self, intercept_at: str = "means") -> ImpliedLogistic:
+        """Return the logistic weights that a linear model implies: a posterior over θ is one over them.
+
+        Parameters
+        ----------
+        intercept_at
+            ``"means"``: log-odds at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0.
+
+        Raises
+        ------
+        Refused
+            For a block whose log-odds are not linear, with the reason.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+        >>> clf = bc.GaussianNB("feature", random_state=1).fit(X, y)
+        >>> clf.to_logistic().posterior_["mle"]["weight"].values.ravel()  # (μ_low − μ_high)/σ², against "high"
+        array([-4.])
+        """
+        check_is_fitted(self, "classes_")
+        chains = 1 if self._draws is None else self._draws.chains
+        return implied_logistic(
+            self.model_,
+            lambda source: self.hypotheses(source).parameters,
+            self.rows,
+            intercept_at=intercept_at,
+            chains=chains,
+        )
+
     def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
         """Generate labelled rows, each from a hypothesis of its own drawn from the posterior.
 
@@ -225,8 +269,6 @@ class GenerativeClassifier(BayesClassifier):
         tuple
             The table (row, feature), without the columns that the model does not use, and the labels (row).
         """
-        import pandas as pd
-
         if n < 1:
             raise InputError(f"n must be at least 1, not {n}")
         hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
@@ -247,12 +289,18 @@ class GenerativeClassifier(BayesClassifier):
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= _decoded(block.statistics.axes, np.concatenate(part)[back])
-        for name in [name for name in table if name not in self._learnt.columns]:
+        return self._generated(table), self.classes_[labels]
+
+    def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
+        """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
+        import pandas as pd
+
+        known = [column.name for column in self.columns_]
+        for name in set(table).difference(known):
             number = name.removesuffix(MISSING_SUFFIX)
             if number in table:
                 table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        names = [name for name in self._learnt.columns if name in table]
-        return pd.DataFrame(table)[names], self.classes_[labels]
+        return pd.DataFrame({name: table[name] for name in known if name in table})
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -275,13 +323,7 @@ class GenerativeClassifier(BayesClassifier):
             blocks = self._blocks(frame)
             if self.missing == "level":
                 blocks += _indicators(blocks)
-        categorical = {name for b in blocks if b.family.kind == "category" and not b.indicator for name in b.names}
-        training = {
-            str(name): Column(str(name), "category", columns.levels_of(frame[name], self.missing))
-            if name in categorical
-            else Column(str(name), "number")
-            for name in frame.columns
-        }
+        training = self._training_columns(frame, blocks)
         counts = np.bincount(y, weight, minlength=len(self.classes_)).astype(float)
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
@@ -290,6 +332,16 @@ class GenerativeClassifier(BayesClassifier):
             block.family.statistics(learnt.encode(frame, block), y, learnt.axes(block), weight) for block in blocks
         )
         return replace(learnt, statistics=statistics)
+
+    def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
+        """Return the training columns by name, with the levels of the categorical ones."""
+        categorical = {name for b in blocks if b.family.kind == "category" and not b.indicator for name in b.names}
+        return {
+            str(name): Column(str(name), "category", columns.levels_of(frame[name], self.missing))
+            if name in categorical
+            else Column(str(name), "number")
+            for name in frame.columns
+        }
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:
         """Return what is being learnt on the labels and levels of the prior, which must cover the rows'."""
@@ -320,7 +372,7 @@ class GenerativeClassifier(BayesClassifier):
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            number = used[family.name] = used.get(family.name, 0) + 1
+            number = _number(family, used)
             resolved = family if self.prior is not None else family.resolve_prior(selected)
             blocks.append(Block(resolved, selected, "" if number == 1 else f"_{number}"))
             self._note_units(resolved, selected)
@@ -394,7 +446,7 @@ class GenerativeClassifier(BayesClassifier):
                 problem = columns.unseen_cells(X, frame, block.names)
                 if problem:
                     raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
-            parts.append(X[:, kept])
+            parts.append(X if kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
 
 
@@ -407,10 +459,20 @@ def family_of(family: Any) -> Family[Any]:
     return cast("Family[Any]", family)
 
 
+def _number(family: Family[Any], used: dict[str, int]) -> int:
+    """Return, from 1, the number of a block among those that share a name of a parameter or an axis with it."""
+    names = {*family.dims(), *(axis for axes in family.dims().values() for axis in axes if axis != "outcome")}
+    number = 1 + max(used.get(name, 0) for name in names)
+    used |= dict.fromkeys(names, number)
+    return number
+
+
 def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
     names = tuple(name for block in blocks if block.family.kind == "number" for name in block.names)
-    return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
+    selected = [block.family for block in blocks if isinstance(block.family, Selected)]
+    family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
+    return (ColumnBlock(family, names, indicator=True),) if names else ()
 
 
 def _decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:

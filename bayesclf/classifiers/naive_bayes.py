@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
 from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier, family_of
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian
-from bayesclf.families.base import Array
+from bayesclf.families.base import Array, Family
+from bayesclf.families.selection import Selected
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
 
@@ -26,6 +31,11 @@ class NaiveBayes(GenerativeClassifier):
     blocks
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
+    select
+        Whether to average over which columns depend on the class at all, `bayesclf.families.Selected`; the posterior
+        probabilities that they do are in `inclusion_`.
+    inclusion
+        Prior probability that a column depends on the class, with `select`.
     class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
         As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
 
@@ -46,6 +56,8 @@ class NaiveBayes(GenerativeClassifier):
         self,
         blocks: dict[Any, Any] | None = None,
         *,
+        select: bool = False,
+        inclusion: float = 0.5,
         class_prior: Any = "dirichlet",
         class_concentration: float | Array = 1.0,
         missing: str = "ignore",
@@ -56,6 +68,8 @@ class NaiveBayes(GenerativeClassifier):
         prior: FrozenPrior | None = None,
     ) -> None:
         self.blocks = blocks
+        self.select = select
+        self.inclusion = inclusion
         self.class_prior = class_prior
         self.class_concentration = class_concentration
         self.missing = missing
@@ -64,6 +78,25 @@ class NaiveBayes(GenerativeClassifier):
         self.rule = rule
         self.random_state = random_state
         self.prior = prior
+
+    @property
+    def inclusion_(self) -> pd.Series[float]:
+        """P(column depends on the class | D) of each column that is used; only with `select`.
+
+        It compares evidences, so that it depends on the priors: the default ones are set from the pooled rows.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "classes_")
+        names: list[str] = []
+        probabilities: list[float] = []
+        for block in self.model_.posterior().blocks:
+            if isinstance(block.family, Selected):
+                names += block.statistics.axes.features
+                probabilities += np.asarray(block.family.inclusion).tolist()
+        if not names:
+            raise AttributeError("inclusion_ exists for a fit with select=True only")
+        return pd.Series(probabilities, index=names, name="inclusion")
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return the given blocks, then one for all other numbers and one for all other categories."""
@@ -85,7 +118,11 @@ class NaiveBayes(GenerativeClassifier):
             members = tuple(name for name in rest if kinds[name] == family.kind)
             if members:
                 given.append(ColumnBlock(family, members))
-        return tuple(given)
+        return tuple(replace(block, family=self._wrapped(block.family)) for block in given)
+
+    def _wrapped(self, family: Family[Any]) -> Family[Any]:
+        """Return the family with selection, if that is asked for."""
+        return cast("Family[Any]", Selected(family, self.inclusion)) if self.select else family
 
 
 class CategoricalNB(GenerativeClassifier):

@@ -26,7 +26,7 @@ AUTO = "auto"
 SEEDS = 2**32
 """Seeds are below this number."""
 
-KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {"gnb": ("number",)}
+KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {"gnb": ("number",), "gda": ("number",)}
 """Kinds of columns that a model takes; the others take `USUAL_KINDS`."""
 
 USUAL_KINDS = ("number", "category")

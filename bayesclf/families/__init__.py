@@ -1,22 +1,39 @@
 """Class-conditional families, one file each, and the models they make up."""
 
 from bayesclf.families.base import Axes, Family, Model, Parameters, Rows
+from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.gaussian import Gaussian
+from bayesclf.families.joint_table import JointTable
+from bayesclf.families.lkj import LKJ
+from bayesclf.families.multinomial import Multinomial
+from bayesclf.families.multivariate_gaussian import MultivariateGaussian
+from bayesclf.families.network import BayesianNetwork
+from bayesclf.families.selection import Selected
 
-FAMILIES = {family.name: family for family in (Categorical, Gaussian)}
+FAMILIES = {
+    family.name: family
+    for family in (Categorical, Gaussian, Bernoulli, Multinomial, MultivariateGaussian, JointTable, BayesianNetwork)
+}
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
 
 __all__ = [
     "FAMILIES",
+    "LKJ",
     "Axes",
+    "BayesianNetwork",
+    "Bernoulli",
     "Categorical",
     "Family",
     "Gaussian",
+    "JointTable",
     "KnownClassPrior",
     "LearntClassPrior",
     "Model",
+    "Multinomial",
+    "MultivariateGaussian",
     "Parameters",
     "Rows",
+    "Selected",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,13 @@ class Family[S: Statistics](Protocol):
         negative one where missing or unseen.
     """
 
-    name: ClassVar[str]
-    kind: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+
+    @property
+    def kind(self) -> str:
+        """What its columns hold."""
 
     def statistics(self, X: NDArray[Any], y: Integers, axes: Axes, sample_weight: Array | None = None) -> S:
         """Return the sufficient statistics of rows `X` (row, feature) with label codes `y` (row)."""
@@ -127,6 +132,14 @@ class Family[S: Statistics](Protocol):
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
+
+
+@runtime_checkable
+class OwnAxes(Protocol):
+    """A family whose parameters have other axes than features and levels."""
+
+    def coords(self) -> dict[str, list[str]]:
+        """Return the names along each of its axes."""
 
 
 @dataclass(frozen=True)

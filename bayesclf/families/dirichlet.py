@@ -7,6 +7,7 @@ that features with different numbers of levels need no padding and no loop.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln
 
 from bayesclf.families.base import Array, Integers
 
@@ -57,3 +58,9 @@ def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: 
     log_gamma = np.log(rng.standard_gamma(alpha + 1, size=shape)) + np.log(rng.random(shape)) / alpha
     largest = np.maximum.reduceat(log_gamma, starts(sizes), axis=-1)
     return normalise(np.exp(log_gamma - np.repeat(largest, sizes, axis=-1)), sizes)
+
+
+def log_beta(alpha: Array, sizes: tuple[int, ...]) -> Array:
+    """Return the log normaliser Σ log Γ(α_j) − log Γ(Σα) of each simplex, shape (..., simplex)."""
+    first = starts(sizes)
+    return np.asarray(np.add.reduceat(gammaln(alpha), first, axis=-1) - gammaln(np.add.reduceat(alpha, first, axis=-1)))

@@ -102,10 +102,10 @@ class Gaussian:
         groups = self._group(np.ones(cells)).shape
         return replace(
             self,
-            m=_broadcast("m", pooled.mean if self.m is None else self.m, cells),
-            kappa=_broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
-            a=_broadcast("a", a, groups),
-            b=_broadcast("b", (np.asarray(a) - 1) * s2 if self.b is None else self.b, groups),
+            m=broadcast_to_shape("m", pooled.mean if self.m is None else self.m, cells),
+            kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, cells),
+            a=broadcast_to_shape("a", a, groups),
+            b=broadcast_to_shape("b", (np.asarray(a) - 1) * s2 if self.b is None else self.b, groups),
             axes=statistics.axes,
         )
 
@@ -228,7 +228,7 @@ class Gaussian:
             cells = seen.astype(float)
             if jointly:
                 distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))
-            out[:, k] = _log_t(distance, 2 * a_k, cells, log_scale).sum(axis=1)
+            out[:, k] = log_student_t(distance, 2 * a_k, cells, log_scale).sum(axis=1)
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -263,7 +263,7 @@ class Gaussian:
         return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
 
 
-def _broadcast(name: str, value: float | Array, shape: tuple[int, ...]) -> Array:
+def broadcast_to_shape(name: str, value: float | Array, shape: tuple[int, ...]) -> Array:
     try:
         return np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
     except ValueError:
@@ -275,7 +275,7 @@ def _suffixed(dim: str, suffix: str) -> str:
     return dim if dim == "outcome" else f"{dim}{suffix}"
 
 
-def _log_t(distance: Array, nu: Array, cells: Array, log_scale: Array) -> Array:
+def log_student_t(distance: Array, nu: Array, cells: Array, log_scale: Array) -> Array:
     """Return the log density of a t over `cells` coordinates with squared distance Σ(x−m)²/s²."""
     return np.asarray(
         gammaln((nu + cells) / 2)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Family, Integers, Parameters, Rows, Statistics
+from bayesclf.errors import Refused
+from bayesclf.families.base import Array, Family, Integers, OwnAxes, Parameters, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class Block:
     def coords(self) -> dict[str, Any]:
         """Return the features, and the levels as "feature=value" with their two parts as coordinates."""
         axes = self.statistics.axes
+        if isinstance(self.family, OwnAxes):
+            return {axis + self.suffix: names for axis, names in self.family.coords().items()}
         if not axes.levels:
-            return {"feature" + self.suffix: list(axes.features)}
+            return {axis + self.suffix: list(axes.features) for axis in sorted(self._own_axes - {"outcome"})}
         pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
         level = "level" + self.suffix
         return {
@@ -57,6 +60,10 @@ class Block:
             "level_feature" + self.suffix: (level, [name for name, _ in pairs]),
             "level_value" + self.suffix: (level, [str(value) for _, value in pairs]),
         }
+
+    @property
+    def _own_axes(self) -> set[str]:
+        return {axis for axes in self.family.dims().values() for axis in axes}
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class GenerativeModel:
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: families, variants and shapes, but no data and no hyperparameter."""
-        blocks = tuple((b.family.name, str(b.family.dims()), b.suffix, _shape(b)) for b in self.blocks)
+        blocks = tuple((b.family.name, str(b.family.dims()), _variant(b), b.suffix, _shape(b)) for b in self.blocks)
         return ("generative", len(self.labels), self.class_prior.learnt, blocks)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
@@ -153,6 +160,24 @@ class GenerativeModel:
             total += block.family.log_predictive(part)
         return total
 
+    def log_evidence(self) -> float:
+        """Return log p(x, y) = log ∫ Π_rows p(x, y | θ) p(θ) dθ of the rows in their order.
+
+        Models are comparable by it where their priors are explicit and proper: a default prior, set from the pooled
+        rows, has seen them already.
+
+        Raises
+        ------
+        Refused
+            Where a block is not conjugate, with the reason.
+        """
+        from bayesclf.families.evidence import log_evidence, log_evidence_of_labels
+
+        if reason := self.not_conjugate():
+            raise Refused(f"the evidence has no closed form ({reason})")
+        of_labels = log_evidence_of_labels(self.class_prior, self.label_counts)
+        return of_labels + sum(float(log_evidence(b.family, b.statistics).sum()) for b in self.blocks)
+
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """Draw each block's x given label codes `y` (row), from one hypothesis."""
         return tuple(block.family.sample(block.own(parameters), y, rng) for block in self.blocks)
@@ -181,3 +206,9 @@ class GenerativeModel:
 def _shape(block: Block) -> tuple[int, ...]:
     axes = block.statistics.axes
     return tuple(sorted(axes.sizes)) if axes.levels else (len(axes.features),)
+
+
+def _variant(block: Block) -> str:
+    """Return what else fixes the compiled form of a family that has more than one."""
+    # Missing cells that a family cannot count have a likelihood of their own.
+    return f"{getattr(block.family, 'variant', '')} {bool(block.family.not_conjugate(block.statistics))}"

@@ -133,7 +133,7 @@ class LogisticModel:
                 "the likelihood has no maximum within double precision: the classes are all but separable; "
                 "take rule 'map'"
             )
-        return self._parameters(space.weights(optimum.theta))
+        return self.parameters(space.weights(optimum.theta))
 
     def map(self) -> Parameters:
         """Return the posterior mode.
@@ -143,7 +143,7 @@ class LogisticModel:
         DoesNotExist
             If the intercept is free (infinite scale) and a class has no rows.
         """
-        return self._parameters(self._mode)
+        return self.parameters(self._mode)
 
     def collinear(self) -> tuple[str, ...]:
         """Return the names of the columns whose weights the likelihood does not determine.
@@ -295,9 +295,16 @@ class LogisticModel:
                 f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
                 "posterior has no maximum; take a finite intercept_scale"
             )
+        objective, start = self.objective("map")
+        return maximise(objective, start)
+
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+        """Return what ``"mle"`` or ``"map"`` maximises, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
+        counts = self._label_weights()
         start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
-        return maximise(LogPosterior(self._likelihood, self.weight_prior), start)
+        likelihood = self._likelihood
+        return (likelihood if name == "mle" else LogPosterior(likelihood, self.weight_prior)), start
 
     @cached_property
     def _likelihood(self) -> Likelihood:
@@ -323,7 +330,7 @@ class LogisticModel:
     def _label_weights(self) -> Array:
         return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
 
-    def _parameters(self, theta: Array) -> dict[str, Array]:
+    def parameters(self, theta: Array) -> dict[str, Array]:
         """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
         return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
 

@@ -15,7 +15,8 @@ from bayesclf.inference.convergence import convergence_problems
 from bayesclf.inference.exact import Exact
 from bayesclf.inference.laplace import Laplace
 from bayesclf.inference.nuts import NUTS, Whitening
-from bayesclf.inference.point import MAP, MLE, estimate
+from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,7 +26,26 @@ type Engine = MLE | MAP | Exact | NUTS | Laplace
 ENGINES: dict[str, type[Engine]] = {"mle": MLE, "map": MAP, "exact": Exact, "nuts": NUTS, "laplace": Laplace}
 """Engines by name; `auto` is `exact` where the model is conjugate and `nuts` where it is not."""
 
-__all__ = ["ENGINES", "MAP", "MLE", "NUTS", "Draws", "Engine", "Exact", "Laplace", "draw", "estimate", "resolve"]
+__all__ = [
+    "ENGINES",
+    "MAP",
+    "MLE",
+    "NUTS",
+    "ConjugateGradient",
+    "Draws",
+    "Engine",
+    "Exact",
+    "GradientAscent",
+    "LBFGSOptimiser",
+    "Laplace",
+    "Newton",
+    "Optimiser",
+    "Trace",
+    "draw",
+    "estimate",
+    "resolve",
+    "watch",
+]
 
 
 @dataclass(frozen=True)

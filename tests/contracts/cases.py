@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln
 
-from bayesclf.families import Axes, Categorical, Gaussian
+from bayesclf.families import Axes, Categorical, Gaussian, MultivariateGaussian
 from bayesclf.families.gaussian import SHARED_OVER
 
 LABELS = ("no", "maybe", "yes")
@@ -220,6 +220,135 @@ class GaussianCase(Case):
         return {"mu": np.sqrt(sigma2 / n), "sigma2": parameters["sigma2"][0] * np.sqrt(2 / cells)}
 
 
+@dataclass(frozen=True, eq=False)
+class MultivariateGaussianCase(Case):
+    """Real rows without missing cells, which alone are conjugate; a point is (μ, Σ)."""
+
+    @property
+    def groups(self):
+        """Return the number of covariances."""
+        return 1 if self.family.covariance == "shared" else 3
+
+    def rows(self, rng, y, missing=0.0):
+        location = np.array([[0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.5]])
+        return location[y] + rng.normal(size=(len(y), 3)) @ [[1.0, 0.6, 0.0], [0.0, 0.8, -0.5], [0.0, 0.0, 0.7]]
+
+    def point(self, rng):
+        factor = rng.normal(size=(self.groups, 3, 3)) / 2 + np.eye(3)
+        return self.named(rng.normal(size=(3, 3)), factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3))
+
+    def named(self, mu, Sigma):
+        return {"mu": mu[None], "Sigma": Sigma[:1] if self.groups == 1 else Sigma[None]}
+
+    def by_class(self, parameters):
+        return np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+
+    def row_log_density(self, X, y, parameters):
+        normals = [
+            stats.multivariate_normal(mu, Sigma)
+            for mu, Sigma in zip(parameters["mu"][0], self.by_class(parameters), strict=True)
+        ]
+        return np.array([normals[k].logpdf(x) for x, k in zip(X, y, strict=True)], dtype=float)
+
+    def log_prior(self, family, parameters):
+        Sigma = self.by_class(parameters)
+        covariances = zip(Sigma[: self.groups], family.nu, family.psi, strict=True)
+        total = sum(stats.invwishart.logpdf(own, nu, psi) for own, nu, psi in covariances)
+        means = zip(parameters["mu"][0], family.m, Sigma, family.kappa, strict=True)
+        return total + sum(stats.multivariate_normal.logpdf(mu, m, own / kappa) for mu, m, own, kappa in means)
+
+    def marginals(self, family):
+        """Return the distribution of each parameter: Student's t for a mean, and that of an entry of Σ."""
+        freedom = family.nu - 2
+        scale = np.diagonal(family.psi, axis1=1, axis2=2) / freedom[:, None] / family.kappa[:, None]
+        t = stats.t(np.broadcast_to(freedom[:, None], (3, 3)), loc=family.m, scale=np.sqrt(scale))
+        return {"mu": t, "Sigma": CovarianceMarginals(family.nu, family.psi)}
+
+    def to_pymc(self, parameters):
+        return dict(parameters)
+
+    cell_grid = GaussianCase.cell_grid
+    absent = np.nan
+
+    def unconstrained(self, parameters):
+        factor = np.linalg.cholesky(self.by_class(parameters)[: self.groups])
+        rows, columns = np.tril_indices(3, -1)
+        diagonal = np.log(np.diagonal(factor, axis1=1, axis2=2))
+        return np.concatenate([parameters["mu"].ravel(), diagonal.ravel(), factor[:, rows, columns].ravel()])
+
+    def constrained(self, vector):
+        factor = np.zeros((self.groups, 3, 3))
+        rows, columns = np.tril_indices(3, -1)
+        factor[:, rows, columns] = vector[9 + 3 * self.groups :].reshape(self.groups, 3)
+        factor[:, range(3), range(3)] = np.exp(vector[9 : 9 + 3 * self.groups]).reshape(self.groups, 3)
+        return self.named(vector[:9].reshape(3, 3), factor @ factor.swapaxes(1, 2))
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        """Return Abu-El-Haija's estimates: sums of outer products over the rows, one at a time."""
+        mu = np.array([X[y == k].mean(axis=0) for k in range(3)])
+        Sigma = np.zeros((self.groups, 3, 3))
+        for x, k in zip(X, y, strict=True):
+            n = len(y) if self.groups == 1 else np.sum(y == k)
+            Sigma[k if self.groups > 1 else 0] += np.outer(x - mu[k], x - mu[k]) / n
+        return self.named(mu, Sigma)
+
+    def standard_errors(self, parameters, n):
+        Sigma = self.by_class(parameters)
+        variance = np.diagonal(Sigma, axis1=1, axis2=2)
+        of_entry = (Sigma**2 + variance[:, :, None] * variance[:, None, :]) / (n * 3 / self.groups)
+        return {"mu": np.sqrt(variance / n), "Sigma": np.sqrt(of_entry[0] if self.groups == 1 else of_entry)}
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceMarginals:
+    """Each entry of Σ ~ InvWishart(ν, Ψ): Σ_ii is inverse gamma; Σ_ij is Σ_ii times an independent Student's t."""
+
+    nu: Any
+    psi: Any
+
+    def mean(self):
+        return self._squeezed(self.psi / (self.nu - 4)[:, None, None])
+
+    def std(self):
+        nu, psi = self.nu[:, None, None], self.psi
+        variance = np.diagonal(psi, axis1=1, axis2=2)
+        product = variance[:, :, None] * variance[:, None, :]
+        return self._squeezed(np.sqrt(((nu - 2) * psi**2 + (nu - 4) * product) / ((nu - 3) * (nu - 4) ** 2 * (nu - 6))))
+
+    def cdf(self, x):
+        x = np.asarray(x, dtype=float)
+        return np.stack(
+            [self._entry(x[..., g, i, j] if len(self.nu) > 1 else x[..., i, j], g, i, j) for g, i, j in self._entries()],
+            axis=-1,
+        ).reshape(x.shape)
+
+    def ppf(self, level):
+        low, high = np.full((2, len(self.nu), 3, 3), [[[[-1e4]]], [[[1e4]]]])
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.cdf(self._squeezed(middle)).reshape(middle.shape) < level
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return self._squeezed(low)
+
+    def _entries(self):
+        return np.ndindex(len(self.nu), 3, 3)
+
+    def _squeezed(self, values):
+        return values[0] if len(self.nu) == 1 else values
+
+    def _entry(self, x, g, i, j):
+        nu, psi = self.nu[g] - 1, self.psi[g]  # of a block of two of the three columns
+        variance = stats.invgamma((nu - 1) / 2, scale=psi[i, i] / 2)
+        if i == j:
+            return variance.cdf(x)
+        residual = psi[j, j] - psi[i, j] ** 2 / psi[i, i]
+        slope = stats.t(nu, loc=psi[i, j] / psi[i, i], scale=np.sqrt(residual / psi[i, i] / nu))
+        return sum(slope.cdf(x / value) for value in variance.ppf((np.arange(200) + 0.5) / 200)) / 200
+
+
 def _categorical(name, **options):
     axes = Axes(LABELS, FEATURES, (("a", "b"), (1, 2, 3), (False, True)))
     return CategoricalCase(f"categorical {name}", Categorical(**options), axes)
@@ -235,6 +364,18 @@ def _gaussian(name, variance, given=False, **options):
     return replace(case, family=Gaussian(variance, m, kappa, a, b))
 
 
+def _multivariate_gaussian(name, covariance, given=False):
+    axes = Axes(LABELS, FEATURES)
+    case = MultivariateGaussianCase(f"multivariate gaussian {covariance}{name}", MultivariateGaussian(covariance), axes)
+    if not given:
+        return case
+    rng = np.random.default_rng(11)
+    m, kappa, nu = rng.normal(size=(3, 3)), rng.uniform(0.3, 2.0, 3), rng.uniform(6.0, 9.0, case.groups)
+    factor = rng.normal(size=(case.groups, 3, 3)) + np.eye(3)
+    psi = factor @ factor.swapaxes(1, 2) + np.eye(3)
+    return replace(case, family=MultivariateGaussian(covariance, m, kappa, nu, psi))
+
+
 CATEGORICAL = (
     _categorical("α=2"),
     _categorical("softmax", alpha=0.7, basis="softmax"),
@@ -245,7 +386,11 @@ GAUSSIAN = (
     *(_gaussian(" prior given", variance, given=True) for variance in SHARED_OVER),
     *(_gaussian(" unbiased", variance, unbiased=True) for variance in SHARED_OVER),
 )
-CASES = (*CATEGORICAL, *GAUSSIAN)
+MULTIVARIATE_GAUSSIAN = (
+    *(_multivariate_gaussian("", covariance) for covariance in ("shared", "class")),
+    *(_multivariate_gaussian(" prior given", covariance, given=True) for covariance in ("shared", "class")),
+)
+CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN)
 """A family without an entry here fails the contract."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))

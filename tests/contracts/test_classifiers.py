@@ -49,6 +49,7 @@ class Case:
 
 GENERATIVE = (
     Case("nb", NaiveBayes, NUMBERS + WORDS),
+    Case("nb selected", NaiveBayes, NUMBERS + WORDS, {"select": True}),
     Case("categorical", CategoricalNB, WORDS),
     *(Case(f"gnb {variance}", GaussianNB, NUMBERS, {"variance": variance}) for variance in SHARED_OVER),
 )

@@ -81,7 +81,7 @@ def assert_same_parameters(found, expected, **tolerances):
 
 def hyperparameters(family):
     return {
-        name: np.asarray(getattr(family, name)) for name in ("alpha", "m", "kappa", "a", "b") if hasattr(family, name)
+        name: np.asarray(getattr(family, name)) for name in ("alpha", "m", "kappa", "a", "b", "nu", "psi") if hasattr(family, name)
     }
 
 
@@ -250,7 +250,8 @@ def test_estimates_move_with_origin_and_unit(case, estimate):
 
 
 def model_of(case, statistics):
-    with pm.Model(coords={"outcome": case.axes.labels, "feature": case.axes.features}) as model:
+    features = case.axes.features
+    with pm.Model(coords={"outcome": case.axes.labels, "feature": features, "other_feature": features}) as model:
         case.prior.pymc(statistics, "")
     return model
 
@@ -268,7 +269,8 @@ def compiled(structure):
 
 
 def structure_of(case):
-    return getattr(case.family, "variance", case.family.name)
+    family = case.family
+    return family.name, getattr(family, "variance", None), getattr(family, "covariance", None)
 
 
 def set_data(model, other):

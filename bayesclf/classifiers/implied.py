@@ -1,0 +1,211 @@
+"""The logistic regression that a linear generative classifier implies: a posterior over θ is one over its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import Array, Parameters, Rows
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.linear import LinearDesign, linear_terms
+from bayesclf.posterior import to_dataset
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SOURCES = ("posterior", "map", "mle")
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Log-odds against the reference class, of one or more hypotheses.
+
+    Attributes
+    ----------
+    intercept
+        At the centre of the columns, (draw, outcome).
+    weight
+        (draw, outcome, feature).
+    offset
+        The part of the intercept that goes when a column's cell is missing, (draw, outcome, feature).
+    """
+
+    intercept: Array
+    weight: Array
+    offset: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ImpliedLogistic:
+    """log P(y = k | x, θ)/P(y = reference | x, θ) = intercept_k + weight_k · (x − centre), for each θ.
+
+    It is exact for each hypothesis, not for averages over them: the mean of logistic functions is none. For a feature
+    with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level log θ_kjl/θ_ref,jl.
+
+    Attributes
+    ----------
+    labels
+        Names of the classes.
+    reference
+        The class with weights 0: the last, or the first of two, as in `LogisticRegression`.
+    columns
+        Names of the columns: numbers, and "column=level".
+    centre
+        Where the intercept is taken, (feature), in each column's units.
+    weights
+        Weights by source, ``"posterior"``, ``"map"`` and ``"mle"``; or why there are none.
+
+    References
+    ----------
+    Mitchell, eqs 16 to 22 (of the opposite sign) and exercise 3; CS4780; Ng & Jordan.
+    """
+
+    labels: tuple[str, ...]
+    reference: str
+    columns: tuple[str, ...]
+    centre: Array
+    weights: Mapping[str, Weights | DoesNotExist]
+    chains: int = 1
+    _designs: tuple[LinearDesign, ...] = field(default=(), repr=False)
+    _encode: Callable[[Any], Rows] | None = field(default=None, repr=False)
+
+    @cached_property
+    def posterior_(self) -> xr.DataTree:
+        """The weights as those of `LogisticRegression`: groups `posterior`, `map` and `mle`, as far as they exist."""
+        import xarray as xr
+
+        dims = {"intercept": ("outcome",), "weight": ("outcome", "feature")}
+        others = [label for label in self.labels if label != self.reference]
+        coords = {"outcome": others, "feature": list(self.columns)}
+        groups: dict[str, xr.Dataset] = {}
+        for source, found in self.weights.items():
+            if isinstance(found, DoesNotExist):
+                groups[source] = xr.Dataset(attrs={"does_not_exist": str(found)})
+                continue
+            values = {"intercept": found.intercept, "weight": found.weight}
+            groups[source] = to_dataset(values, dims, coords, self.chains if source == "posterior" else 1)
+        return xr.DataTree.from_dict(groups)
+
+    def predict_log_proba(self, X: Any, source: str = "posterior") -> Array:
+        """Return log P(y = k | x, θ) of each hypothesis, (draw, row, outcome).
+
+        Parameters
+        ----------
+        X
+            Table (row, feature). A missing number takes its part of the intercept with it, as it is integrated out.
+        source
+            ``"posterior"``, ``"map"`` or ``"mle"``.
+
+        Raises
+        ------
+        DoesNotExist
+            For weights that do not exist, or are infinite.
+        """
+        if source not in self.weights:
+            raise InputError(f"source must be one of {', '.join(map(repr, self.weights))}, not {source!r}")
+        found = self.weights[source]
+        if isinstance(found, DoesNotExist):
+            raise DoesNotExist(str(found))
+        assert self._encode is not None
+        rows = self._encode(X)
+        scores = np.zeros((len(found.intercept), len(rows), len(self.labels)))
+        others = [k for k, label in enumerate(self.labels) if label != self.reference]
+        log_odds = np.repeat(found.intercept[:, None], len(rows), axis=1)
+        start = 0
+        for design, part in zip(self._designs, rows.parts, strict=True):
+            cells = slice(start, start := start + len(design.centre))
+            log_odds += design.matrix(part) @ found.weight[:, :, cells].transpose(0, 2, 1)
+            missing = design.missing(part)
+            if missing.any():
+                log_odds -= missing.astype(float) @ found.offset[:, :, cells].transpose(0, 2, 1)
+        scores[:, :, others] = log_odds
+        return np.asarray(log_softmax(scores, axis=2))
+
+
+def implied_logistic(
+    model: GenerativeModel,
+    hypotheses: Callable[[str], Parameters],
+    encode: Callable[[Any], Rows],
+    *,
+    intercept_at: str,
+    chains: int,
+) -> ImpliedLogistic:
+    """Return the logistic regression that a generative model implies.
+
+    Parameters
+    ----------
+    model
+        Its blocks must all be linear.
+    hypotheses
+        From a source to parameters; may raise `DoesNotExist` or `Refused`.
+    encode
+        From a table to rows.
+    intercept_at
+        ``"means"``: at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0, as in the textbook.
+    chains
+        Number of chains of the posterior's draws.
+
+    Raises
+    ------
+    Refused
+        For a block that is not linear, with the reason.
+    """
+    if intercept_at not in ("means", "zero"):
+        raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")
+    designs = tuple(LinearDesign.of(block.statistics, intercept_at == "means") for block in model.blocks)
+    weights: dict[str, Weights | DoesNotExist] = {}
+    for source in SOURCES:
+        try:
+            parameters = hypotheses(source)
+        except DoesNotExist as reason:
+            weights[source] = reason
+            continue
+        except Refused:
+            continue  # a fit by a point engine has no posterior
+        try:
+            weights[source] = _weights(model, parameters, designs)
+        except DoesNotExist as reason:
+            weights[source] = reason
+    return ImpliedLogistic(
+        labels=model.labels,
+        reference=model.labels[_reference(len(model.labels))],
+        columns=tuple(name for design in designs for name in design.names),
+        centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
+        weights=weights,
+        chains=chains,
+        _designs=designs,
+        _encode=encode,
+    )
+
+
+def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[LinearDesign, ...]) -> Weights:
+    """Return the log-odds of one source's hypotheses."""
+    log_prior = model.log_class_prior(parameters)
+    labels = log_prior.shape[1]
+    terms = [
+        linear_terms(block.family, block.own(parameters), design)
+        for block, design in zip(model.blocks, designs, strict=True)
+    ]
+    nothing = np.zeros((len(log_prior), labels, 0))
+    weight = np.concatenate([term.weight for term in terms] or [nothing], axis=2)
+    offset = np.concatenate([term.offset for term in terms] or [nothing], axis=2)
+    reference = _reference(labels)
+    others = np.arange(labels) != reference
+    with np.errstate(invalid="ignore"):
+        prior, weight, offset = (values[:, others] - values[:, [reference]] for values in (log_prior, weight, offset))
+    if not (np.isfinite(prior).all() and np.isfinite(weight).all()):
+        raise DoesNotExist(
+            "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
+            "or the posterior"
+        )
+    return Weights(prior + offset.sum(axis=2), weight, offset)
+
+
+def _reference(labels: int) -> int:
+    return 0 if labels == 2 else labels - 1

@@ -1,0 +1,246 @@
+"""Naive Bayes on raw text: the vocabulary is part of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesclf.classifiers.counts import CountClassifier
+from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Learnt
+from bayesclf.columns import Column, SparseTable
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import Bernoulli, Multinomial
+from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.inference import Engine
+from bayesclf.rules import Gibbs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EVENT_MODELS = ("multinomial", "bernoulli")
+
+WHOLE_COLLECTION = ("min_df", "max_df", "max_features")
+"""Options of the vectorizer that choose words by all documents at once, which documents in parts cannot do."""
+
+OWN_OPTIONS = ("input", "binary", "dtype")
+"""Options of the vectorizer that the classifier sets itself."""
+
+NAME = "text"
+"""Name of the column where documents come without one."""
+
+
+class TextNB(CountClassifier):
+    """Naive Bayes on raw strings, by which words they have (``"bernoulli"``) or how often (``"multinomial"``).
+
+    The vocabulary is that of the training documents; at prediction, words outside it are skipped. `partial_fit` adds
+    new words as they come, so that documents in parts give what all give at once.
+
+    Parameters
+    ----------
+    event_model
+        ``"multinomial"``: θ_k ~ Dirichlet(α) over the vocabulary; ``"bernoulli"``: θ_ik ~ Beta(α, α) for each word.
+    alpha
+        Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
+        ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2.
+    vectorizer
+        Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
+        ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
+    class_prior, class_concentration, inference, rule, random_state, prior
+        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> clf = bc.TextNB(random_state=1).fit(["win a prize now", "see you at lunch", "lunch now?"], ["spam", "ham", "ham"])
+    >>> print(clf.predict(["a prize for you"], rule="map"))
+    ['spam']
+
+    References
+    ----------
+    Mitchell 1997 §6.10 and Table 6.2; Aberdeen; Abu-El-Haija 3.2 (both event models).
+    """
+
+    missing = "ignore"
+    unseen = "ignore"
+
+    def __init__(
+        self,
+        event_model: str = "multinomial",
+        alpha: float = 2.0,
+        *,
+        vectorizer: dict[str, Any] | None = None,
+        class_prior: Any = "dirichlet",
+        class_concentration: float | Array = 1.0,
+        inference: str | Engine = "auto",
+        rule: str | Gibbs | None = None,
+        random_state: Any = None,
+        prior: FrozenPrior | None = None,
+    ) -> None:
+        self.event_model = event_model
+        self.alpha = alpha
+        self.vectorizer = vectorizer
+        self.class_prior = class_prior
+        self.class_concentration = class_concentration
+        self.inference = inference
+        self.rule = rule
+        self.random_state = random_state
+        self.prior = prior
+
+    @property
+    def vocabulary_(self) -> tuple[str, ...]:
+        """The words that count, in order."""
+        check_is_fitted(self, "classes_")
+        return self._learnt.blocks[0].names
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """The one training column, of text."""
+        check_is_fitted(self, "classes_")
+        return (Column(str(self.feature_names_in_[0]), "text"),)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add documents to what was learnt so far; over any split of the documents the result is that of `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes
+            All labels that can occur; needed at the first call unless these documents have them all.
+
+        Raises
+        ------
+        Refused
+            Where an option of the vectorizer looks at all documents at once.
+        """
+        used = [name for name in WHOLE_COLLECTION if name in (self.vectorizer or {})]
+        if used and self.prior is None:
+            raise Refused(
+                f"vectorizer option {used[0]!r} chooses words by all documents at once, which partial_fit never sees; "
+                "leave it out, give the option 'vocabulary', or use fit"
+            )
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
+        """Return one block of all words of a sparse table."""
+        if self.event_model not in EVENT_MODELS:
+            allowed = " or ".join(map(repr, EVENT_MODELS))
+            raise InputError(f"event_model must be {allowed}, not {self.event_model!r}")
+        family = Multinomial(self.alpha) if self.event_model == "multinomial" else Bernoulli(self.alpha, self.alpha)
+        return (ColumnBlock(family, frame.columns),)
+
+    def _learn(
+        self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
+    ) -> Learnt:
+        """Return the statistics of documents, on their own words and on those learnt before."""
+        if self.prior is not None:
+            table = self._counts(frame, self.prior.learnt.blocks[0].names)
+        else:
+            table = self._new_counts(frame, blocks[0].names if blocks else ())
+            blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
+        return super()._learn(table, y, weight, blocks)  # type: ignore[arg-type]
+
+    def _encode(self, frame: pd.DataFrame) -> Rows:
+        return super()._encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
+
+    def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
+        """Count the words of a vocabulary."""
+        counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
+        return SparseTable(sparse.csr_array(counts), words)
+
+    def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...]) -> SparseTable:
+        """Count all words of the documents; the columns are theirs and the known ones, in order."""
+        vectorizer = _vectorizer(self.vectorizer or {})
+        try:
+            counts = sparse.csr_array(vectorizer.fit_transform(self._documents(frame)))
+            words = tuple(vectorizer.get_feature_names_out().tolist())
+        except ValueError as error:
+            if "empty vocabulary" not in str(error) and "no terms remain" not in str(error).lower():
+                raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
+            if not known:
+                raise InputError(
+                    "the training documents have no word at all; look at the column, or at the vectorizer's options"
+                ) from None
+            counts, words = sparse.csr_array((len(frame), 0), dtype=np.float64), ()
+        every = tuple(sorted({*known, *words})) if known else words
+        position = {word: j for j, word in enumerate(every)}
+        columns = np.array([position[word] for word in words], dtype=np.intp)[counts.indices]
+        return SparseTable(sparse.csr_array((counts.data, columns, counts.indptr), (len(frame), len(every))), every)
+
+    def _documents(self, frame: pd.DataFrame) -> list[str]:
+        """Return the documents as strings; a missing one is one without words, where that says nothing."""
+        cells = frame.iloc[:, 0]
+        missing = np.flatnonzero(cells.isna())
+        if missing.size and self.event_model == "bernoulli":
+            raise InputError(
+                f"column {frame.columns[0]!r} has a missing document (row {missing[0] + 1}), and event_model="
+                "'bernoulli' counts the words that are not there; drop the row, or write an empty text"
+            )
+        documents = cells.where(cells.notna(), "").tolist()
+        for row, document in enumerate(documents):
+            if not isinstance(document, str):
+                raise InputError(f"column {frame.columns[0]!r} holds {document!r} (row {row + 1}), which is not text")
+        return documents
+
+    def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
+        """Return documents as a table of one column; at prediction it may have others beside it."""
+        import pandas as pd
+
+        fitted = None if reset else str(self.feature_names_in_[0])
+        if not isinstance(X, pd.DataFrame):
+            cells = pd.Series(_one_dimensional(X), dtype=object)
+            frame = pd.DataFrame({fitted or NAME: cells})
+        elif fitted is None:
+            if X.shape[1] != 1:
+                names = ", ".join(repr(str(name)) for name in X.columns[:5]) + (", …" if X.shape[1] > 5 else "")
+                raise InputError(f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one")
+            frame = X.set_axis([str(X.columns[0])], axis=1)
+        elif fitted not in X.columns:
+            raise InputError(f"the table lacks column {fitted!r}, which the model was fitted with; add it")
+        else:
+            frame = X[[fitted]]
+        if len(frame) == 0:
+            raise InputError("X has no rows (0 sample(s)); give at least one")
+        validate_data(self, frame, reset=reset, skip_check_array=True)
+        return frame
+
+    def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
+        """Return generated counts as bags of words, written in the order of the vocabulary."""
+        import pandas as pd
+
+        words = np.array(list(table), dtype=object)
+        counts = np.column_stack([np.asarray(column, dtype=np.intp) for column in table.values()])
+        return pd.DataFrame({self.columns_[0].name: [" ".join(np.repeat(words, row)) for row in counts]})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = False
+        tags.input_tags.string = True
+        return tags
+
+
+def _vectorizer(options: dict[str, Any]) -> Any:
+    """Return scikit-learn's vectorizer, or raise for options that it does not have or that are not the user's."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    allowed = sorted(set(CountVectorizer().get_params()).difference(OWN_OPTIONS))
+    for name in options:
+        if name not in allowed:
+            raise InputError(f"vectorizer has an option {name!r}; the options are {', '.join(allowed)}")
+    return CountVectorizer(**options, dtype=np.float64)
+
+
+def _one_dimensional(X: Any) -> list[Any]:
+    """Return a list of documents, from a list, a Series or an array (row) or (row, 1)."""
+    if isinstance(X, str):
+        raise InputError("X is one string; give a list of documents, one string each")
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
+        X = X[:, 0]
+    if getattr(X, "ndim", 1) != 1:
+        raise InputError(f"X has shape {X.shape}; TextNB takes documents as a list, a Series or one column")
+    return list(X)

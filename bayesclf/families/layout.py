@@ -1,0 +1,168 @@
+"""Tables of conditional probabilities side by side: which cell of which table a row uses.
+
+P(x | y) = Π_f P(x_of | x_given, y), one factor f after the other, each feature the `of` of exactly one. Its table
+holds a simplex over the values of `of` for each configuration of `given`; all cells stand along one axis, the last
+feature of a factor fastest. A joint table is one factor of all features; a Bayesian network has one factor a feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Integers
+
+
+@dataclass(frozen=True)
+class Factor:
+    """P(of | given, y), features as positions.
+
+    Attributes
+    ----------
+    of
+        Features that it is the distribution of.
+    given
+        Features on which it depends.
+    """
+
+    of: tuple[int, ...]
+    given: tuple[int, ...] = ()
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """All features of its table, in the order of the cells."""
+        return self.given + self.of
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Missing features that have to be summed over together, and the factors whose product is summed.
+
+    Attributes
+    ----------
+    factors
+        Positions of the factors.
+    features
+        The missing features among their scopes.
+    """
+
+    factors: tuple[int, ...]
+    features: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the density of rows with the same missing cells comes about.
+
+    Attributes
+    ----------
+    seen
+        Factors (factor) whose scope is seen: each contributes one cell.
+    hidden
+        Sums that are left, independent of each other given what is seen.
+    """
+
+    seen: NDArray[np.bool_]
+    hidden: tuple[Hidden, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The cells of all factors along one axis.
+
+    Attributes
+    ----------
+    axes
+        Features and levels.
+    factors
+        Each after those that are about features it depends on.
+    """
+
+    axes: Axes
+    factors: tuple[Factor, ...]
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return len(self.axes.features)
+
+    def count(self, features: tuple[int, ...]) -> int:
+        """Return the number of combinations of features' values."""
+        return prod(self.axes.sizes[j] for j in features)
+
+    @cached_property
+    def simplexes(self) -> tuple[int, ...]:
+        """Number of cells of each simplex, along the axis of cells."""
+        return tuple(size for factor in self.factors for size in [self.count(factor.of)] * self.count(factor.given))
+
+    @cached_property
+    def starts(self) -> Integers:
+        """First cell of each factor."""
+        return dirichlet.starts(tuple(self.count(factor.scope) for factor in self.factors))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return sum(self.count(factor.scope) for factor in self.factors)
+
+    def cells_of(self, X: Integers) -> Integers:
+        """Return the cell (row, factor) of codes (row, feature); −1 where a feature of the factor is missing."""
+        cells = np.empty((len(X), len(self.factors)), dtype=np.intp)
+        for f, factor in enumerate(self.factors):
+            codes = X[:, factor.scope]
+            offset = codes @ self.strides(factor)
+            cells[:, f] = np.where((codes >= 0).all(axis=1), self.starts[f] + offset, -1)
+        return cells
+
+    def strides(self, factor: Factor) -> Integers:
+        """Return how many cells apart two values of each feature of a factor are, (scope)."""
+        sizes = [self.axes.sizes[j] for j in factor.scope]
+        return np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.intp)
+
+    def plan(self, seen: NDArray[np.bool_]) -> Plan:
+        """Return how to sum out missing cells, `seen` (feature) false where missing.
+
+        A factor without a seen feature, on which no seen one depends either, sums to 1 and drops out.
+        """
+        relevant, needed = np.zeros(len(self.factors), dtype=bool), seen.copy()
+        for f in reversed(range(len(self.factors))):
+            factor = self.factors[f]
+            relevant[f] = needed[list(factor.of)].any()
+            if relevant[f]:
+                needed[list(factor.given)] = True
+        groups: list[tuple[set[int], set[int]]] = []
+        closed = relevant.copy()
+        for f in np.flatnonzero(relevant):
+            missing = {j for j in self.factors[f].scope if not seen[j]}
+            if not missing:
+                continue
+            closed[f] = False
+            factors = {int(f)}
+            for group in [group for group in groups if group[1] & missing]:
+                groups.remove(group)
+                factors |= group[0]
+                missing |= group[1]
+            groups.append((factors, missing))
+        return Plan(closed, tuple(Hidden(tuple(sorted(fs)), tuple(sorted(js))) for fs, js in groups))
+
+    def names(self) -> list[str]:
+        """Return the name of each cell: its values, and after a bar those that they are given."""
+        names = []
+        for factor in self.factors:
+            given = self._combinations(factor.given)
+            of = self._combinations(factor.of)
+            names += [f"{value} | {condition}" if condition else value for condition in given for value in of]
+        return names
+
+    def _combinations(self, features: tuple[int, ...]) -> list[str]:
+        """Return "outlook=sunny, wind=weak", …, for all values of features, the last one fastest."""
+        names = [""]
+        for j in features:
+            own = [f"{self.axes.features[j]}={level}" for level in self.axes.levels[j]]
+            names = [f"{before}, {value}" if before else value for before in names for value in own]
+        return names

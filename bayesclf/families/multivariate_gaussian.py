@@ -1,0 +1,326 @@
+"""Gaussian features that depend on each other: the class-conditional density of Gaussian discriminant analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import expectation_maximization
+from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.covariance import quadratic_forms, submatrix
+from bayesclf.families.gaussian import broadcast_to_shape, log_student_t
+from bayesclf.families.inverse_wishart import draw_factors, outer
+from bayesclf.families.lkj import LKJ
+from bayesclf.families.multivariate_estimates import (
+    given_scale,
+    maximum_likelihood,
+    require_estimable,
+    shared_scatter,
+    start,
+)
+from bayesclf.families.scatters import Scatters, by_pattern
+
+if TYPE_CHECKING:
+    from bayesclf.families.covariance_pymc import Reference
+
+COVARIANCE_DIMS = {
+    "shared": ("feature", "other_feature"),
+    "class": ("outcome", "feature", "other_feature"),
+}
+"""Covariance structures, and the axes of Σ."""
+
+
+@dataclass(frozen=True)
+class MultivariateGaussian:
+    """x | y = k ~ Normal(μ_k, Σ) over d features, with a normal-inverse-Wishart prior.
+
+    ========= ================= ================== =========================================
+    parameter support           prior              posterior
+    ========= ================= ================== =========================================
+    Σ         positive definite InvWishart(ν, Ψ)   InvWishart(ν + n, Ψ + S + κn/(κ+n) δδᵀ)
+    μ_k | Σ   real              Normal(m_k, Σ/κ)   Normal((κm + n x̄)/(κ + n), Σ/(κ + n))
+    ========= ================= ================== =========================================
+
+    n, x̄, S are weight, mean and scatter matrix of a class's rows, δ = x̄ − m; where the classes share Σ its n, S and
+    δδᵀ are sums over them. MLE: x̄ and S/n (Abu-El-Haija 2.1). MAP: the joint mode in (μ, Σ), Ψ_n/(ν_n + d + 1 + M),
+    M the number of means that share Σ. The predictive is the multivariate Student's t with ν_n − d + 1 degrees of
+    freedom, location m_n and scale Ψ_n (κ_n + 1)/(κ_n (ν_n − d + 1)). With one feature all of it is `Gaussian`, with
+    a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
+
+    A row with missing cells contributes the marginal density of its seen cells. Then the prior is not conjugate:
+    MLE and MAP are found by expectation and maximisation, the posterior by NUTS.
+
+    Parameters
+    ----------
+    covariance
+        ``"shared"``, one Σ for all classes (the boundaries are linear), or ``"class"``, Σ_k (quadratic).
+    m, kappa, nu, psi
+        Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
+        number a covariance, above d − 1; Ψ is a matrix (feature, other_feature), one a class (outcome, feature,
+        other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
+        rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
+        that E[Σ] = diag(s²): features are independent until the rows say otherwise, and fewer rows than features
+        are enough.
+    covariance_prior
+        A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
+    axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Abu-El-Haija 2.1 (estimates); Murphy (2007), *Conjugate Bayesian analysis of the Gaussian distribution*, §9.
+    """
+
+    covariance: str = "shared"
+    m: float | Array | None = None
+    kappa: float | Array | None = None
+    nu: float | Array | None = None
+    psi: float | Array | None = None
+    covariance_prior: LKJ | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    name: ClassVar[str] = "multivariate-gaussian"
+    kind: ClassVar[str] = "number"
+
+    def __post_init__(self) -> None:
+        if self.covariance not in COVARIANCE_DIMS:
+            raise InputError(
+                f"covariance must be one of {', '.join(map(repr, COVARIANCE_DIMS))}, not {self.covariance!r}"
+            )
+        for name in ("kappa", "nu"):
+            value = getattr(self, name)
+            if value is not None and not (np.all(np.asarray(value) > 0) and np.all(np.isfinite(value))):
+                raise InputError(f"{name} must be above 0 and finite, not {value}")
+        if self.covariance_prior is None:
+            return
+        if not isinstance(self.covariance_prior, LKJ):
+            raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {self.covariance_prior!r}")
+        given = [name for name in ("kappa", "nu", "psi") if getattr(self, name) is not None]
+        if given:
+            raise InputError(f"{given[0]} belongs to the normal-inverse-Wishart prior; leave it out beside an LKJ")
+
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:
+        """Return weights, means and scatter matrices; `X` is (row, feature), NaN where a cell is missing."""
+        return Scatters.of(X, y, axes, sample_weight)
+
+    def resolve_prior(self, statistics: Scatters) -> Self:
+        """Return the prior with all hyperparameters as arrays, in units of the columns."""
+        labels, d = statistics.mean.shape[1:]
+        pooled = statistics.cells().pooled()
+        s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
+        m = broadcast_to_shape("m", pooled.mean if self.m is None else self.m, (labels, d))
+        if self.covariance_prior is not None:
+            prior = self.covariance_prior.resolve(np.sqrt(s2))
+            return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
+        groups = 1 if self._shared else labels
+        nu = broadcast_to_shape("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
+        if not (nu > d - 1).all():
+            raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
+        if self.psi is None and not (nu > d + 1).all():
+            raise InputError(
+                f"nu is {nu.min():g}, at most {d + 1}, where Σ has no prior mean to set psi by; give psi too, or a "
+                "larger nu"
+            )
+        unit_information = (nu - d - 1)[:, None, None] * np.diag(s2)
+        return replace(
+            self,
+            m=m,
+            kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
+            nu=nu,
+            psi=unit_information if self.psi is None else given_scale(self.psi, (groups, d, d)),
+            axes=statistics.axes,
+        )
+
+    def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
+        """Return False for constant and empty columns, unless location and covariance have priors of their own."""
+        lkj = self.covariance_prior
+        given = self.psi is not None or (lkj is not None and lkj.sd_scale is not None and lkj.mean_scale is not None)
+        if self.m is not None and given:
+            return np.ones(len(statistics.axes.features), dtype=bool)
+        return ~statistics.cells().constant()
+
+    def mle(self, statistics: Scatters) -> Parameters:
+        """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
+        require_estimable(statistics, self._shared)
+        return self._estimate(statistics, lambda complete: maximum_likelihood(complete, self._shared))
+
+    def map(self, statistics: Scatters) -> Parameters:
+        """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
+        if self.covariance_prior is not None:
+            raise DoesNotExist(
+                "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or "
+                "the normal-inverse-Wishart prior"
+            )
+        return self._estimate(statistics, self._mode)
+
+    def not_conjugate(self, statistics: Scatters) -> str:
+        """Return that the prior is an LKJ, or that cells are missing."""
+        if self.covariance_prior is not None:
+            return "an LKJ prior of a covariance is not conjugate"
+        missing = statistics.missing()
+        if not missing:
+            return ""
+        columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+        return f"training rows lack cells of {columns}, on which the other columns depend in this model"
+
+    def posterior(self, statistics: Scatters) -> Self:
+        """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"the posterior is not of the prior's family: {reason}")
+        return self._posterior(statistics)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw Σ and μ | Σ."""
+        if self.covariance_prior is not None:
+            m = np.asarray(self.m)
+            Sigma = self.covariance_prior.draw(rng, draws, 1 if self._shared else len(m))
+            mu = m + np.asarray(self.covariance_prior.mean_scale) * rng.standard_normal((draws, *m.shape))
+            return {"mu": mu, "Sigma": self._squeeze(Sigma)}
+        m, kappa, nu, psi = self._hyperparameters()
+        factors = draw_factors(nu, psi, rng, draws)
+        noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
+        return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors))}
+
+    def mean(self) -> Parameters:
+        """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
+        if self.covariance_prior is not None:
+            m = np.asarray(self.m)
+            Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, 1 if self._shared else len(m), *m.shape[1:] * 2))
+            return {"mu": m[None], "Sigma": self._squeeze(Sigma)}
+        m, _, nu, psi = self._hyperparameters()
+        freedom = nu - m.shape[1] - 1
+        if np.any(freedom <= 0):
+            raise DoesNotExist(
+                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with nu above d + 1"
+            )
+        return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
+
+    def pymc(self, statistics: Scatters, suffix: str) -> None:
+        """Add μ and Σ, observing the scatters."""
+        from bayesclf.families.covariance_pymc import add_inverse_wishart, add_lkj, observe_scatters
+
+        reference = self._reference(statistics)
+        if self.covariance_prior is not None:
+            mu, Sigma = add_lkj(self.covariance_prior, np.asarray(self.m), reference, suffix)
+        else:
+            m, kappa, nu, psi = self._hyperparameters()
+            mu, Sigma = add_inverse_wishart((m, kappa, *map(self._first, (nu, psi))), reference, suffix)
+        observe_scatters(f"x{suffix}", mu, Sigma, statistics)
+
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and Σ."""
+        return {"mu": draws[f"mu{suffix}"], "Sigma": draws[f"Sigma{suffix}"]}
+
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return log Normal(x; μ_k, Σ_k) of the seen cells, shape (draw, row, outcome)."""
+        mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
+        out = np.zeros((len(X), mu.shape[1], len(mu)))
+        for seen, rows in by_pattern(X):
+            squares, log_det = quadratic_forms(X[rows][:, seen], mu[:, :, seen], submatrix(Sigma, seen))
+            squares += log_det + seen.sum() * np.log(2 * np.pi)
+            squares *= -0.5
+            out[rows] = squares
+        return np.moveaxis(out, 2, 0)
+
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density of the multivariate Student's t over the seen cells, (row, outcome)."""
+        if self.covariance_prior is not None:
+            raise Refused("there is no closed-form predictive under an LKJ prior; use the rule 'bayes-optimal'")
+        m, kappa, nu, psi = self._hyperparameters()
+        freedom = np.broadcast_to(nu - m.shape[1] + 1, (len(m),))
+        scale = psi * ((kappa + 1) / (kappa * freedom))[:, None, None]
+        out = np.zeros((len(X), len(m)))
+        for seen, rows in by_pattern(X):
+            distance, log_det = quadratic_forms(X[rows][:, seen], m[None, :, seen], submatrix(scale, seen)[None])
+            out[rows] = log_student_t(distance[..., 0], freedom, seen.sum(), log_det[:, 0])
+        return out
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw x (row, feature)."""
+        mu = parameters["mu"][0]
+        factors = np.linalg.cholesky(self._expand(parameters["Sigma"])[0])
+        factors = np.broadcast_to(factors, (len(mu), *factors.shape[1:]))
+        return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first for one a class."""
+        return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
+
+    @property
+    def variant(self) -> str:
+        """What, beside `dims`, fixes the compiled form of the PyMC block."""
+        return "inverse-wishart" if self.covariance_prior is None else "lkj"
+
+    def _posterior(self, statistics: Scatters) -> Self:
+        """Return the posterior given complete rows, the first pattern."""
+        m, kappa, nu, psi = self._hyperparameters()
+        n, deviation = statistics.n[0], statistics.mean[0] - m
+        shrunk = (kappa * n / (kappa + n))[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
+        return replace(
+            self,
+            m=m + (n / (kappa + n))[:, None] * deviation,
+            kappa=kappa + n,
+            nu=nu + shared_scatter(n, self._shared),
+            psi=psi + shared_scatter(statistics.scatter[0] + shrunk, self._shared),
+        )
+
+    def _mode(self, complete: Scatters) -> Parameters:
+        m, _, nu, psi = self._posterior(complete)._hyperparameters()
+        means = len(m) if self._shared else 1
+        Sigma = psi / (nu + m.shape[1] + 1 + means)[:, None, None]
+        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
+
+    def _estimate(self, statistics: Scatters, of_complete: Callable[[Scatters], Parameters]) -> Parameters:
+        """Return the estimate: at once from complete rows, else by expectation and maximisation."""
+        if not statistics.missing():
+            return of_complete(statistics)
+        found = expectation_maximization.maximise(statistics, of_complete, start(statistics, self._shared))
+        if not found.settled:
+            raise DoesNotExist(
+                f"the estimate has not settled after {expectation_maximization.STEPS} steps of expectation and "
+                "maximisation: too few rows have the same cells; use inference='nuts', or drop columns"
+            )
+        return found.parameters
+
+    def _reference(self, statistics: Scatters) -> Reference:
+        """Return about where the posterior is, for NUTS to start at; it needs no digits."""
+        from bayesclf.families.covariance_pymc import Reference
+
+        family = self if self.covariance_prior is None else self._like_lkj(self.covariance_prior)
+        m, kappa, nu, psi = family._hyperparameters()
+        point: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
+        point = expectation_maximization.maximise(statistics, family._mode, point, steps=100).parameters
+        n = statistics.n.sum(axis=0)
+        rows = self._first(nu + shared_scatter(n, self._shared))
+        return Reference(point["mu"][0], point["Sigma"][0], kappa + n, rows)
+
+    def _like_lkj(self, prior: LKJ) -> MultivariateGaussian:
+        """Return the conjugate family with the scales of an LKJ prior."""
+        m = np.asarray(self.m)
+        groups = 1 if self._shared else len(m)
+        psi = np.broadcast_to(prior.mean(), (groups, m.shape[1], m.shape[1]))
+        nu = np.full(groups, m.shape[1] + 2.0)
+        return MultivariateGaussian(self.covariance, m, np.ones(len(m)), nu, psi, axes=self.axes)
+
+    @property
+    def _shared(self) -> bool:
+        return self.covariance == "shared"
+
+    def _squeeze(self, values: Array) -> Array:
+        """Drop the group axis of (draw, group, feature, other_feature) where there is one covariance."""
+        return np.asarray(values[:, 0] if self._shared else values)
+
+    def _expand(self, values: Array) -> Array:
+        """Put it back: the inverse of `_squeeze`."""
+        return np.asarray(values[:, None] if self._shared else values)
+
+    def _first(self, values: Array) -> Array:
+        """Drop the group axis of (group, ...) where there is one covariance."""
+        return np.asarray(values[0] if self._shared else values)
+
+    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.nu), np.asarray(self.psi))

@@ -1,0 +1,95 @@
+"""Bayesian networks: each feature depends on the class and on its parents among the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from bayesclf.errors import InputError
+from bayesclf.families import structure
+from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.conditional_tables import ConditionalTables
+from bayesclf.families.layout import Factor, Layout
+from bayesclf.families.row_counts import RowCounts
+
+LEARNT = "tan"
+"""The tree that is learnt from the rows."""
+
+
+@dataclass(frozen=True)
+class BayesianNetwork(ConditionalTables):
+    """P(x | y = k) = Π_j P(x_j | x_parents(j), y = k), with a Dirichlet for each configuration u of class and parents.
+
+    ========== ============================ ================= =======================
+    parameter  support                      prior             posterior
+    ========== ============================ ================= =======================
+    θ_jku      simplex over the levels of j Dirichlet(α_jku)  Dirichlet(α_jku + n_jku)
+    ========== ============================ ================= =======================
+
+    MLE n_jkul/n_jku; MAP (n_jkul + α − 1)/(n_jku + Σα − J). Without edges it is naive Bayes; with all edges of an
+    order of the features its MLE is the joint table's.
+
+    Missing cells are summed out in prediction, exactly: along a tree by message passing. In training rows a missing
+    cell that no seen one depends on tells nothing; others couple the tables, so that MLE and MAP are found by EM and
+    the posterior by NUTS on the likelihood of what is seen.
+
+    Parameters
+    ----------
+    alpha
+        Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell).
+    basis
+        As in `Categorical`.
+    axes
+        Set by `resolve_prior`.
+    edges
+        ``"tan"``: the tree that `bayesclf.families.structure.tan` learns; or pairs of column names, (parent, child).
+
+    References
+    ----------
+    Aberdeen (belief networks); Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> bc.families.BayesianNetwork(edges=(("outlook", "humidity"),)).edges
+    (('outlook', 'humidity'),)
+    """
+
+    edges: str | tuple[structure.Edge, ...] = LEARNT
+    name: ClassVar[str] = "network"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.edges, str) and self.edges != LEARNT:
+            raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
+
+    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
+        """Count the different rows, after a look at the edges."""
+        if not isinstance(self.edges, str):
+            structure.check_edges(self.edges, axes.features)
+        return super().statistics(X, y, axes, sample_weight)
+
+    def resolve_prior(self, statistics: RowCounts) -> Self:
+        """Return the prior with its edges, without those of features that are not used, and α in numbers."""
+        learnt = structure.tan(statistics).edges if isinstance(self.edges, str) else self.edges
+        used = set(statistics.axes.features)
+        edges = tuple((parent, child) for parent, child in learnt if {parent, child} <= used)
+        return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
+
+    def layout(self, axes: Axes) -> Layout:
+        """Return a table for each feature, parents first."""
+        if isinstance(self.edges, str):
+            raise InputError("the edges are not learnt yet; resolve_prior learns them")
+        position = {name: j for j, name in enumerate(axes.features)}
+        return Layout(
+            axes,
+            tuple(
+                Factor((position[name],), tuple(position[parent] for parent in parents))
+                for name, parents in structure.in_order(self.edges, axes.features)
+            ),
+        )
+
+    def _what(self, layout: Layout) -> str:
+        largest = max(layout.factors, key=lambda factor: layout.count(factor.scope))
+        name = layout.axes.features[largest.of[0]]
+        return f"the network, the most of it in column {name!r} with {len(largest.given)} parents,"

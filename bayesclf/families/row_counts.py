@@ -1,0 +1,118 @@
+"""How often each different row occurs with each label: the statistics of families whose features depend on each other.
+
+Rows with missing cells are kept as they are, so that nothing is lost for estimates that have to sum over the
+completions of a row, and a structure that is learnt from counts can be learnt from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.families.base import Array, Axes, Integers
+
+MISSING = -1
+"""Code of a cell without a known level, whether it is empty or its value is no level."""
+
+LARGEST_KEY = 2**62
+"""Rows are compared as whole numbers below this."""
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Counts of the different rows, in lexicographic order; rows without any known cell tell nothing and are left out.
+
+    Attributes
+    ----------
+    axes
+        Labels, features and levels.
+    rows
+        Level codes (pattern, feature), −1 where a cell is missing.
+    counts
+        Weight of each row with each label, (outcome, pattern).
+    """
+
+    axes: Axes
+    rows: Integers
+    counts: Array
+
+    @classmethod
+    def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
+        """Count rows `X` (row, feature) with label codes `y` (row)."""
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        rows, which = different(np.where(X < 0, MISSING, X), axes.sizes)
+        cells = y * len(rows) + which
+        counts = np.bincount(cells, weight, minlength=len(axes.labels) * len(rows))
+        return cls(axes, rows, counts.reshape(len(axes.labels), len(rows)))._informative()
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Whether a row has no missing cell, (pattern)."""
+        return np.asarray((self.rows >= 0).all(axis=1))
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return self._merged(np.vstack([self.rows, other.rows]), np.hstack([self.counts, other.counts]), self.axes)
+
+    def pooled(self) -> RowCounts:
+        """Return the counts over all labels."""
+        axes = Axes(("all",), self.axes.features, self.axes.levels)
+        return RowCounts(axes, self.rows, self.counts.sum(axis=0, keepdims=True))
+
+    def select(self, features: NDArray[np.bool_]) -> RowCounts:
+        """Return the counts of some features."""
+        axes = Axes(
+            self.axes.labels,
+            tuple(name for name, keep in zip(self.axes.features, features, strict=True) if keep),
+            tuple(levels for levels, keep in zip(self.axes.levels, features, strict=True) if keep),
+        )
+        return self._merged(self.rows[:, features], self.counts, axes)
+
+    def reindex(self, axes: Axes) -> RowCounts:
+        """Return the counts on axes with further labels or levels, zero there."""
+        rows = np.empty_like(self.rows)
+        for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True)):
+            codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
+            rows[:, j] = codes[self.rows[:, j]]
+        counts = np.zeros((len(axes.labels), self.counts.shape[1]))
+        counts[[axes.labels.index(label) for label in self.axes.labels]] = self.counts
+        return self._merged(rows, counts, axes)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the rows and their counts."""
+        return {"rows": self.rows.astype(float), "counts": self.counts}
+
+    @staticmethod
+    def _merged(rows: Integers, counts: Array, axes: Axes) -> RowCounts:
+        """Add up the counts of equal rows."""
+        merged, which = different(rows, axes.sizes)
+        total = np.zeros((len(counts), len(merged)))
+        np.add.at(total, (slice(None), which), counts)
+        return RowCounts(axes, merged, total)._informative()
+
+    def _informative(self) -> RowCounts:
+        kept = (self.rows >= 0).any(axis=1) & (self.counts > 0).any(axis=0)
+        return RowCounts(self.axes, self.rows[kept], self.counts[:, kept])
+
+
+def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Return the different rows in lexicographic order, and which of them each row is.
+
+    Parameters
+    ----------
+    rows
+        Codes (row, feature), each from −2 up to below its feature's size.
+    sizes
+        Number of levels of each feature.
+    """
+    key, keys = np.zeros(len(rows), dtype=np.int64), 1
+    for column, size in zip(rows.T, sizes, strict=True):
+        if keys * (size + 2) >= LARGEST_KEY:
+            # Ranks instead of values: the order is the same, and the numbers stay small.
+            values, key = np.unique(key, return_inverse=True)
+            keys = len(values)
+        key = key * (size + 2) + column + 2
+        keys *= size + 2
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return rows[first], np.asarray(which, dtype=np.intp)

@@ -1,0 +1,211 @@
+"""Which features tell the classes apart at all: each feature depends on the class, or has one distribution for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Array, Axes, Family, Integers, Parameters
+from bayesclf.families.evidence import log_evidence
+from bayesclf.families.linear import LinearDesign, LinearTerms, linear_terms
+
+MOST_PROBABLE = 0.5
+"""Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Features that depend on the class with probability ρ_j: p(x_j | y = k) is p(x_j | θ_jk) if z_j = 1, else p(x_j | φ_j).
+
+    ========= ======== =================== ========================================================
+    parameter support  prior               posterior
+    ========= ======== =================== ========================================================
+    z_j       0, 1     Bernoulli(ρ_j)      log-odds: logit ρ_j + log p(D_j | classes) − log p(D_j | pooled)
+    θ_jk      family's family's, a class   family's posterior given the rows of each class
+    φ_j       family's family's, one class family's posterior given all rows
+    ========= ======== =================== ========================================================
+
+    Features are independent given the labels, a priori and a posteriori, so that no search over the 2^d sets is
+    needed. A hypothesis draws z, then the parameters of each feature: θ where it is included, else φ for all classes,
+    in the arrays of the wrapped family, so that every rule treats it as any other. MLE includes everything, as more
+    parameters never fit worse; MAP includes the features with P(z_j = 1 | D) > 1/2 and takes the mode of the
+    parameters given that set; the mean is the average over z too. In the predictive z_j is summed out.
+
+    Parameters
+    ----------
+    family
+        The family of a feature that depends on the class; its features must have parameters of their own.
+    inclusion
+        ρ_j, in [0, 1]: a number, or an array (feature).
+    pooled
+        The family of a feature that does not, set by `resolve_prior`: the same settings with one class.
+
+    References
+    ----------
+    Dash & Cooper (2004), Model averaging for prediction with discrete Bayesian networks, JMLR 5 (exact averages over
+    the feature sets of naive Bayes).
+    """
+
+    family: Any
+    inclusion: float | Array = 0.5
+    pooled: Any = None
+
+    def __post_init__(self) -> None:
+        inclusion = np.asarray(self.inclusion, dtype=float)
+        if not ((inclusion >= 0) & (inclusion <= 1)).all():
+            raise InputError(f"inclusion must be a probability, between 0 and 1, not {self.inclusion}")
+
+    @property
+    def name(self) -> str:
+        """The wrapped family's."""
+        return str(self.family.name)
+
+    @property
+    def kind(self) -> str:
+        """The wrapped family's."""
+        return str(self.family.kind)
+
+    def statistics(self, X: NDArray[Any], y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
+        """Return the wrapped family's statistics."""
+        return self.family.statistics(X, y, axes, sample_weight)
+
+    def resolve_prior(self, statistics: Any) -> Self:
+        """Return both priors in numbers.
+
+        Raises
+        ------
+        Refused
+            For a family whose features share parameters.
+        """
+        shared = [name for name, dims in self.family.dims().items() if not {"feature", "level"} & set(dims)]
+        if shared:
+            raise Refused(
+                f"features that share {shared[0]!r} cannot be selected one by one: whether one depends on the class "
+                "bears on the others; take variance='feature' or 'class-feature'"
+            )
+        family = self.family.resolve_prior(statistics)
+        features = len(statistics.axes.features)
+        if log_evidence(family, statistics).shape != (features,):
+            raise Refused(f"features of the family {self.name!r} share parameters and cannot be selected one by one")
+        try:
+            pooled = self.family.resolve_prior(statistics.pooled())
+            inclusion = np.broadcast_to(np.asarray(self.inclusion, dtype=float), (features,))
+        except ValueError as error:
+            raise InputError(f"{error}; with selection all classes have one prior") from None
+        return replace(self, family=family, pooled=pooled, inclusion=inclusion)
+
+    def informative(self, statistics: Any) -> NDArray[np.bool_]:
+        """Return what the wrapped family says."""
+        return np.asarray(self.family.informative(statistics))
+
+    def mle(self, statistics: Any) -> Parameters:
+        """Return the wrapped family's estimate, all features included."""
+        found: Parameters = self.family.mle(statistics)
+        return found
+
+    def map(self, statistics: Any) -> Parameters:
+        """Return the mode given the most probable set of features."""
+        included = np.asarray(self.posterior(statistics).inclusion) > MOST_PROBABLE
+        return self._mix(included[None], self.family.map(statistics), self.pooled.map(statistics.pooled()))
+
+    def not_conjugate(self, statistics: Any) -> str:
+        """Return the wrapped family's reason."""
+        return str(self.family.not_conjugate(statistics))
+
+    def posterior(self, statistics: Any) -> Self:
+        """Return both posteriors and the posterior inclusion probabilities."""
+        pooled = statistics.pooled()
+        log_odds = log_evidence(self.family, statistics) - log_evidence(self.pooled, pooled)
+        return replace(
+            self,
+            family=self.family.posterior(statistics),
+            pooled=self.pooled.posterior(pooled),
+            inclusion=expit(logit(self.inclusion) + log_odds),
+        )
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw which features are included, and the parameters."""
+        inclusion = np.asarray(self.inclusion)
+        included = rng.random((draws, inclusion.size)) < inclusion
+        return self._mix(included, self.family.draw(rng, draws), self.pooled.draw(rng, draws))
+
+    def mean(self) -> Parameters:
+        """Return the expectation over parameters and inclusion."""
+        return self._mix(np.asarray(self.inclusion)[None], self.family.mean(), self.pooled.mean())
+
+    def pymc(self, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse: NUTS has no discrete parameters, and the sum over them is in closed form already."""
+        raise Refused("which features are selected is averaged over in closed form; use inference='exact', not 'nuts'")
+
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        self.pymc(None, suffix)
+
+    def log_density(self, X: NDArray[Any], parameters: Parameters) -> Array:
+        """Return the wrapped family's density (draw, row, outcome): a feature left out has one for all classes."""
+        return np.asarray(self.family.log_density(X, parameters))
+
+    def log_predictive(self, X: NDArray[Any]) -> Array:
+        """Return Σ_j log [ρ_j p(x_j | y, D) + (1 − ρ_j) p(x_j | D)], (row, outcome)."""
+        inclusion = np.asarray(self.inclusion)
+        out: Array = np.zeros((X.shape[0], len(self.family.axes.labels)))
+        with np.errstate(divide="ignore"):
+            log_in, log_out = np.log(inclusion), np.log1p(-inclusion)
+        for j in range(inclusion.size):
+            cell = X[:, [j]]
+            of_class = _feature(self.family, j).log_predictive(cell)
+            out += np.logaddexp(log_in[j] + of_class, log_out[j] + _feature(self.pooled, j).log_predictive(cell))
+        return out
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw rows from the wrapped family."""
+        return np.asarray(self.family.sample(parameters, y, rng))
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the wrapped family's axis words."""
+        return dict(self.family.dims())
+
+    def _mix(self, included: Array | NDArray[np.bool_], of_class: Parameters, pooled: Parameters) -> Parameters:
+        """Return θ where a feature is included and φ elsewhere; weights between 0 and 1 average, (draw, feature)."""
+        mixed = {}
+        for name, dims in self.family.dims().items():
+            cells = np.repeat(included, self.family.axes.sizes, axis=1) if dims[-1] == "level" else included
+            weight = cells[:, None] if dims[0] == "outcome" else cells
+            mixed[name] = (
+                np.where(weight, of_class[name], pooled[name])
+                if weight.dtype == bool
+                else (weight * of_class[name] + (1 - weight) * pooled[name])
+            )
+        return mixed
+
+
+def _feature(family: Family[Any], j: int) -> Any:
+    """Return a resolved family of one feature only: its part of every array of hyperparameters."""
+    axes: Axes = family.axes  # type: ignore[attr-defined]
+    keep = np.arange(len(axes.features)) == j
+    cells = np.repeat(keep, axes.sizes) if axes.levels else keep
+    arrays = {f.name: getattr(family, f.name) for f in fields(family)}  # type: ignore[arg-type]
+    part: dict[str, Any] = {name: v[..., cells] for name, v in arrays.items() if isinstance(v, np.ndarray)}
+    own = Axes(axes.labels, axes.features[j : j + 1], axes.levels[j : j + 1])
+    return replace(family, axes=own, **part)  # type: ignore[type-var]
+
+
+@log_evidence.register
+def _(family: Selected, statistics: Any) -> Array:
+    """log [ρ_j p(D_j | classes) + (1 − ρ_j) p(D_j | pooled)], (feature)."""
+    with np.errstate(divide="ignore"):
+        log_in, log_out = np.log(family.inclusion), np.log1p(-np.asarray(family.inclusion))
+    of_classes = log_evidence(family.family, statistics)
+    return np.asarray(np.logaddexp(log_in + of_classes, log_out + log_evidence(family.pooled, statistics.pooled())))
+
+
+@linear_terms.register
+def _(family: Selected, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+    """The wrapped family's; a feature left out has weight 0."""
+    return linear_terms(family.family, parameters, design)

@@ -1,0 +1,271 @@
+"""Optimisers of logistic regression to choose and to watch: each keeps its way and ends with a certificate.
+
+The objective is the log posterior (MAP) or the conditional log likelihood (MLE), a concave function of the weights per
+sd of their columns. Steps and gradients are in these coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from bayesclf.errors import InputError
+from bayesclf.families.base import Array
+from bayesclf.families.logistic_fit import DENSE_PARAMETERS, NEWTON_STEPS, Likelihood, LogPosterior, newton
+
+FALLING_STEPS = 5
+"""A gradient ascent whose objective fell in this many steps in a row diverges and is stopped."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of the point where an optimiser stopped.
+
+    Attributes
+    ----------
+    converged
+        Whether the gradient's norm is below the tolerance.
+    gradient_norm
+        Euclidean norm of the gradient there.
+    definite
+        Whether minus the Hessian is positive definite there, so that the maximum is unique; None where it is too
+        large to form.
+    steps
+        Steps taken; passes over the rows for stochastic ascent.
+    message
+        One sentence.
+    """
+
+    converged: bool
+    gradient_norm: float
+    definite: bool | None
+    steps: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The way of an optimiser.
+
+    Attributes
+    ----------
+    theta
+        Where it stopped, (outcome, 1 + column).
+    objective, gradient_norm
+        Value and gradient norm at the start and after each step, (step).
+    certificate
+        What is known of the end.
+    """
+
+    theta: Array
+    objective: Array
+    gradient_norm: Array
+    certificate: Certificate
+
+
+class _Recorder:
+    """Collects the objective and its gradient's norm along the way."""
+
+    def __init__(self, objective: Likelihood | LogPosterior) -> None:
+        self._objective = objective
+        self.values: list[float] = []
+        self.norms: list[float] = []
+
+    def look(self, theta: Array) -> Array:
+        """Record a point; return the gradient there."""
+        value, slope = self._objective.gradient(theta)
+        self.values.append(value)
+        self.norms.append(float(np.linalg.norm(slope)))
+        return slope
+
+    def trace(self, theta: Array, tolerance: float, trouble: str = "") -> Trace:
+        """Return the whole way, with the certificate of its end."""
+        norm, steps = self.norms[-1], len(self.norms) - 1
+        converged = bool(norm <= tolerance) and not trouble
+        said = trouble or (
+            f"converged in {steps} steps: the gradient's norm is {norm:.1e}"
+            if converged
+            else f"stopped after {steps} steps with a gradient of norm {norm:.1e}, above the tolerance {tolerance:.1e}"
+        )
+        certificate = Certificate(converged, norm, _definite(self._objective, theta), steps, said)
+        return Trace(theta, np.array(self.values), np.array(self.norms), certificate)
+
+
+@dataclass(frozen=True)
+class GradientAscent:
+    """θ ← θ + η ∇f(θ): on all rows (batch), on one (stochastic) or on some (mini-batch) at a time.
+
+    Parameters
+    ----------
+    step
+        η, above 0; None is 1/L, L the largest curvature. From 2/L on, batch ascent may diverge: it is stopped when the
+        objective has fallen five times in a row.
+    batch
+        Rows a step; None takes all. With a fixed η the steps on some rows do not settle at the maximum but around it.
+    decay
+        η_t = η/(1 + decay·t), t the number of passes over the rows.
+    passes
+        Largest number of passes over the rows.
+    tolerance
+        Gradient norm at which to stop.
+
+    References
+    ----------
+    Mitchell §3.2 and eqs 26, 29; Wehbe (batch, stochastic, mini-batch).
+    """
+
+    step: float | None = None
+    batch: int | None = None
+    decay: float = 0.0
+    passes: int = 10_000
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.step is not None and not 0 < self.step < np.inf:
+            raise InputError(f"step must be above 0 and finite, not {self.step}")
+        if self.batch is not None and self.batch < 1:
+            raise InputError(f"batch must be at least one row, not {self.batch}")
+        if self.decay < 0 or self.passes < 1 or not self.tolerance > 0:
+            raise InputError("decay must be at least 0, passes at least 1 and tolerance above 0")
+
+    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+        """Maximise from a start θ (outcome, 1 + column)."""
+        limit = 2 / largest_curvature(objective)
+        step = limit / 2 if self.step is None else self.step
+        recorder = _Recorder(objective)
+        theta, slope, falling = start, recorder.look(start), 0
+        for number in range(self.passes):
+            if recorder.norms[-1] <= self.tolerance:
+                break
+            eta = step / (1 + self.decay * number)
+            theta = theta + eta * slope if self.batch is None else self._pass(objective, theta, eta, rng)
+            with np.errstate(over="ignore", invalid="ignore"):
+                slope = recorder.look(theta)
+            falling = falling + 1 if not recorder.values[-1] >= recorder.values[-2] else 0
+            if not np.isfinite(recorder.values[-1]) or (self.batch is None and falling >= FALLING_STEPS):
+                trouble = (
+                    f"the step {step:.3g} diverges (the objective fell from {recorder.values[0]:.4g} to "
+                    f"{recorder.values[-1]:.4g}); take one below 2/L = {limit:.3g}"
+                )
+                return recorder.trace(theta, self.tolerance, trouble)
+        return recorder.trace(theta, self.tolerance)
+
+    def _pass(self, objective: Likelihood | LogPosterior, theta: Array, eta: float, rng: np.random.Generator) -> Array:
+        """Return θ after one pass over the rows in random order, `batch` at a time."""
+        assert self.batch is not None
+        likelihood, prior = _parts(objective)
+        order = rng.permutation(len(likelihood.X))
+        for first in range(0, len(order), self.batch):
+            rows = order[first : first + self.batch]
+            weight = likelihood.weight[rows] * (len(order) / len(rows))
+            some = replace(likelihood, X=likelihood.X[rows], y=likelihood.y[rows], weight=weight)
+            slope = some.gradient(theta)[1]
+            theta = theta + eta * (slope if prior is None else slope + prior.prior.gradient(theta))
+        return theta
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """Nonlinear conjugate gradients (Polak and Ribière), each line searched (Mitchell §3.2)."""
+
+    steps: int = 10_000
+    tolerance: float = 1e-6
+
+    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+        """Maximise from a start θ (outcome, 1 + column)."""
+        return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
+
+
+@dataclass(frozen=True)
+class LBFGSOptimiser:
+    """Limited-memory BFGS, which builds up curvature from gradients."""
+
+    steps: int = 10_000
+    tolerance: float = 1e-6
+
+    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+        """Maximise from a start θ (outcome, 1 + column)."""
+        options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
+        return _by_scipy("L-BFGS-B", objective, start, self.tolerance / np.sqrt(start.size), options)
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Newton's method with step halving; for the likelihood, iteratively reweighted least squares (Mitchell §6)."""
+
+    tolerance: float = 1e-6
+
+    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+        """Maximise from a start θ (outcome, 1 + column)."""
+        recorder = _Recorder(objective)
+        recorder.look(start)
+
+        def record(theta: Array) -> bool:
+            recorder.look(theta)
+            return False
+
+        optimum = newton(objective, start, give_up=record)
+        recorder.look(optimum.theta)
+        stuck = len(recorder.norms) > NEWTON_STEPS
+        return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
+
+
+OPTIMISERS = {
+    "gradient-ascent": GradientAscent,
+    "conjugate-gradient": ConjugateGradient,
+    "l-bfgs": LBFGSOptimiser,
+    "newton": Newton,
+}
+"""Optimisers by name."""
+
+
+def _by_scipy(
+    method: str, objective: Likelihood | LogPosterior, start: Array, tolerance: float, options: dict[str, float]
+) -> Trace:
+    """Maximise by one of SciPy's methods, recording each accepted step."""
+    recorder = _Recorder(objective)
+    recorder.look(start)
+
+    def negative(raveled: Array) -> tuple[float, Array]:
+        value, slope = objective.gradient(raveled.reshape(start.shape))
+        return -value, -slope.ravel()
+
+    record: Callable[[Array], object] = lambda raveled: recorder.look(raveled.reshape(start.shape))  # noqa: E731
+    found = optimize.minimize(
+        negative, start.ravel(), jac=True, method=method, callback=record, options={"gtol": tolerance, **options}
+    )
+    return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
+
+
+def largest_curvature(objective: Likelihood | LogPosterior) -> float:
+    """Return a bound L of the objective's curvature: λ_max(½(I − 11ᵀ/K) ⊗ Σ w x xᵀ) plus the prior's.
+
+    References
+    ----------
+    Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
+    """
+    likelihood, posterior = _parts(objective)
+    gram = (likelihood.X * likelihood.weight[:, None]).T @ likelihood.X
+    share = 0.25 if likelihood.vectors == 1 else 0.5
+    largest = share * float(np.linalg.eigvalsh(gram)[-1])
+    if posterior is not None:
+        largest += float(np.linalg.eigvalsh(posterior.prior.precision())[-1])
+    return largest
+
+
+def _parts(objective: Likelihood | LogPosterior) -> tuple[Likelihood, LogPosterior | None]:
+    return (objective.likelihood, objective) if isinstance(objective, LogPosterior) else (objective, None)
+
+
+def _definite(objective: Likelihood | LogPosterior, theta: Array) -> bool | None:
+    """Return whether minus the Hessian is positive definite."""
+    if theta.size > DENSE_PARAMETERS or not np.isfinite(theta).all():
+        return None
+    try:
+        np.linalg.cholesky(objective.derivatives(theta)[2])
+    except np.linalg.LinAlgError:
+        return False
+    return True

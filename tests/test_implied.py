@@ -1,0 +1,154 @@
+"""A linear generative classifier and the logistic regression that it implies are one classifier, draw by draw."""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import log_softmax
+
+import bayesclf as bc
+from bayesclf import averaging
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import Categorical, Gaussian
+from bayesclf.inference import Exact
+
+NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
+EXACT = {"inference": Exact(draws=40), "random_state": 4}
+CASES = {
+    "gnb2": (bc.GaussianNB("feature", **EXACT), NUMBERS),
+    "gnb shared": (bc.GaussianNB("shared", **EXACT), NUMBERS),
+    "categorical": (bc.CategoricalNB(**EXACT), WORDS),
+    "missing level": (bc.CategoricalNB(missing="level", **EXACT), WORDS),
+    "mixed": (bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, **EXACT), NUMBERS + WORDS),
+    "two of a family": (
+        bc.NaiveBayes({"age": Gaussian("feature"), "dose": Gaussian("shared")}, missing="level", **EXACT),
+        NUMBERS + WORDS,
+    ),
+    "known class prior": (bc.GaussianNB("feature", class_prior="uniform", **EXACT), NUMBERS),
+    "no column is used": (bc.GaussianNB("feature", **EXACT), ["one"]),
+}
+every_case = pytest.mark.parametrize(("clf", "columns"), CASES.values(), ids=CASES)
+
+
+def fitted(clf, columns, mixed_table, classes):
+    X, y = mixed_table
+    X = X.assign(one=1.0)[columns]
+    return clf.fit(X, y if classes == 3 else np.where(y == "ill", "ill", "well")), X
+
+
+@every_case
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("intercept_at", ["means", "zero"])
+@pytest.mark.parametrize("source", ["posterior", "map", "mle"])
+def test_both_classifiers_have_the_same_probabilities_in_every_draw(
+    clf, columns, classes, intercept_at, source, mixed_table
+):
+    clf, X = fitted(clf, columns, mixed_table, classes)
+    found = clf.to_logistic(intercept_at).predict_log_proba(X, source)
+    expected = averaging.conditional(clf.hypotheses(source), clf.rows(X)).log_proba
+    np.testing.assert_allclose(np.exp(found), np.exp(np.moveaxis(expected, 2, 0)), rtol=0, atol=1e-10)
+
+
+@every_case
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_stand_beside_those_of_logistic_regression(clf, columns, classes, mixed_table):
+    clf, X = fitted(clf, columns, mixed_table, classes)
+    own = clf.to_logistic().posterior_
+    other = bc.LogisticRegression(inference="map").fit(X, clf.classes_[np.arange(len(X)) % classes]).posterior_
+    for group in ("posterior", "map", "mle"):
+        assert own[group]["weight"].dims == ("chain", "draw", "outcome", "feature")
+        assert own[group]["intercept"].dims == ("chain", "draw", "outcome")
+    assert own["posterior"].sizes["chain"] == 4
+    np.testing.assert_array_equal(own["map"]["outcome"], other["map"]["outcome"])
+    assert len(az.summary(own)) == (classes - 1) * (1 + own["map"].sizes["feature"])
+
+
+def test_columns_have_the_names_of_logistic_regressions(mixed_table):
+    X, y = mixed_table
+    X = X.dropna()
+    y = y[X.index]
+    implied = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, **EXACT).fit(X, y).to_logistic()
+    logistic = bc.LogisticRegression(inference="map").fit(X, y)
+    assert implied.columns == logistic.model_.design.names
+    assert implied.reference == "well"
+    np.testing.assert_allclose(implied.centre, logistic.model_.design.centre, rtol=1e-12)
+
+
+def test_weights_of_two_classes_are_mitchells_eqs_21_and_22(mixed_table):
+    X, y = mixed_table
+    y = (y == "well").astype(int)
+    clf = bc.GaussianNB("feature", **EXACT).fit(X[NUMBERS], y)
+    implied = clf.to_logistic("zero").posterior_["posterior"].to_dataset().stack(s=("chain", "draw"))
+    for s in range(0, 160, 17):
+        theta = {name: values[s] for name, values in clf.hypotheses("posterior").parameters.items()}
+        w0 = np.log((1 - theta["pi"][1]) / theta["pi"][1])
+        w = []
+        for i in range(2):
+            mu_i0, mu_i1, sigma2_i = theta["mu"][0, i], theta["mu"][1, i], theta["sigma2"][i]
+            w0 += (mu_i1**2 - mu_i0**2) / (2 * sigma2_i)
+            w.append((mu_i0 - mu_i1) / sigma2_i)
+        # The textbook's P(Y=1 | X) is 1/(1 + exp(w0 + w·x)): its weights are log-odds of class 0.
+        np.testing.assert_allclose(implied["weight"].isel(s=s).values[0], [-value for value in w], rtol=1e-10)
+        np.testing.assert_allclose(implied["intercept"].isel(s=s).values[0], -w0, rtol=1e-10)
+
+
+def test_weights_of_levels_are_log_ratios(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    clf = bc.CategoricalNB(**EXACT).fit(X, y)
+    weight = clf.to_logistic().posterior_["map"]["weight"].values.ravel()
+    theta = clf.posterior_["map"]["theta"].values[0, 0]
+    np.testing.assert_allclose(weight, np.log(theta[1] / theta[0]), rtol=1e-12)
+
+
+def test_a_shift_of_the_origin_costs_no_digits(mixed_table):
+    X, y = mixed_table
+    clf = bc.GaussianNB("feature", inference="map").fit(X[NUMBERS] + 1e6, y)
+    near = bc.GaussianNB("feature", inference="map").fit(X[NUMBERS], y)
+    far, here = (c.to_logistic().posterior_["map"]["intercept"].values for c in (clf, near))
+    np.testing.assert_allclose(far, here, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("clf", "columns", "reason"),
+    [
+        (bc.GaussianNB(**EXACT), NUMBERS, "'age', 'dose' has a variance for each class .* x² stays"),
+        (bc.GaussianNB("class", **EXACT), NUMBERS, "variance='class'"),
+        (bc.NaiveBayes(**EXACT), NUMBERS + WORDS, "the block of 'age', 'dose' has a variance for each class"),
+    ],
+)
+def test_a_block_that_is_not_linear_is_refused_with_the_reason(clf, columns, reason, mixed_table):
+    clf, _ = fitted(clf, columns, mixed_table, 3)
+    with pytest.raises(Refused, match=reason):
+        clf.to_logistic()
+
+
+def test_infinite_weights_do_not_exist_but_the_others_do(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    implied = bc.CategoricalNB(**EXACT).fit(X, y).to_logistic()  # no day of "no" was overcast
+    with pytest.raises(DoesNotExist, match="probability 0 makes a logistic weight infinite"):
+        implied.predict_log_proba(X, "mle")
+    assert "infinite" in implied.posterior_["mle"].attrs["does_not_exist"]
+    assert np.isfinite(implied.predict_log_proba(X, "map")).all()
+
+
+def test_a_point_engine_implies_points_only(mixed_table):
+    clf, X = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
+    implied = clf.to_logistic()
+    assert set(implied.posterior_.children) == {"map", "mle"}
+    with pytest.raises(InputError, match="source must be one of 'map', 'mle', not 'posterior'"):
+        implied.predict_log_proba(X)
+
+
+def test_the_place_of_the_intercept_is_checked(mixed_table):
+    clf, _ = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
+    with pytest.raises(InputError, match="intercept_at must be 'means' or 'zero', not 'median'"):
+        clf.to_logistic("median")
+
+
+def test_an_unseen_level_contributes_nothing():
+    X = pd.DataFrame({"wind": ["weak", "strong", "weak", "strong"], "sky": ["a", "b", "b", "a"]})
+    clf = bc.NaiveBayes({("wind", "sky"): Categorical()}, **EXACT).fit(X, [0, 1, 0, 0])
+    implied = clf.to_logistic()
+    found = implied.predict_log_proba(pd.DataFrame({"wind": ["gale"], "sky": [None]}), "map")[0, 0]
+    intercept = implied.posterior_["map"]["intercept"].item()
+    np.testing.assert_allclose(found, log_softmax([0.0, intercept]), rtol=1e-12)
