@@ -31,10 +31,10 @@ def install(*what: str) -> None:
     sources = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]
     if stamp.exists() and all(stamp.stat().st_mtime > source.stat().st_mtime for source in sources):
         return
-    if not SCRIPTS.exists():
-        print("setting up .venv (once; this downloads the libraries)", flush=True)
-        venv.create(ENVIRONMENT, with_pip=True)
     python = SCRIPTS / "python"
+    if not list(ENVIRONMENT.glob(".installed-*")):
+        print("setting up .venv (once; this downloads the libraries)", flush=True)
+        venv.create(ENVIRONMENT, with_pip=True, clear=True)
     run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
     run(python, "-m", "pip", "install", "--quiet", "--constraint", "constraints.txt", "--editable", ".", *what)
     stamp.touch()

@@ -1,117 +1,36 @@
 """Averages over hypotheses: P(y | x, h) of each, their weights, and what all rules and scores need of both.
 
-All probabilities are computed in logs, and draws × rows are never held at once beyond `BLOCK_BYTES`.
+All probabilities are computed in logs, and draws × rows are never held at once beyond `BLOCK_BYTES`. A posterior whose
+parameters do not fit in memory comes in parts; what is averaged over each part is then averaged over the parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Array, Rows
+from bayesclf.hypothesis_set import HypothesisSet
 
 BLOCK_BYTES = 2**20
 """Size of one array (row, outcome, draw): a handful of these are alive at a time, and stay in the cache."""
+
+LEAST_ROWS = 64
+"""Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
+
+GATHERED_BYTES = 2**28
+"""The same of a posterior in parts, for what needs all draws of a row at once: each block of rows makes them anew."""
 
 UNDERFLOW = 1e-280
 """Averages of probabilities below this are taken again in logs."""
 
 MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""
-
-
-class HypothesisSet(Protocol):
-    """A weighted set of hypotheses: a posterior's draws, one point estimate, or a finite space."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the classes."""
-
-    @property
-    def generative(self) -> bool:
-        """Whether a hypothesis has a p(x | y)."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the set is the whole posterior rather than draws from it."""
-
-    @property
-    def log_weights(self) -> Array:
-        """Log weights (draw), adding up to 1 outside the logs."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, draws: Integers) -> HypothesisSet:
-        """Return some of the hypotheses, equally weighted."""
-
-    def log_scores(self, rows: Rows) -> Array:
-        """Return (draw, row, outcome), log p(x, y | h) or, for discriminative models, log P(y | x, h) + constant."""
-
-    def log_class_prior(self) -> Array:
-        """Return log P(y | h), (draw, outcome) or (1, outcome)."""
-
-    def log_predictive(self, rows: Rows) -> Array | None:
-        """Return log p(x, y | D), (row, outcome), in closed form, or None."""
-
-
-@dataclass(frozen=True)
-class Hypotheses:
-    """Equally weighted parameter values of one model.
-
-    Attributes
-    ----------
-    offset
-        Log odds (outcome) added to the scores, for other base rates.
-    """
-
-    model: Model
-    parameters: Parameters
-    offset: Array | None = None
-    exact: ClassVar[bool] = False
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return self.model.labels
-
-    @property
-    def generative(self) -> bool:
-        """Whether the model has a p(x | y)."""
-        return self.model.generative
-
-    @property
-    def log_weights(self) -> Array:
-        """Log weights (draw)."""
-        return np.full(len(self), -np.log(len(self)))
-
-    def __len__(self) -> int:
-        return max((len(values) for values in self.parameters.values()), default=1)
-
-    def take(self, draws: Integers) -> Hypotheses:
-        """Return some of the hypotheses, equally weighted."""
-        chosen = {name: values[draws] for name, values in self.parameters.items()}
-        return Hypotheses(self.model, chosen, self.offset)
-
-    def log_scores(self, rows: Rows) -> Array:
-        """Return the model's scores (draw, row, outcome)."""
-        scores = self.model.log_scores(rows, self.parameters)
-        return scores if self.offset is None else scores + self.offset
-
-    def log_class_prior(self) -> Array:
-        """Return the model's log class prior."""
-        prior = self.model.log_class_prior(self.parameters)
-        return prior if self.offset is None else prior + self.offset
-
-    def log_predictive(self, rows: Rows) -> Array | None:
-        """Return the model's closed-form predictive, if it has one."""
-        joint = self.model.log_predictive(rows)
-        return joint if joint is None or self.offset is None else joint + self.offset
 
 
 @dataclass(frozen=True)
@@ -135,6 +54,13 @@ class Conditional:
 
 def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
     """Normalise the scores over the labels; where every class is impossible the class prior answers."""
+    if hypotheses.in_parts:
+        answers = [conditional(part, rows) for part in hypotheses.parts()]
+        return Conditional(
+            np.concatenate([answer.log_proba for answer in answers], axis=2),
+            np.concatenate([answer.log_x for answer in answers], axis=1),
+            np.concatenate([answer.impossible for answer in answers], axis=1),
+        )
     scores = np.moveaxis(hypotheses.log_scores(rows), 0, -1)
     top = scores.max(axis=1)
     impossible = np.isneginf(top)
@@ -151,9 +77,9 @@ def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
 
 
 def blocks(hypotheses: HypothesisSet, rows: Rows) -> Iterator[slice]:
-    """Return slices of rows such that (row, outcome, draw) stays within `BLOCK_BYTES`."""
+    """Return slices of rows such that (row, outcome, draw) stays within `BLOCK_BYTES`, or `GATHERED_BYTES`."""
     per_row = 8 * len(hypotheses.labels) * len(hypotheses)
-    size = max(1, BLOCK_BYTES // per_row)
+    size = max(1, GATHERED_BYTES // per_row) if hypotheses.in_parts else max(LEAST_ROWS, BLOCK_BYTES // per_row)
     return (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size))
 
 
@@ -186,7 +112,7 @@ class Averages:
 
 
 def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Averages:
-    """Average over the posterior, in one pass over blocks of rows.
+    """Average over the posterior, in one pass over its parts and over blocks of rows.
 
     Parameters
     ----------
@@ -197,12 +123,19 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
     given_x
         Weight the hypotheses by P(h | D, x) instead of P(h | D).
     """
+    if hypotheses.in_parts:
+        return _average_parts(hypotheses, rows, given_x)
     parts = []
     for block in blocks(hypotheses, rows):
         answer = conditional(hypotheses, rows[block])
         parts.append(_average_block(answer, log_weights_of(hypotheses, answer, given_x, block.start)))
+    return _joined(parts, len(hypotheses.labels))
+
+
+def _joined(parts: list[tuple[Array, ...]], labels: int) -> Averages:
+    """Return the averages of all rows from those of blocks of rows."""
     columns = zip(*parts, strict=True) if parts else ([] for _ in range(6))
-    width = (len(hypotheses.labels),)
+    width = (labels,)
     shapes = (width, width, width, (), (), ())
     return Averages(
         *(
@@ -210,6 +143,81 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
             for column, shape in zip(columns, shapes, strict=True)
         )
     )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Averages over some of the hypotheses, and how much weight these have.
+
+    Attributes
+    ----------
+    averages
+        Under their own weights, which add up to 1.
+    draws
+        How many they are.
+    log_mass, log_square
+        Logarithms of the sums of their weights, before these were made to add up to 1, and of their squares, (row).
+    """
+
+    averages: Averages
+    draws: int
+    log_mass: Array
+    log_square: Array
+
+    def __add__(self, other: _Part) -> _Part:
+        """Return the averages over both: each counts by its weight, or by its draws where x is impossible in both."""
+        log_mass = np.logaddexp(self.log_mass, other.log_mass)
+        draws = self.draws + other.draws
+        nowhere = np.isneginf(log_mass)
+        with np.errstate(invalid="ignore"):
+            shares = [np.where(nowhere, part.draws / draws, np.exp(part.log_mass - log_mass)) for part in (self, other)]
+        mine, theirs = self.averages, other.averages
+        with np.errstate(divide="ignore"):
+            logs = [np.log(share)[:, None] for share in shares]
+        log_proba = np.logaddexp(mine.log_proba + logs[0], theirs.log_proba + logs[1])
+        names = [field.name for field in fields(Averages)][1:]
+        rest = (_mix(getattr(mine, name), getattr(theirs, name), *shares) for name in names)
+        return _Part(Averages(log_proba, *rest), draws, log_mass, np.logaddexp(self.log_square, other.log_square))
+
+
+def _mix(one: Array, other: Array, share: Array, other_share: Array) -> Array:
+    """Return the weighted sum of two averages (row, …); a share of 0 counts for nothing, infinite values included."""
+    total = np.zeros_like(one)
+    for values, weight in ((one, share), (other, other_share)):
+        shaped = weight.reshape(-1, *(1,) * (values.ndim - 1))
+        with np.errstate(invalid="ignore"):
+            total += np.where(shaped > 0, shaped * values, 0.0)
+    return total
+
+
+def _average_parts(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Averages:
+    """Average over each part of the hypotheses, then over the parts."""
+    total: _Part | None = None
+    for part in hypotheses.parts():
+        own = _average_part(part, rows, given_x)
+        total = own if total is None else total + own
+    assert total is not None
+    if given_x and hypotheses.generative and not hypotheses.exact:
+        nowhere = np.isneginf(total.log_mass)
+        with np.errstate(invalid="ignore"):
+            ess = np.where(nowhere, total.draws, np.exp(2 * total.log_mass - total.log_square))
+        if len(rows):
+            _require_effective_draws(ess, total.draws, 0)
+    return total.averages
+
+
+def _average_part(part: HypothesisSet, rows: Rows, given_x: bool) -> _Part:
+    """Average over equally weighted hypotheses that are held."""
+    averages, masses, squares = [], [np.empty(0)], [np.empty(0)]
+    for block in blocks(part, rows):
+        answer = conditional(part, rows[block])
+        joint = answer.log_x if given_x and part.generative else np.zeros(answer.log_x.shape)
+        mass = logsumexp(joint, axis=1)
+        log_weights = np.where(np.isneginf(mass)[:, None], -np.log(len(part)), joint - mass[:, None])
+        averages.append(_average_block(answer, log_weights if given_x else part.log_weights))
+        masses.append(mass)
+        squares.append(logsumexp(2 * joint, axis=1))
+    return _Part(_joined(averages, len(part.labels)), len(part), np.concatenate(masses), np.concatenate(squares))
 
 
 def log_mean(log_proba: Array, proba: Array, log_weights: Array) -> Array:
@@ -269,18 +277,17 @@ def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool
     joint[impossible] = prior
     log_weights = joint - logsumexp(joint, axis=1, keepdims=True)
     if not hypotheses.exact and len(prior) > 1:
-        _require_effective_draws(log_weights, first)
+        _require_effective_draws(np.exp(-logsumexp(2 * log_weights, axis=1)), len(prior), first)
     return np.asarray(log_weights)
 
 
-def _require_effective_draws(log_weights: Array, first: int) -> None:
-    """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws."""
-    ess = np.exp(-logsumexp(2 * log_weights, axis=1))
+def _require_effective_draws(ess: Array, draws: int, first: int) -> None:
+    """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws; `ess` is (row)."""
     worst = int(ess.argmin())
-    needed = min(MINIMUM_PREDICTIVE_ESS, log_weights.shape[1] / 2)
+    needed = min(MINIMUM_PREDICTIVE_ESS, draws / 2)
     if ess[worst] < needed:
         raise Refused(
-            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {log_weights.shape[1]} when they are "
+            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {draws} when they are "
             f"weighted by p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule "
             "'bayes-optimal'"
         )

@@ -50,12 +50,15 @@ class SparseTable:
 type Table = pd.DataFrame | SparseTable
 
 
-def to_sparse_table(X: Any) -> SparseTable:
-    """Return a SciPy sparse matrix or array (row, feature) as a table with columns x0, x1, …"""
+def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
+    """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
     from sklearn.utils.validation import check_array
 
-    cells = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False))
-    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])))
+    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False))
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
+    cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
+    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
 
 
 def to_frame(X: Any) -> pd.DataFrame:
@@ -162,7 +165,7 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     X = numbers(table, names)
     for row, j in np.argwhere(np.isnan(X))[:1]:
         raise InputError(
-            f"column {names[j]!r} has a missing count (row {row + 1}), and the length of that document is unknown; "
+            f"column {names[j]!r} has a missing count (NaN, row {row + 1}), and the length of that document is unknown; "
             "give the count, 0 for a word that is not there, or drop the row"
         )
     for row, j in np.argwhere(X < 0)[:1]:

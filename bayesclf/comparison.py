@@ -49,7 +49,7 @@ class Comparison:
     answers
         Scores by (model, rule).
     fits
-        Each classifier fitted on all rows, for its posterior.
+        Each classifier fitted on all rows, for its posterior; one that cannot be fitted is left out.
     X, y, classes
         The table (row, feature), label codes (row) and labels (outcome).
     splits
@@ -76,13 +76,13 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One line a model and rule, best log loss first within a model's lines as given.
+        """One line a model and rule, in the order given.
 
         Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
-        are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0, and
-        `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval. `error_ratio`: the
-        expected Gibbs error over the Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows on
-        which the rule's decision differs from Bayes-optimal's. `…_diff`, `…_diff_se`: the difference from the line
+        are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
+        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval.
+        `error_ratio`: the expected Gibbs error over the Bayes-optimal error, NaN where that is 0. `disagreement`: share
+        of the rows decided unlike Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the line
         with the best log loss, paired on the same folds.
         """
         import pandas as pd
@@ -180,14 +180,15 @@ class Comparison:
             return line | {"reason": self.answers[key].reason}
         log_proba, y = self.stacked(model, rule)
         log_loss = scores.mean_log_loss(np.concatenate([part.log_loss for part in self.answers[key].scores]))
-        calibration = scores.calibration_error(log_proba, y, self.seed)
+        calibration = scores.calibration_error(log_proba, y, self.seed, self.repeats)
+        infinite = np.any([np.isinf(part.log_loss) for part in self.answers[key].scores], axis=0)
         line |= {
             "accuracy": 1 - self._mean(key, "error"),
             "accuracy_se": self._standard_error(self._fold_means(key, "error")),
             "log_loss": log_loss.mean,
             "log_loss_se": self._standard_error(self._fold_means(key, "log_loss")),
             "log_loss_finite": log_loss.finite_mean,
-            "log_loss_infinite": log_loss.infinite,
+            "log_loss_infinite": int(infinite.sum()),
             "brier": self._mean(key, "brier"),
             "brier_se": self._standard_error(self._fold_means(key, "brier")),
             "calibration_error": calibration.error,
@@ -263,13 +264,7 @@ def compare(
     InputError
         For a table or options that cannot be used.
     """
-    unknown = [rule for rule in rules if rule not in RULES]
-    if unknown or not models:
-        raise InputError(
-            f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}"
-            if unknown
-            else "models names no classifier"
-        )
+    _check_options(models, rules, cv, random_state)
     frame = columns.to_frame(X)
     columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
     labels = BayesClassifier.checked_labels(y, len(frame))
@@ -283,6 +278,23 @@ def compare(
         if progress is not None:
             progress(unit[0], done, len(units))
     return _collected(models, table, splits, rules, finished, (cv, repeats, random_state), remarks)
+
+
+def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:
+    """Raise for arguments of the wrong kind."""
+    if (
+        not isinstance(models, Mapping)
+        or not models
+        or not all(isinstance(m, BayesClassifier) for m in models.values())
+    ):
+        raise InputError("models must be a mapping from names to classifiers of bayesclf, such as {'nb': NaiveBayes()}")
+    if isinstance(rules, str):
+        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
+    unknown = [rule for rule in rules if rule not in RULES]
+    if unknown:
+        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
+    if not isinstance(cv, int) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"cv and random_state must be whole numbers of at least 0, not {cv!r} and {seed!r}")
 
 
 def _split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, ...], tuple[str, ...]]:
@@ -343,7 +355,10 @@ def _unit(
     if split is not None:
         return evaluation.run(classifier, table, split, rules, seed)
     X, y, classes = table
-    return evaluation.fit(classifier, X, np.asarray(classes)[y], classes, seed)
+    try:
+        return evaluation.fit(classifier, X, np.asarray(classes)[y], classes, seed)
+    except Refused:
+        return None, []  # the folds have the reason
 
 
 def _collected(
@@ -363,7 +378,9 @@ def _collected(
         parts: list[Evaluation] = [finished[name, index] for index in range(len(splits))]
         for rule in rules:
             answers[name, rule] = _joined([part.scores[rule] for part in parts], splits, repeats, len(y))
-        fits[name], own = finished[name, -1]
+        fitted, own = finished[name, -1]
+        if fitted is not None:
+            fits[name] = fitted
         sentences = [*remarks, *own, *(note for part in parts for note in part.notes)]
         notes[name] = (*dict.fromkeys(sentences), *_distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))

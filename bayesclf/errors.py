@@ -1,5 +1,8 @@
 """The errors of bayesclf: each message is one sentence that says what is wrong, where, and what to do."""
 
+import os
+import warnings
+
 
 class InputError(ValueError):
     """Data, a file or an option that cannot be used as given."""
@@ -23,3 +26,8 @@ class ConvergenceWarning(UserWarning):
 
 class PredictionWarning(UserWarning):
     """Predictions were made, but some rows deserve a second look."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn in the name of the line of the user's that called into the package."""
+    warnings.warn(message, category, skip_file_prefixes=(os.path.dirname(__file__),))

@@ -60,6 +60,11 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     -------
     tuple
         The fitted clone and notes.
+
+    Raises
+    ------
+    Refused
+        If the model cannot be made of these rows at all, by whatever engine.
     """
     fitted = clone(classifier).set_params(random_state=seed)
     notes: list[str] = []
@@ -68,6 +73,8 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         warnings.simplefilter("ignore", ConvergenceWarning)
         if isinstance(fitted, LogisticRegression) and fitted.inference == "auto":
             notes += _fit_logistic(fitted, X, y, classes)
+        elif fitted.inference == "auto":
+            notes += _fit_generative(fitted, X, y, classes)
         else:
             notes += _fit_or_point(fitted, X, y, classes)
     return fitted, [*notes, *fitted.notes_]
@@ -80,6 +87,15 @@ def _fit_or_point(classifier: BayesClassifier, X: Any, y: Any, classes: Any) -> 
     except Refused as reason:
         classifier.set_params(inference=MAP()).fit(X, y, classes=classes)
         return [f"the posterior was refused ({reason}), so that only point estimates are here"]
+    return []
+
+
+def _fit_generative(classifier: BayesClassifier, X: Any, y: Any, classes: Any) -> list[str]:
+    """Fit exactly where there is a closed form, else by NUTS."""
+    try:
+        classifier.set_params(inference="exact").fit(X, y, classes=classes)
+    except Refused:
+        return _fit_or_point(classifier.set_params(inference=COMPARISON_NUTS), X, y, classes)
     return []
 
 
@@ -166,6 +182,9 @@ def run(
     X, y, classes = table
     train, test = split
     start = time.perf_counter()
-    fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+    try:
+        fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+    except Refused as reason:
+        return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
     answers = evaluate(fitted, X.iloc[test], y[test], names)
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)

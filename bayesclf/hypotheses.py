@@ -6,7 +6,7 @@ else, the rules included, is the same as for any other model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -76,11 +76,16 @@ class FiniteSpace:
     generative: bool = False
     log_likelihood: ArrayLike = 0.0
     exact: ClassVar[bool] = True
+    in_parts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         prior = _numbers(self.prior)
         if prior.shape != (len(self.names),) or not _adds_up(prior):
             raise InputError(f"prior must be {len(self.names)} probabilities that add up to 1, not {self.prior!r}")
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"names of hypotheses must differ, but these do not: {', '.join(map(repr, self.names))}")
+        if np.isnan(_numbers(self.log_likelihood)).any():
+            raise InputError("log_likelihood must be numbers, not NaN")
         if callable(self.table):
             if self.generative:
                 raise InputError("a generative space needs P(x, y | h) as a table (hypothesis, x, outcome)")
@@ -129,6 +134,10 @@ class FiniteSpace:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def parts(self) -> Iterator[FiniteSpace]:
+        """Yield itself."""
+        yield self
 
     def take(self, draws: Integers) -> FiniteSpace:
         """Return some of the hypotheses, equally weighted."""

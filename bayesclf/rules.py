@@ -20,16 +20,16 @@ distribution, as some texts have it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesclf.averaging import HypothesisSet, blocks, conditional, log_mean, log_weights_of
-from bayesclf.errors import InputError, PredictionWarning
+from bayesclf.averaging import average, blocks, conditional, log_mean, log_weights_of
+from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.hypothesis_set import HypothesisSet
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
@@ -44,6 +44,10 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
 
 def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and warn of rows that no hypothesis thinks possible."""
+    if hypotheses.in_parts:
+        averages = average(hypotheses, rows, given_x)
+        warn_impossible(averages.impossible > 1 - 1e-9)
+        return averages.log_proba
     counted = hypotheses.log_weights > -np.inf
     parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
     for block in blocks(hypotheses, rows):
@@ -61,11 +65,10 @@ def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
 def warn_impossible(impossible: NDArray[np.bool_]) -> None:
     """Say how many rows have probability zero under every class."""
     if impossible.any():
-        warnings.warn(
+        warn(
             f"{int(impossible.sum())} of {len(impossible)} rows have probability zero under every class, so the class "
             "prior answered for them; use a rule with smoothing, such as 'map' or 'bayes-optimal'",
             PredictionWarning,
-            stacklevel=2,
         )
 
 
@@ -193,7 +196,7 @@ def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
     """Return the rule and its Gibbs settings; raises `InputError` that lists the rules."""
     if isinstance(rule, Gibbs):
         return RULES["gibbs"], rule
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise InputError(f"unknown rule {rule!r}; the rules are {', '.join(RULES)}")
     return RULES[rule], Gibbs()
 

@@ -139,11 +139,16 @@ class Reliability:
         return float((self.count * np.abs(self.accuracy - self.confidence)).sum() / self.count.sum())
 
 
+def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, Array]:
+    """Return bin, confidence and rightness (0 or 1) of each row's predicted class."""
+    confidence = np.exp(log_proba.max(axis=1))
+    index = np.minimum((confidence * bins).astype(np.intp), bins - 1)
+    return index, confidence, (log_proba.argmax(axis=1) == y).astype(float)
+
+
 def reliability(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> Reliability:
     """Bin rows by the probability of their predicted class, bins of equal width on [0, 1]."""
-    confidence = np.exp(log_proba.max(axis=1))
-    right = (log_proba.argmax(axis=1) == y).astype(float)
-    index = np.minimum((confidence * bins).astype(np.intp), bins - 1)
+    index, confidence, right = _binned(log_proba, y, bins)
     count = np.bincount(index, minlength=bins)
     kept = count > 0
     sums = (np.bincount(index, values, minlength=bins)[kept] for values in (confidence, right))
@@ -161,19 +166,32 @@ class CalibrationError:
     bins: int
 
 
-def calibration_error(log_proba: Array, y: Integers, seed: int, bins: int = CALIBRATION_BINS) -> CalibrationError:
-    """Return the binned calibration error; it is biased upwards on few rows, and so is its interval."""
-    confidence = np.exp(log_proba.max(axis=1))
-    gap = (log_proba.argmax(axis=1) == y) - confidence
-    index = np.minimum((confidence * bins).astype(np.intp), bins - 1)
+def calibration_error(
+    log_proba: Array, y: Integers, seed: int, repeats: int = 1, bins: int = CALIBRATION_BINS
+) -> CalibrationError:
+    """Return the binned calibration error; it is biased upwards on few rows, and so is its interval.
+
+    Parameters
+    ----------
+    log_proba, y
+        log P(k | x), (row, outcome), and label codes (row).
+    seed
+        Of the bootstrap.
+    repeats
+        How many answers to each row stand one after the other; the bootstrap resamples rows, not answers.
+    bins
+        Number of bins.
+    """
+    index, confidence, right = _binned(log_proba, y, bins)
+    gap = right - confidence
     rng = np.random.default_rng(seed)
-    rows = len(y)
+    rows = len(y) // repeats
     resampled = np.empty(BOOTSTRAPS)
     for i in range(BOOTSTRAPS):
-        weight = np.bincount(rng.integers(rows, size=rows), minlength=rows)
-        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / rows
+        weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
+        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
     low, high = np.quantile(resampled, [0.05, 0.95])
-    error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / rows)
+    error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / len(y))
     return CalibrationError(error, float(low), float(high), bins)
 
 

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.files import write_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
 
 FORMAT = "bayesclf classifier"
+DAMAGED = "is damaged or was altered, or another version of bayesclf wrote it"
 VERSION = 1
 """Version of the format. It rises whenever the fields of a listed class, or a classifier's attributes, change."""
 
@@ -42,6 +43,9 @@ REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_pr
 """Fitted attributes that every classifier has."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+REPEATED_ABOVE = 100
+"""Length above which a tuple of text is written once, and referred to where it occurs again."""
+
 COMPRESS_ABOVE = 1024
 """Bytes above which an array is compressed."""
 
@@ -92,7 +96,12 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
         "state": json.dumps(state, allow_nan=False),
     }
     dataset = xr.Dataset(encoder.variables, attrs=attributes)
-    _write(xr.DataTree.from_dict({**tree.to_dict(), f"/{GROUP}": dataset}), target)
+    whole = xr.DataTree.from_dict({**tree.to_dict(), f"/{GROUP}": dataset})
+    write_whole(
+        target,
+        lambda part: whole.to_netcdf(part, engine="h5netcdf", encoding=_compression(whole)),
+        (OSError, RuntimeError, TypeError, ValueError),
+    )
 
 
 def load(path: str | os.PathLike[str]) -> BayesClassifier:
@@ -121,9 +130,9 @@ def load(path: str | os.PathLike[str]) -> BayesClassifier:
             return _restored(json.loads(state.attrs["state"]), groups)
         writer = str(libraries["bayesclf"])
     except ValueError as error:
-        raise InputError(f"{source} is damaged or was altered ({error}); save the model again") from None
+        raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
     except Exception:  # JSON of a stranger can fail anywhere, in any way
-        raise InputError(f"{source} is damaged or was altered; save the model again") from None
+        raise InputError(f"{source} {DAMAGED}; save the model again") from None
     raise InputError(
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
         f"formats up to {VERSION}; upgrade bayesclf"
@@ -141,23 +150,29 @@ def _classes() -> dict[str, type]:
     from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.columns import Column
     from bayesclf.families import FAMILIES, LKJ, Axes, KnownClassPrior, LearntClassPrior
+    from bayesclf.families.bernoulli import BernoulliStatistics
     from bayesclf.families.categorical import CategoricalStatistics
+    from bayesclf.families.concentration import LearntAlpha
     from bayesclf.families.generative import Block, GenerativeModel
     from bayesclf.families.logistic import LogisticModel
     from bayesclf.families.logistic_design import LogisticDesign
     from bayesclf.families.logistic_prior import LogisticPrior
     from bayesclf.families.moments import Moments
+    from bayesclf.families.multinomial import MultinomialStatistics
+    from bayesclf.families.row_counts import RowCounts
     from bayesclf.families.scatters import Scatters
     from bayesclf.families.selection import Selected
-    from bayesclf.families.row_counts import RowCounts
-    from bayesclf.inference import ENGINES, Draws, Trace
+    from bayesclf.families.smoothing import Smoothed
+    from bayesclf.inference import ENGINES, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.rules import Gibbs
 
     listed = (
         *(Axes, Block, GenerativeModel, KnownClassPrior, LearntClassPrior, CategoricalStatistics, Moments),
-        *(Certificate, LogisticModel, LogisticDesign, LogisticPrior, Trace, Selected, RowCounts),
-        *(Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt),
+        *(Certificate, LogisticModel, LogisticDesign, LogisticPrior, Trace, Selected, RowCounts, LKJ, Scatters),
+        *(Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt, SeededDraws),
+        *(BernoulliStatistics, MultinomialStatistics),
+        *(LearntAlpha, Smoothed),
     )
     return {cls.__name__: cls for cls in (*FAMILIES.values(), *ENGINES.values(), *OPTIMISERS.values(), *listed)}
 
@@ -219,6 +234,7 @@ class _Encoder:
         self.variables: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
         self._places = places
         self._classes = _classes()
+        self._repeated: dict[tuple[str, ...], int] = {}
 
     def encode(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; `where` names it in variables and messages."""
@@ -229,6 +245,8 @@ class _Encoder:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind is list:
             return self._items(value, where)
+        if kind is tuple and len(value) > REPEATED_ABOVE and all(type(item) is str for item in value):
+            return self._texts(value)
         if kind is tuple:
             return {"tuple": self._items(value, where)}
         if kind is dict:
@@ -251,6 +269,13 @@ class _Encoder:
 
     def _items(self, values: Any, where: str) -> list[Any]:
         return [self.encode(value, f"{where}.{index}") for index, value in enumerate(values)]
+
+    def _texts(self, value: tuple[str, ...]) -> Any:
+        """Write a long tuple of text once, however often it occurs: the names of a vocabulary are in many places."""
+        if value in self._repeated:
+            return {"again": self._repeated[value]}
+        self._repeated[value] = len(self._repeated)
+        return {"texts": list(value)}
 
     def _array(self, array: NDArray[Any], where: str) -> Any:
         """Set numbers aside; text stays in the JSON, as HDF5's cannot hold every character."""
@@ -283,6 +308,7 @@ class _Decoder:
 
     def __init__(self, groups: Mapping[str, xr.Dataset]) -> None:
         self.used: set[str] = set()
+        self._repeated: list[tuple[str, ...]] = []
         self._groups = groups
         self._classes = _classes()
 
@@ -295,6 +321,11 @@ class _Decoder:
         match next(iter(node.items())) if len(node) == 1 else ("", None):
             case "float", content:
                 return float(content)
+            case "texts", content:
+                self._repeated.append(tuple(map(str, content)))
+                return self._repeated[-1]
+            case "again", content:
+                return self._repeated[content]
             case "tuple", content:
                 return tuple(self.decode(item) for item in content)
             case "dict", content:
@@ -417,19 +448,6 @@ def _target(path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {target.parent} to save in; create it, or check the path")
     return target
-
-
-def _write(tree: xr.DataTree, target: Path) -> None:
-    """Write beside the target, then put the file in its place."""
-    temporary = target.with_name(f".bayesclf-{secrets.token_hex(8)}")
-    try:
-        temporary.open("xb").close()
-        tree.to_netcdf(temporary, engine="h5netcdf", encoding=_compression(tree))
-        os.replace(temporary, target)
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"{target} cannot be written ({_reason(error)}); an earlier file is as it was") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _compression(tree: xr.DataTree) -> dict[str, dict[str, Any]]:

@@ -32,6 +32,10 @@ TEXT_MIN_DISTINCT = 0.5
 """... and more than this share of them differ."""
 TEXT_SAMPLE = 1000
 """Cells whose words are counted for that guess."""
+IDENTIFIER = 0.9
+MANY_ROWS = 20
+"""A column of categories with more different values than this share of the rows, if these are many, gets a note."""
+
 ALMOST_NUMBERS = 0.5
 """A column of categories in which more than this share of the cells are numbers gets a note."""
 LISTED_NAMES = 20
@@ -613,6 +617,8 @@ def _summary(column: pd.Series, kind: str) -> str:
 def _note(name: Hashable, column: pd.Series, kind: str) -> str:
     if column.isna().all():
         return f"column {name!r} has no values at all; leave it out"
+    if kind == "category" and len(column) >= MANY_ROWS and column.nunique() > IDENTIFIER * len(column):
+        return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
     if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
         return _almost_numbers(name, column)
     return ""

@@ -24,7 +24,7 @@ def play_tennis():
 
 @pytest.fixture(scope="session")
 def mixed_table():
-    """Return 90 rows of two columns of numbers and two of words with missing cells, and labels of three classes.
+    """Return 90 rows of numbers, words and events with missing cells and of counts, two columns each, and labels.
 
     No column separates the classes, so that every estimate exists.
     """
@@ -39,7 +39,11 @@ def mixed_table():
             "smoker": np.array(["no", "yes"], dtype=object)[(rng.random(90) < 0.3 + 0.2 * codes).astype(int)],
         }
     )
-    return X.mask(rng.random(X.shape) < 0.12), np.array(["ill", "mild", "well"])[codes]
+    X = X.mask(rng.random(X.shape) < 0.12)
+    events = (rng.random((90, 2)) < (0.3 + 0.2 * codes)[:, None]).astype(float)
+    X[["fever", "cough"]] = np.where(rng.random((90, 2)) < 0.12, np.nan, events)
+    X[["visits", "calls"]] = rng.poisson(np.stack([1 + codes, 3 - codes], axis=1)).astype(float)
+    return X, np.array(["ill", "mild", "well"])[codes]
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,13 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.special import log_softmax
 
 import bayesclf as bc
 from bayesclf import averaging
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import Categorical, Gaussian
+from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial
 from bayesclf.inference import Exact
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
@@ -25,6 +26,9 @@ CASES = {
         NUMBERS + WORDS,
     ),
     "known class prior": (bc.GaussianNB("feature", class_prior="uniform", **EXACT), NUMBERS),
+    "bernoulli": (bc.NaiveBayes({("apples", "pears"): Bernoulli(threshold=2.0)}, **EXACT), ["apples", "pears"]),
+    "counts": (bc.NaiveBayes({("apples", "pears"): Multinomial()}, **EXACT), ["apples", "pears"]),
+    "gda": (bc.GaussianDiscriminantAnalysis("shared", **EXACT), ["apples", "full age"]),
     "no column is used": (bc.GaussianNB("feature", **EXACT), ["one"]),
 }
 every_case = pytest.mark.parametrize(("clf", "columns"), CASES.values(), ids=CASES)
@@ -32,7 +36,10 @@ every_case = pytest.mark.parametrize(("clf", "columns"), CASES.values(), ids=CAS
 
 def fitted(clf, columns, mixed_table, classes):
     X, y = mixed_table
-    X = X.assign(one=1.0)[columns]
+    counts = {"apples": np.arange(90) % 7.0, "pears": np.arange(90) % 4.0}
+    X = X.assign(one=1.0, level=np.where(np.arange(90) % 2, "a", "b"), **counts, **{"full age": X["age"].fillna(30.0)})[
+        columns
+    ]
     return clf.fit(X, y if classes == 3 else np.where(y == "ill", "ill", "well")), X
 
 
@@ -65,7 +72,7 @@ def test_weights_stand_beside_those_of_logistic_regression(clf, columns, classes
 
 def test_columns_have_the_names_of_logistic_regressions(mixed_table):
     X, y = mixed_table
-    X = X.dropna()
+    X = X[NUMBERS + WORDS].dropna()
     y = y[X.index]
     implied = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, **EXACT).fit(X, y).to_logistic()
     logistic = bc.LogisticRegression(inference="map").fit(X, y)
@@ -113,6 +120,8 @@ def test_a_shift_of_the_origin_costs_no_digits(mixed_table):
     [
         (bc.GaussianNB(**EXACT), NUMBERS, "'age', 'dose' has a variance for each class .* x² stays"),
         (bc.GaussianNB("class", **EXACT), NUMBERS, "variance='class'"),
+        (bc.GaussianDiscriminantAnalysis("class", **EXACT), ["apples", "full age"], "a covariance for each class"),
+        (bc.JointBayes(**EXACT), ["level"], "'level' is of the family 'joint', .* not a sum over single columns"),
         (bc.NaiveBayes(**EXACT), NUMBERS + WORDS, "the block of 'age', 'dose' has a variance for each class"),
     ],
 )
@@ -152,3 +161,29 @@ def test_an_unseen_level_contributes_nothing():
     found = implied.predict_log_proba(pd.DataFrame({"wind": ["gale"], "sky": [None]}), "map")[0, 0]
     intercept = implied.posterior_["map"]["intercept"].item()
     np.testing.assert_allclose(found, log_softmax([0.0, intercept]), rtol=1e-12)
+
+
+def test_implied_weights_of_dependent_columns_need_complete_rows(mixed_table):
+    clf, X = fitted(*CASES["gda"], mixed_table, 3)
+    X = X.assign(apples=np.where(np.arange(90) == 4, np.nan, X["apples"]))
+    with pytest.raises(InputError, match="row 5 has a missing cell, but the implied weights of the block of 'apples'"):
+        clf.to_logistic().predict_log_proba(X)
+
+
+def test_implied_weights_of_a_sparse_table(rng):
+    X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
+    for clf in (bc.MultinomialNB(**EXACT), bc.BernoulliNB(**EXACT)):
+        clf.fit(X, y)
+        found = clf.to_logistic().predict_log_proba(X, "map")[0]
+        np.testing.assert_allclose(np.exp(found), clf.predict_proba(X, rule="map"), atol=1e-12)
+
+
+def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):
+    X, y = pd.DataFrame(rng.integers(2, size=(30, 2)), columns=["u", "v"]), np.arange(30) % 2
+    clf = bc.NaiveBayes({("u", "v"): Bernoulli()}, **EXACT).fit(X, y)
+    theta, pi = clf.posterior_["map"]["theta"].values[0, 0], clf.posterior_["map"]["pi"].values[0, 0]
+    implied = clf.to_logistic("zero").posterior_["map"]
+    w = [np.log(theta[1, i] * (1 - theta[0, i]) / (theta[0, i] * (1 - theta[1, i]))) for i in range(2)]
+    w0 = np.log(pi[1] / pi[0]) + sum(np.log((1 - theta[1, i]) / (1 - theta[0, i])) for i in range(2))
+    np.testing.assert_allclose(implied["weight"].values.ravel(), w, rtol=1e-12)
+    np.testing.assert_allclose(implied["intercept"].item(), w0, rtol=1e-12)

@@ -11,13 +11,14 @@ PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
 
 LAYERS = (
     {"errors"},
-    {"posterior", "tables"},
+    {"posterior", "tables", "files"},
     {"families", "datasets"},
     {"columns"},
     {"inference"},
-    {"averaging", "decisions", "sample_size"},
+    {"hypothesis_set", "decisions", "sample_size"},
+    {"averaging"},
     {"rules"},
-    {"hypotheses", "scores"},
+    {"hypotheses", "scores", "seeded"},
     {"classifiers"},
     {"storage", "evaluation"},
     {"comparison"},

@@ -194,11 +194,20 @@ def test_no_rule_answers():
 
 
 @pytest.mark.parametrize(
-    ("difference", "error", "clear"),
-    [(0.01, 0.004, True), (0.01, 0.006, False), (0.0, 0.0, False), (np.inf, np.nan, True), (-1.0, 0.1, True)],
+    ("difference", "error", "folds", "clear"),
+    [
+        (0.01, 0.005, np.inf, True),
+        (0.01, 0.0052, np.inf, False),
+        (0.01, 0.004, 5, False),
+        (0.01, 0.0035, 5, True),
+        (0.01, 0.001, 2, False),
+        (0.0, 0.0, 5, False),
+        (np.inf, np.nan, 5, True),
+        (-1.0, 0.1, 5, True),
+    ],
 )
-def test_clear_means_two_standard_errors(difference, error, clear):
-    assert is_clear(difference, error) == clear
+def test_clear_means_significant_by_students_t_over_the_folds(difference, error, folds, clear):
+    assert is_clear(difference, error, folds) == clear
 
 
 def test_over_confidence_is_named():

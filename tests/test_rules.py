@@ -7,16 +7,21 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from bayesclf import averaging, rules
-from bayesclf.averaging import Hypotheses
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
 from bayesclf.families.base import Rows
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.hypotheses import FiniteSpace
+from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.rules import RULES, Gibbs
 
 FIELDS = ("log_proba", "votes", "mean_log_proba", "mean_square", "entropy", "impossible")
 EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data and x"))
+
+
+def one_row_a_block(monkeypatch):
+    monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,7 @@ class Scores:
     generative: bool = True
     exact: bool = True
     closed_form: bool = False
+    in_parts: bool = False
 
     @property
     def labels(self):
@@ -145,7 +151,7 @@ class TestAverages:
     def test_blocks_of_one_row_give_the_same_numbers(self, rng, monkeypatch, given_x):
         hypotheses = with_zeros(rng)
         whole = averaging.average(hypotheses, numbered(9), given_x)
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        one_row_a_block(monkeypatch)
         assert len(list(averaging.blocks(hypotheses, numbered(9)))) == 9
         pieces = averaging.average(hypotheses, numbered(9), given_x)
         for field in FIELDS:
@@ -226,7 +232,7 @@ class TestRules:
     def test_blocks_of_one_row_give_the_same_answers(self, rng, monkeypatch, rule):
         hypotheses = random_scores(rng).take(np.array([0])) if rule == "mle" else random_scores(rng)
         whole = rules.log_proba(rule, hypotheses, numbered(9))
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        one_row_a_block(monkeypatch)
         np.testing.assert_allclose(rules.log_proba(rule, hypotheses, numbered(9)), whole, rtol=1e-13)
 
     @pytest.mark.parametrize("rule", EVERY_RULE)
@@ -279,7 +285,7 @@ class TestImpossible:
         np.testing.assert_allclose(np.exp(found[3]), one.class_prior[0])
 
     def test_rows_are_counted_once_over_all_blocks(self, rng, monkeypatch):
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        one_row_a_block(monkeypatch)
         with pytest.warns(PredictionWarning) as caught:
             rules.log_proba("bayes-optimal", impossible_rows(rng), numbered(9))
         assert len(caught) == 1
@@ -315,6 +321,7 @@ class TestEffectiveDraws:
     @pytest.mark.parametrize("rule", ["predictive", Gibbs(given="data and x")])
     def test_the_refusal_names_the_row(self, rng, monkeypatch, rule, block_bytes):
         monkeypatch.setattr(averaging, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
         with pytest.raises(Refused, match=r"^row 7 leaves 1\.0 effective draws of 400"):
             rules.log_proba(rule, self.degenerate(rng, exact=False), numbered(9))
 
@@ -346,7 +353,7 @@ class TestInterval:
     def test_blocks_of_one_row_give_the_same_bounds(self, rng, monkeypatch):
         hypotheses = random_scores(rng)
         whole = averaging.interval(hypotheses, numbered(9), 0.89)
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        one_row_a_block(monkeypatch)
         np.testing.assert_array_equal(averaging.interval(hypotheses, numbered(9), 0.89), whole)
 
     def test_no_rows_have_no_bounds(self, rng):
@@ -413,7 +420,7 @@ class TestGibbs:
     def test_blocks_of_one_row_give_the_same_bits(self, rng, monkeypatch, given):
         hypotheses = random_scores(rng, draws=50, rows=40)
         whole = Gibbs(given=given).log_proba(hypotheses, numbered(40), seed=4)
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        one_row_a_block(monkeypatch)
         np.testing.assert_array_equal(Gibbs(given=given).log_proba(hypotheses, numbered(40), seed=4), whole)
 
     def test_by_default_the_drawn_hypothesis_most_probable_class_is_predicted(self, rng):

@@ -102,3 +102,10 @@ def test_corp_of_recalibrated_probabilities_has_no_miscalibration():
     y[40:] = np.tile([1, 1, 1, 1, 0], 12)
     parts = scores.corp(np.log(np.column_stack([1 - share, share])), y)
     assert parts.miscalibration == pytest.approx(0, abs=1e-12)
+
+
+def test_calibration_interval_resamples_rows_and_not_their_repeated_answers(predictions):
+    log_proba, y = predictions
+    once = scores.calibration_error(log_proba, y, seed=0)
+    thrice = scores.calibration_error(np.tile(log_proba, (3, 1)), np.tile(y, 3), seed=0, repeats=3)
+    np.testing.assert_allclose([thrice.error, thrice.low, thrice.high], [once.error, once.low, once.high])

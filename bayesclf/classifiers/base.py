@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -16,18 +17,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from bayesclf import averaging, columns, decisions, inference, rules
-from bayesclf.averaging import Hypotheses
 from bayesclf.columns import Column
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.class_prior import KnownClassPrior
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
+from bayesclf.seeded import SeededHypotheses, named_draws
 
 if TYPE_CHECKING:
     import pandas as pd
     import pymc as pm
     import xarray as xr
+
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -116,9 +121,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         Refused
             Where the engine cannot infer this model.
         """
-        frame = self._validated(X, reset=True)
-        codes = self._label_codes(y, len(frame), classes)
-        self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
+        with self._whole_or_not():
+            frame = self._validated(X, reset=True)
+            codes = self._label_codes(y, len(frame), classes)
+            self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
         return self
 
     def predict(
@@ -198,7 +204,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labelled rows under each draw of the posterior."""
         rows = self.rows(X)
-        codes = self._known_codes(y)
+        codes = self._known_codes(self.checked_labels(y, len(rows)))
         hypotheses = self.hypotheses("posterior")
         conditional, joint = [], []
         for block in averaging.blocks(hypotheses, rows):
@@ -219,7 +225,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         dims, coords = self.model_.dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
         if self._draws is not None:
-            groups["posterior"] = to_dataset(self._draws.parameters, dims, coords, self._draws.chains)
+            groups["posterior"] = self._posterior_group(dims, coords)
             if self._draws.stats is not None:
                 groups["sample_stats"] = self._draws.stats
         for name in ("map", "mle"):
@@ -231,6 +237,31 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if constants:
             groups["constant_data"] = constants
         return xr.DataTree.from_dict(groups)
+
+    def _posterior_group(self, dims: dict[str, tuple[str, ...]], coords: dict[str, Any]) -> xr.Dataset:
+        """Return the draws that are held, and a sentence about those that are not."""
+        assert self._draws is not None
+        held = {name: axes for name, axes in dims.items() if name in self._draws.parameters}
+        dataset = to_dataset(self._draws.parameters, held, coords, self._draws.chains)
+        if len(held) < len(dims):
+            dataset.attrs["not_held"] = (
+                f"{len(self._draws.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
+                "hold; they are made from a seed when predictions need them, and `posterior_of` returns those of some "
+                "features"
+            )
+        return dataset
+
+    def posterior_of(self, features: Sequence[str]) -> xr.Dataset:
+        """Return the draws of the parameters of some features, (chain, draw, …), where `posterior_` holds none.
+
+        Parameters
+        ----------
+        features
+            Features, words, or levels such as "outlook=sunny".
+        """
+        hypotheses = self.hypotheses("posterior")
+        assert self._draws is not None
+        return named_draws(hypotheses, features, self._draws.chains)
 
     @cached_property
     def pymc_model_(self) -> pm.Model:
@@ -244,6 +275,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
         check_is_fitted(self, "classes_")
         save(self, path)
+
+    @contextmanager
+    def _whole_or_not(self) -> Iterator[None]:
+        """Put everything back where a fit fails on the way."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def _infer(self, model: Model) -> None:
         """Set the fitted state that depends on model, engine and seed."""
@@ -264,7 +306,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Find a point by the optimiser that was asked for, keeping its way; say where it did not arrive."""
         self.trace_, self._points[name] = inference.watch(self.model_, name, optimiser, self.seed_)
         if not self.trace_.certificate.converged:
-            warnings.warn(self.trace_.certificate.message, ConvergenceWarning, stacklevel=3)
+            warn(self.trace_.certificate.message, ConvergenceWarning)
 
     def _point(self, name: str) -> Parameters:
         """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
@@ -278,7 +320,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             raise DoesNotExist(str(point))
         return point
 
-    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses:
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
         """Return a set of hypotheses, for use with `bayesclf.rules`.
 
         Parameters
@@ -301,11 +343,15 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             return Hypotheses(model, self._point(source), offset=offset)
         if self._draws is None:
             raise Refused(
-                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with inference="
-                "'auto', or ask for the rule 'map' or 'mle'"
+                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
+                "that does ('exact' or 'nuts'), or ask for the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)
+        if self._draws.seeded is not None:
+            assert isinstance(model, GenerativeModel)
+            assert isinstance(self.model_, GenerativeModel)
+            return SeededHypotheses(model, self.model_.posterior(), self._draws.seeded)
         return Hypotheses(model, self._posterior_parameters(), offset=offset)
 
     def _posterior_parameters(self) -> Parameters:
@@ -363,6 +409,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             X = X[list(self.feature_names_in_)]
         frame = columns.to_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
+            # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
+            frame = frame.set_axis([column.name for column in self.columns_], axis=1)
         return frame
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
@@ -372,7 +421,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.classes_ = np.unique(announced)
         if len(self.classes_) < 2:
             raise InputError(
-                f"y has one class only, {str(self.classes_[0])!r}; a classifier needs rows of at least two classes"
+                f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
+                "can occur (classes=[…])"
             )
         return np.asarray(np.searchsorted(self.classes_, y))
 
@@ -433,14 +483,26 @@ def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.D
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
     """Return given base rates, an array in the order of `classes` or a mapping from label to probability."""
     if isinstance(class_prior, dict):
+        unknown = [label for label in class_prior if label not in classes]
+        if unknown:
+            raise InputError(
+                f"class_prior names {str(unknown[0])!r}, which is no class; the classes are {_listed(classes)}"
+            )
         lacking = [label for label in classes if label not in class_prior]
         if lacking:
             raise InputError(f"class_prior lacks a probability for class {str(lacking[0])!r}; give one for each class")
         class_prior = [class_prior[label] for label in classes]
-    pi = np.asarray(class_prior, dtype=float)
+    try:
+        pi = np.asarray(class_prior, dtype=float)
+    except (ValueError, TypeError):
+        raise InputError(f"class_prior must be {len(classes)} probabilities, not {class_prior!r}") from None
     if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
         raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
     return KnownClassPrior(pi / pi.sum())
+
+
+def _listed(classes: NDArray[Any]) -> str:
+    return ", ".join(repr(str(label)) for label in classes)
 
 
 def _given_x(rule: str) -> bool:
@@ -451,8 +513,10 @@ def _given_x(rule: str) -> bool:
 
 def _seed(random_state: Any) -> int:
     """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if isinstance(random_state, int | np.integer):
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    return int(np.random.default_rng(random_state).integers(2**31 - 1))
+    if random_state is None or isinstance(random_state, GENERATORS):
+        return int(np.random.default_rng(random_state).integers(2**31 - 1))
+    raise InputError(f"random_state must be an integer of at least 0, a generator or None, not {random_state!r}")

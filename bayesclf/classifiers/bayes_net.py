@@ -11,7 +11,7 @@ from bayesclf.classifiers.joint import categories
 from bayesclf.families import BayesianNetwork
 from bayesclf.families.base import Array
 from bayesclf.families.network import LEARNT
-from bayesclf.families.structure import Edge, check_edges
+from bayesclf.families.structure import Edge
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
 
@@ -83,11 +83,13 @@ class BayesNetClassifier(GenerativeClassifier):
     def edges_(self) -> tuple[Edge, ...]:
         """The edges in use, (parent, child)."""
         check_is_fitted(self, "classes_")
-        families = [block.family for block in self.model_.blocks]
-        return tuple(edge for family in families if isinstance(family, BayesianNetwork) for edge in family.edges)
+        edges: list[Edge] = []
+        for block in self.model_.blocks:
+            if isinstance(block.family, BayesianNetwork) and not isinstance(block.family.edges, str):
+                edges += block.family.edges
+        return tuple(edges)
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
         names = categories(frame, "a Bayesian network")
-        edges = self.structure if isinstance(self.structure, str) else check_edges(self.structure, names)
-        return (ColumnBlock(BayesianNetwork(self.alpha, self.basis, edges=edges), names),)
+        return (ColumnBlock(BayesianNetwork(self.alpha, self.basis, edges=self.structure), names),)

@@ -17,6 +17,7 @@ from bayesclf.families.base import Array
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
 
+
 class CountClassifier(GenerativeClassifier):
     """A classifier of one block of columns, which may be a sparse table: this is never made dense."""
 
@@ -34,14 +35,14 @@ class CountClassifier(GenerativeClassifier):
         """Check a table, dense or sparse."""
         if not sparse.issparse(X):
             return super()._validated(X, reset)
-        table = columns.to_sparse_table(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        return table
+        return columns.to_sparse_table(X, None if reset else self._learnt.blocks[0].names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.categorical = False
+        tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
         return tags
 
 

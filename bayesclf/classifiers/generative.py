@@ -93,12 +93,12 @@ class Learnt:
 
     def encode(self, frame: Table, block: ColumnBlock) -> Any:
         """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
-        if block.indicator:
-            return columns.is_missing(columns.numbers(frame, block.names))
         if block.family.kind == "count":
             return columns.counts(frame, block.names)
         if isinstance(frame, SparseTable):
             return columns.sparse_numbers(frame, block.names)
+        if block.indicator:
+            return columns.is_missing(columns.numbers(frame, block.names))
         if block.family.kind == "number":
             return columns.numbers(frame, block.names)
         return columns.codes(frame, block.names, tuple(self.columns[name].levels for name in block.names))
@@ -267,14 +267,14 @@ class GenerativeClassifier(BayesClassifier):
         Returns
         -------
         tuple
-            The table (row, feature), without the columns that the model does not use, and the labels (row).
+            The table (row, feature), columns that the model does not use left empty, and the labels (row).
         """
         if n < 1:
             raise InputError(f"n must be at least 1, not {n}")
         hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
-        labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(y)
+        labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(self.checked_labels(y, n))
         parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
         order = []
         for value in np.unique(drawn):
@@ -300,7 +300,8 @@ class GenerativeClassifier(BayesClassifier):
             number = name.removesuffix(MISSING_SUFFIX)
             if number in table:
                 table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        return pd.DataFrame({name: table[name] for name in known if name in table})
+        unused = np.full(len(next(iter(table.values()))) if table else 0, np.nan)
+        return pd.DataFrame({name: table.get(name, unused) for name in known})
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -328,10 +329,12 @@ class GenerativeClassifier(BayesClassifier):
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
-        statistics = tuple(
-            block.family.statistics(learnt.encode(frame, block), y, learnt.axes(block), weight) for block in blocks
-        )
-        return replace(learnt, statistics=statistics)
+        statistics = []
+        for block in blocks:
+            X = learnt.encode(frame, block)
+            self._check_unseen(frame, block, X)
+            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
+        return replace(learnt, statistics=tuple(statistics))
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
@@ -389,7 +392,12 @@ class GenerativeClassifier(BayesClassifier):
         if block.indicator:
             return
         for name in np.asarray(block.names, dtype=object)[~keep]:
-            self.notes_.append(f"column {name!r} has one value only, or none, and contributes nothing")
+            if self.prior is not None:
+                self.notes_.append(f"the prior does not use column {name!r}")
+            elif self.missing == "level":
+                self.notes_.append(f"column {name!r} has one value only, or none; only whether it is missing can count")
+            else:
+                self.notes_.append(f"column {name!r} has one value only, or none, and contributes nothing")
 
     def _note_units(self, family: Any, statistics: Any) -> None:
         """Remark on one variance for columns in very different units."""
@@ -436,16 +444,20 @@ class GenerativeClassifier(BayesClassifier):
             return self.model_, None
         return replace(self.model_, class_prior=known_class_prior(class_prior, self.classes_)), None
 
+    def _check_unseen(self, frame: pd.DataFrame, block: ColumnBlock, X: Any) -> None:
+        """Raise for levels that are not known, where that is asked for."""
+        if self.unseen == "error" and block.family.kind == "category" and not block.indicator:
+            problem = columns.unseen_cells(X, frame, block.names)
+            if problem:
+                raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
+
     def _encode(self, frame: pd.DataFrame) -> Rows:
         parts = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
                 continue
             X = self._learnt.encode(frame, block)
-            if self.unseen == "error" and block.family.kind == "category" and not block.indicator:
-                problem = columns.unseen_cells(X, frame, block.names)
-                if problem:
-                    raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
+            self._check_unseen(frame, block, X)
             parts.append(X if kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
 

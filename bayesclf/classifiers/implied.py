@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Parameters, Rows
 from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.linear import LinearDesign, linear_terms
+from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
 from bayesclf.posterior import to_dataset
 
 if TYPE_CHECKING:
@@ -120,10 +120,8 @@ class ImpliedLogistic:
         start = 0
         for design, part in zip(self._designs, rows.parts, strict=True):
             cells = slice(start, start := start + len(design.centre))
-            log_odds += design.matrix(part) @ found.weight[:, :, cells].transpose(0, 2, 1)
-            missing = design.missing(part)
-            if missing.any():
-                log_odds -= missing.astype(float) @ found.offset[:, :, cells].transpose(0, 2, 1)
+            terms = LinearTerms(found.weight[:, :, cells], found.offset[:, :, cells])
+            log_odds += design.scores(part, terms)
         scores[:, :, others] = log_odds
         return np.asarray(log_softmax(scores, axis=2))
 
@@ -158,7 +156,7 @@ def implied_logistic(
     """
     if intercept_at not in ("means", "zero"):
         raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")
-    designs = tuple(LinearDesign.of(block.statistics, intercept_at == "means") for block in model.blocks)
+    designs = tuple(linear_design(block.family, block.statistics, intercept_at == "means") for block in model.blocks)
     weights: dict[str, Weights | DoesNotExist] = {}
     for source in SOURCES:
         try:
@@ -199,7 +197,7 @@ def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[Line
     others = np.arange(labels) != reference
     with np.errstate(invalid="ignore"):
         prior, weight, offset = (values[:, others] - values[:, [reference]] for values in (log_prior, weight, offset))
-    if not (np.isfinite(prior).all() and np.isfinite(weight).all()):
+    if not all(np.isfinite(values).all() for values in (prior, weight, offset)):
         raise DoesNotExist(
             "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
             "or the posterior"

@@ -13,6 +13,7 @@ from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Generative
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Array, Family
+from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.selection import Selected
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
@@ -132,7 +133,8 @@ class CategoricalNB(GenerativeClassifier):
     ----------
     alpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
-        side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
+        side by side; or `bayesclf.families.LearntAlpha(…)`, which learns it. MAP adds α − 1 to every count: 2 is
+        Laplace's rule; 1 makes MAP equal MLE, zeros included.
     basis
         ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα).
     class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
@@ -152,7 +154,7 @@ class CategoricalNB(GenerativeClassifier):
 
     def __init__(
         self,
-        alpha: float | Array = 2.0,
+        alpha: float | Array | LearntAlpha = 2.0,
         *,
         basis: str = "simplex",
         class_prior: Any = "dirichlet",

@@ -197,7 +197,9 @@ class TextNB(CountClassifier):
         elif fitted is None:
             if X.shape[1] != 1:
                 names = ", ".join(repr(str(name)) for name in X.columns[:5]) + (", …" if X.shape[1] > 5 else "")
-                raise InputError(f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one")
+                raise InputError(
+                    f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one"
+                )
             frame = X.set_axis([str(X.columns[0])], axis=1)
         elif fitted not in X.columns:
             raise InputError(f"the table lacks column {fitted!r}, which the model was fitted with; add it")

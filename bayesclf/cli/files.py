@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from bayesclf.errors import InputError
+from bayesclf.files import beside, write_whole
 
 STDOUT = Path("-")
 """The path that stands for stdout."""
@@ -51,7 +50,7 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
         raise InputError(f"{option} {name}: there is no folder {path.parent}; create it first")
     if path.exists() and not os.access(path, os.W_OK):
         raise InputError(f"{option} {name} may not be written to; choose another name or change its permissions")
-    probe = _beside(path)
+    probe = beside(path)
     try:
         probe.touch(exist_ok=False)
         probe.unlink()
@@ -60,35 +59,6 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
             f"{option} {name}: nothing can be written to the folder {path.parent} ({error.strerror}); choose another"
         ) from None
     return path
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a new file beside `path` and put it in the place of `path` once it is whole.
-
-    Parameters
-    ----------
-    path
-        The file, as `output_file` returned it.
-    write
-        Writes the file whose path it is given.
-
-    Raises
-    ------
-    InputError
-        If the disk or the folder cannot take it; whatever was at `path` is still there.
-    """
-    part = _beside(path)
-    try:
-        write(part)
-        if path.exists():
-            shutil.copymode(path, part)
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror or error}); check the disk and the folder"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -103,8 +73,3 @@ def write_text(path: Path, text: str) -> None:
 
 def _same(path: Path, other: str | os.PathLike[str]) -> bool:
     return os.path.exists(other) and os.path.samefile(path, other)
-
-
-def _beside(path: Path) -> Path:
-    """Return a new name in the same folder, with the same ending."""
-    return path.with_name(f".bayesclf-{secrets.token_hex(6)}{path.suffix}")

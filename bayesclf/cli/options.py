@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_MODELS = "nb,lr"
 """Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""
 
-MODEL_NAMES = "nb, gnb, categorical, lr"
+MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joint, lr"
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
 """Names as the help shows them, written out so that it need not import the models; a test compares them."""
@@ -26,7 +26,10 @@ AUTO = "auto"
 SEEDS = 2**32
 """Seeds are below this number."""
 
-KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {"gnb": ("number",), "gda": ("number",)}
+KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("gnb", "gda", "bernoulli", "multinomial"), ("number",)),
+    "text": ("text",),
+}
 """Kinds of columns that a model takes; the others take `USUAL_KINDS`."""
 
 USUAL_KINDS = ("number", "category")
@@ -201,9 +204,10 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
         misfit = next((column for column, kind in kinds.items() if kind not in allowed), None)
         if misfit is None:
             continue
-        found, way = {"text": ("text", f"or --kind {misfit}=category")}.get(
-            kinds[misfit], ("categories", f"or leave {model} out")
-        )
+        found, way = {
+            "text": ("text", f"or --kind {misfit}=category; the model 'text' is for a table of one text column"),
+            "number": ("numbers", f"or --kind {misfit}=text"),
+        }.get(kinds[misfit], ("categories", f"or leave {model} out"))
         raise InputError(
             f"column {misfit!r} holds {found}, and {model} takes {' and '.join(_PLURAL[kind] for kind in allowed)}; "
             f"say --drop {misfit}, {way}"

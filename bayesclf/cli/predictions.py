@@ -86,7 +86,8 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
     """
     needed = classifier.columns_
     names = [column.name for column in needed]
-    lacking = [name for name in names if name not in _read(table, {}).columns]
+    present = set(_read(table, {}).columns)
+    lacking = [name for name in names if name not in present]
     if lacking:
         which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")

@@ -68,6 +68,10 @@ def engine_name(classifier: BayesClassifier) -> str:
     return next(name for name, cls in ENGINES.items() if isinstance(classifier.inference_, cls))
 
 
+def _engine(comparison: Comparison, model: str) -> str:
+    return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
+
+
 def _score_table(comparison: Comparison, records: list[Record], reasons: list[str], wide: bool) -> Table:
     """Return one line a model and rule, under a line with the model's name and engine."""
     from rich.text import Text
@@ -77,7 +81,7 @@ def _score_table(comparison: Comparison, records: list[Record], reasons: list[st
     headers = ["model, rule", "accuracy", "log loss", "Brier", "calib.\nerror", "differs", "Gibbs\nratio"]
     drawn = plain_table(headers, right=headers[1:])
     for model in comparison.models:
-        drawn.add_row(Text.assemble((model, "bold"), (f" ({engine_name(comparison.fits[model])})", "dim")))
+        drawn.add_row(Text.assemble((model, "bold"), (f" ({_engine(comparison, model)})", "dim")))
         for record in records:
             if record["model"] == model:
                 best = not _failed(record) and (model, record["rule"]) == comparison.best
@@ -115,6 +119,8 @@ def _log_loss(record: Record) -> str:
 def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
     """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
     source = RULES[record["rule"]].source
+    if record["model"] not in comparison.fits:
+        return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", "refused"]
     point = engine_name(comparison.fits[record["model"]]) in ("mle", "map")
     lacking = f"no {source.upper()}" if source in ("mle", "map") else "no posterior" if point else "refused"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]

@@ -4,6 +4,7 @@ from bayesclf.families.base import Axes, Family, Model, Parameters, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
+from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.joint_table import JointTable
 from bayesclf.families.lkj import LKJ
@@ -29,6 +30,7 @@ __all__ = [
     "Gaussian",
     "JointTable",
     "KnownClassPrior",
+    "LearntAlpha",
     "LearntClassPrior",
     "Model",
     "Multinomial",

@@ -13,7 +13,8 @@ from scipy import sparse
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.cells import broadcast, class_sums, moved, require_concentration, selected
+from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
+from bayesclf.families.concentration import LearntAlpha, require_concentration
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Bernoulli:
     ----------
     alpha, beta
         Shapes, above 0: numbers, or arrays that broadcast to (outcome, feature). α = β = 2 is Laplace's rule for MAP.
+        α may be a `LearntAlpha`; β is then the same.
     threshold
         Cells above it are present.
     axes
@@ -85,7 +87,7 @@ class Bernoulli:
     Abu-El-Haija 3.2.2 (multivariate Bernoulli event model); Mitchell, eqs 6 and 7.
     """
 
-    alpha: float | Array = 2.0
+    alpha: float | Array | LearntAlpha = 2.0
     beta: float | Array = 2.0
     threshold: float = 0.0
     axes: Axes = field(default=Axes((), ()), repr=False)
@@ -98,9 +100,7 @@ class Bernoulli:
         if not np.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number, not {self.threshold}")
 
-    def statistics(
-        self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None
-    ) -> BernoulliStatistics:
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> BernoulliStatistics:
         """Count rows and presences; `X` is (row, feature), dense with NaN where a cell is missing, or sparse."""
         present, seen = self._events(X)
         labels = len(axes.labels)
@@ -110,6 +110,9 @@ class Bernoulli:
 
     def resolve_prior(self, statistics: BernoulliStatistics) -> Self:
         """Return the prior with α and β as arrays (outcome, feature)."""
+        if isinstance(self.alpha, LearntAlpha):
+            learnt: Self = self.alpha.resolve(self, statistics)
+            return learnt
         axes = statistics.axes
         alpha, beta = (broadcast(name, getattr(self, name), axes, "feature") for name in ("alpha", "beta"))
         return replace(self, alpha=alpha, beta=beta, axes=axes)
@@ -138,7 +141,7 @@ class Bernoulli:
     def posterior(self, statistics: BernoulliStatistics) -> Self:
         """Return Beta(α + s, β + n − s)."""
         failures = statistics.n - statistics.successes
-        return replace(self, alpha=self.alpha + statistics.successes, beta=self.beta + failures)
+        return replace(self, alpha=np.asarray(self.alpha) + statistics.successes, beta=self.beta + failures)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ (draw, outcome, feature)."""
@@ -210,8 +213,13 @@ class Bernoulli:
             raise InputError(
                 f"threshold {self.threshold} makes the empty cells of a sparse table present; take one of at least 0"
             )
-        present = sparse.csr_array(((self.threshold < X.data).astype(float), X.indices, X.indptr), shape=X.shape)
-        return present, None
+        return _present(X, self.threshold), None
+
+
+def _present(X: Any, threshold: float) -> sparse.csr_array:
+    """Return 0 or 1 for each stored cell of a sparse table."""
+    cells = canonical(X)
+    return sparse.csr_array(((threshold < cells.data).astype(float), cells.indices, cells.indptr), shape=cells.shape)
 
 
 def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], always: NDArray[np.bool_]) -> Any:

@@ -13,6 +13,7 @@ from scipy import sparse
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.concentration import LearntAlpha, require_concentration
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Categorical:
     ----------
     alpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all
-        features side by side.
+        features side by side; or a `LearntAlpha`.
     basis
         Where the density is maximised for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
         the mode (n + α)/(N + Σα) always exists and equals the posterior mean.
@@ -88,15 +89,14 @@ class Categorical:
     Mitchell, eqs 6 and 7; CS4780, categorical naive Bayes.
     """
 
-    alpha: float | Array = 2.0
+    alpha: float | Array | LearntAlpha = 2.0
     basis: str = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
 
     def __post_init__(self) -> None:
-        if not np.all(np.asarray(self.alpha) > 0) or not np.all(np.isfinite(self.alpha)):
-            raise InputError(f"alpha must be above 0 and finite, not {self.alpha}")
+        require_concentration("alpha", self.alpha)
         if self.basis not in ("simplex", "softmax"):
             raise InputError(f"basis must be 'simplex' or 'softmax', not {self.basis!r}")
 
@@ -112,7 +112,10 @@ class Categorical:
         return CategoricalStatistics(axes, counts.astype(float).reshape(n_labels, n_levels))
 
     def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
-        """Return the prior with α as an array (outcome, level)."""
+        """Return the prior with α as an array (outcome, level), or, if α is to be learnt, what learns it."""
+        if isinstance(self.alpha, LearntAlpha):
+            learnt: Self = self.alpha.resolve(self, statistics)
+            return learnt
         try:
             alpha = np.broadcast_to(np.asarray(self.alpha, dtype=float), statistics.counts.shape)
         except ValueError:
@@ -150,7 +153,7 @@ class Categorical:
 
     def posterior(self, statistics: CategoricalStatistics) -> Self:
         """Return Dirichlet(α + n)."""
-        return type(self)(self.alpha + statistics.counts, self.basis, self.axes)
+        return type(self)(np.asarray(self.alpha) + statistics.counts, self.basis, self.axes)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ (draw, outcome, level)."""

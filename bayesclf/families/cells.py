@@ -29,8 +29,17 @@ def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = N
     rows = X.shape[0]
     weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     membership = sparse.csr_array((weight, (y, np.arange(rows))), shape=(labels, rows))
-    sums = membership @ X
-    return np.asarray(sums.toarray() if sparse.issparse(sums) else sums)
+    sums: Any = membership @ X
+    return np.asarray(sums.toarray() if sparse.issparse(X) else sums)
+
+
+def canonical(X: sparse.csr_array) -> sparse.csr_array:
+    """Return the same cells, each stored once: SciPy allows a cell to be the sum of several entries."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def selected(axes: Axes, features: NDArray[np.bool_]) -> Axes:
@@ -58,12 +67,6 @@ def broadcast(name: str, value: float | Array, axes: Axes, second: str) -> Array
         raise InputError(
             f"{name} has shape {np.shape(value)}, which does not broadcast to (outcome, {second}) = {shape}"
         ) from None
-
-
-def require_concentration(name: str, value: float | Array) -> None:
-    """Raise for a concentration that is not above 0 and finite."""
-    if not np.all(np.asarray(value) > 0) or not np.all(np.isfinite(value)):
-        raise InputError(f"{name} must be above 0 and finite, not {value}")
 
 
 def _positions(some: tuple[str, ...], every: tuple[str, ...]) -> Integers:

@@ -17,7 +17,7 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Array, Integers
 from bayesclf.families.layout import Hidden, Layout
-from bayesclf.families.row_counts import MISSING, RowCounts, different
+from bayesclf.families.row_counts import MISSING, RowCounts, added_up, different
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -73,14 +73,12 @@ def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
         plan = layout.plan(seen)
         X, weight = statistics.rows[rows], statistics.counts[:, rows]
         for f in np.flatnonzero(plan.seen):
-            np.add.at(counts, (slice(None), layout.cells_of(X)[:, f]), weight)
+            counts += added_up(weight, layout.cells_of(X)[:, f], layout.cells)
         for hidden in plan.hidden:
             keys.append(_key(layout, X, hidden))
             weights.append(weight)
     merged, which = different(np.vstack(keys), layout.axes.sizes)
-    total = np.zeros((len(counts), len(merged)))
-    np.add.at(total, (slice(None), which), np.hstack(weights))
-    return counts, _expanded(layout, merged, total)
+    return counts, _expanded(layout, merged, added_up(np.hstack(weights), which, len(merged)))
 
 
 def _by_pattern(rows: Integers) -> list[tuple[Integers, Any]]:
@@ -213,15 +211,17 @@ def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:
     import pymc as pm
 
     cells = pm.Data(f"{name}_cells", sums.cells)
-    of = pm.Data(f"{name}_of", sums.of)
-    pm.CustomDist(name, theta, cells, of, logp=_sums_logp, observed=pm.Data(f"{name}_data", sums.counts))
+    first = pm.Data(f"{name}_first", sums.first)
+    observed = pm.Data(f"{name}_data", sums.counts)
+    pm.CustomDist(name, theta, cells, first, logp=_sums_logp, observed=observed, signature="(k,c),(z,f),(s)->(k,s)")
 
 
-def _sums_logp(counts: TensorVariable, theta: TensorVariable, cells: TensorVariable, of: TensorVariable) -> Any:
+def _sums_logp(counts: TensorVariable, theta: TensorVariable, cells: TensorVariable, first: TensorVariable) -> Any:
     import pytensor.tensor as pt
 
     # The last cell, which −1 stands for, has probability 1.
     log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
     terms = pt.exp(log_theta[:, cells].sum(axis=2))
+    of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
     sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
     return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, sums))

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import log10
 from typing import ClassVar, Self
 
 import numpy as np
@@ -68,7 +69,7 @@ class ConditionalTables(ABC):
         shape = (len(statistics.axes.labels), layout.cells)
         if shape[0] * shape[1] > LARGEST_THETA:
             raise Refused(
-                f"{self._what(layout)} has {shape[0]} × {shape[1]:,} probabilities "
+                f"{self._what(layout)} has {shape[0]} × {_count(shape[1])} probabilities "
                 f"({_size(8 * shape[0] * shape[1])} a hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 draws; "
                 f"limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
             )
@@ -95,6 +96,7 @@ class ConditionalTables(ABC):
         DoesNotExist
             Naming the class and what its rows lack.
         """
+        _require_seen(statistics)
         layout = self.layout(statistics.axes)
         counts, sums = completions.split(layout, statistics)
         if len(sums):
@@ -232,6 +234,14 @@ class ConditionalTables(ABC):
         return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
+def _require_seen(statistics: RowCounts) -> None:
+    """Raise for the first class and feature without a single seen cell."""
+    seen = statistics.counts @ (statistics.rows >= 0)
+    for label, feature in np.argwhere(seen == 0):
+        axes = statistics.axes
+        raise DoesNotExist(f"class {axes.labels[label]!r} has no value in column {axes.features[feature]!r}")
+
+
 def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
     """Raise for the first simplex without counts whose configuration has a probability above zero."""
     simplex = 0
@@ -254,9 +264,10 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
 
 def _size(size: float) -> str:
     """Return a number of bytes in a readable unit."""
-    units = ("bytes", "kB", "MB", "GB", "TB", "PB")
-    for unit in units:
-        if size < 1000 or unit == units[-1]:
-            return f"{size:,.0f} {unit}"
-        size /= 1000
-    raise AssertionError
+    power = min(int(log10(size)) // 3, 5)
+    return f"{_count(round(size / 1000**power))} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
+
+
+def _count(number: int) -> str:
+    """Return a number with its thousands marked; one that nobody can read by its size."""
+    return f"{number:,}" if number < 10**12 else f"{number:.0e}"

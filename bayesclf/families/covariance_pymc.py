@@ -15,6 +15,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
+from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
 from bayesclf.families.base import Array
@@ -44,67 +45,69 @@ class Reference:
 
 
 class _Covariance(Transform):  # type: ignore[misc]
-    """Unconstrained coordinates (..., entry) of covariance matrices (..., feature, other_feature)."""
+    """Unconstrained coordinates (..., entry) of covariance matrices (..., feature, other_feature).
+
+    The reference factor R and the width w are the last two parameters of the variable.
+    """
 
     name = "covariance"
 
-    def __init__(self, factor: TensorVariable, width: TensorVariable, size: int) -> None:
-        self._factor, self._width, self._size = factor, width, size
+    def __init__(self, size: int) -> None:
         rows, columns = np.tril_indices(size)
         place = np.zeros((len(rows), size, size))
         place[np.arange(len(rows)), rows, columns] = 1.0
-        self._place = place.reshape(len(rows), -1)
+        self._place, self._size = place.reshape(len(rows), -1), size
         self._diagonal = (rows == columns).astype(float)
 
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return v of Σ."""
-        whiten = pt.linalg.inv(self._factor)
+        *_, factor, width = inputs
+        whiten = pt.linalg.inv(factor)
         G = pt.linalg.cholesky(pt.matmul(pt.matmul(whiten, value), whiten.mT))
         entries = pt.matmul(G.reshape((*_batch(value, 2), self._size**2)), self._place.T)
         logs = pt.log(pt.switch(self._diagonal > 0, entries, 1.0))
-        return pt.switch(self._diagonal > 0, logs, entries) / self._width[..., None]
+        return pt.switch(self._diagonal > 0, logs, entries) / width[..., None]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
-        """Return Σ of v."""
-        C = pt.matmul(self._factor, self._lower(value))
+        """Return Σ of v; the exponential is taken of the diagonal alone, as that of the others could overflow."""
+        *_, factor, width = inputs
+        scaled = value * width[..., None]
+        entries = pt.switch(self._diagonal > 0, pt.exp(scaled * self._diagonal), scaled)
+        G = pt.matmul(entries, self._place).reshape((*_batch(value, 1), self._size, self._size))
+        C = pt.matmul(factor, G)
         return pt.matmul(C, C.mT)
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
-        """Return log|dΣ/dv| = Σ_i log(2 C_ii^(d−i) R_ii^(i+1) G_ii w^(i+1)), i from 0, w the width."""
+        """Return log|dΣ/dv|, the sum over i from 0 of log(2 C_ii^(d−i) R_ii^(i+1) G_ii w^(i+1)), C = RG."""
+        *_, factor, width = inputs
         i = np.arange(self._size)
-        log_diagonal = pt.matmul(value * self._width[..., None] * self._diagonal, self._place)
+        log_diagonal = pt.matmul(value * width[..., None] * self._diagonal, self._place)
         log_diagonal = log_diagonal.reshape((*_batch(value, 1), self._size, self._size)).sum(axis=-1)
-        log_factor = pt.log(pt.diagonal(self._factor, axis1=-2, axis2=-1))
-        constant = self._size * np.log(2.0) + self._size * (self._size + 1) / 2 * pt.log(self._width)
+        log_factor = pt.log(_diagonal(factor))
+        constant = self._size * np.log(2.0) + self._size * (self._size + 1) / 2 * pt.log(width)
         per_column = (self._size - i) * (log_factor + log_diagonal) + (i + 1) * log_factor + log_diagonal
         return constant + per_column.sum(axis=-1)
 
-    def _lower(self, value: TensorVariable) -> Any:
-        """Return G; the exponential is taken of the diagonal alone, as that of the others could overflow."""
-        scaled = value * self._width[..., None]
-        entries = pt.switch(self._diagonal > 0, pt.exp(scaled * self._diagonal), scaled)
-        return pt.matmul(entries, self._place).reshape((*_batch(value, 1), self._size, self._size))
-
 
 class _Location(Transform):  # type: ignore[misc]
-    """Coordinates w of means (outcome, feature): μ = centre + factor w."""
+    """Coordinates w of means (outcome, feature): μ = centre + factor w, which are the variable's last parameters."""
 
     name = "location"
 
-    def __init__(self, centre: TensorVariable, factor: TensorVariable) -> None:
-        self._centre, self._factor = centre, factor
-
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return w of μ."""
-        return pt.matmul(pt.linalg.inv(self._factor), (value - self._centre)[..., None])[..., 0]
+        *_, centre, factor = inputs
+        return pt.matmul(pt.linalg.inv(factor), (value - centre)[..., None])[..., 0]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return μ of w."""
-        return self._centre + pt.matmul(self._factor, value[..., None])[..., 0]
+        *_, centre, factor = inputs
+        return centre + pt.matmul(factor, value[..., None])[..., 0]
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|factor| of each class."""
-        return pt.log(pt.diagonal(self._factor, axis1=-2, axis2=-1)).sum(axis=-1)
+        *_, factor = inputs
+        return pt.log(_diagonal(factor)).sum(axis=-1)
 
 
 def _batch(value: TensorVariable, core: int) -> list[Any]:
@@ -123,37 +126,23 @@ def add_inverse_wishart(
         m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis.
     """
     m, kappa, nu, psi = hyperparameters
-    Sigma = pm.CustomDist(
-        f"Sigma{suffix}",
-        pm.Data(f"Sigma_nu{suffix}", nu),
-        pm.Data(f"Sigma_psi{suffix}", psi),
-        logp=_inverse_wishart_logp,
-        random=_inverse_wishart_random,
-        signature="(),(d,d)->(d,d)",
-        **_covariance_options(reference, suffix),
-    )
-    scale = pt.linalg.cholesky(Sigma)
-    scale = (scale if psi.ndim == 3 else scale[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None] ** 0.5
-    mu = pm.MvNormal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), chol=scale, **_mean_options(reference, suffix))
-    return mu, Sigma
+    parameters = pm.Data(f"Sigma_nu{suffix}", nu), pm.Data(f"Sigma_psi{suffix}", psi)
+    functions = {"logp": _inverse_wishart_logp, "random": _inverse_wishart_random}
+    Sigma = _add_covariance(parameters, functions, "(),(d,d)", reference, suffix)
+    spread = (Sigma if psi.ndim == 3 else Sigma[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None]
+    return _add_means(m, spread, reference, suffix), Sigma
 
 
 def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[Any, Any]:
     """Add Σ = diag(τ) R diag(τ), R ~ LKJ(η), τ ~ HalfNormal(s), and μ_k ~ Normal(m_k, t²); return them."""
-    sd_scale = np.broadcast_to(np.asarray(prior.sd_scale), reference.Sigma.shape[:-1])
-    Sigma = pm.CustomDist(
-        f"Sigma{suffix}",
-        pm.Data(f"Sigma_eta{suffix}", np.full(sd_scale.shape[:-1], float(prior.eta))),
-        pm.Data(f"Sigma_sd_scale{suffix}", np.array(sd_scale)),
-        logp=_lkj_logp,
-        random=_lkj_random,
-        signature="(),(d)->(d,d)",
-        **_covariance_options(reference, suffix),
-    )
-    mean_scale = np.broadcast_to(np.asarray(prior.mean_scale)[:, None] * np.eye(m.shape[1]), (*m.shape, m.shape[1]))
-    scale = pm.Data(f"mu_scale{suffix}", np.array(mean_scale))
-    mu = pm.MvNormal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), chol=scale, **_mean_options(reference, suffix))
-    return mu, Sigma
+    sd_scale = np.array(np.broadcast_to(np.asarray(prior.sd_scale), reference.Sigma.shape[:-1]))
+    eta = np.full(sd_scale.shape[:-1], float(prior.eta))
+    parameters = pm.Data(f"Sigma_eta{suffix}", eta), pm.Data(f"Sigma_sd_scale{suffix}", sd_scale)
+    functions = {"logp": _lkj_logp, "random": _lkj_random}
+    Sigma = _add_covariance(parameters, functions, "(),(d)", reference, suffix)
+    variance = np.diag(np.asarray(prior.mean_scale) ** 2)
+    spread = pm.Data(f"mu_covariance{suffix}", np.tile(variance, (len(m), 1, 1)))
+    return _add_means(m, spread, reference, suffix), Sigma
 
 
 def observe_scatters(name: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
@@ -176,44 +165,88 @@ def observe_scatters(name: str, mu: TensorVariable, Sigma: TensorVariable, stati
     )
 
 
-def _covariance_options(reference: Reference, suffix: str) -> dict[str, Any]:
-    factor = pm.Data(f"Sigma_factor{suffix}", np.linalg.cholesky(reference.Sigma))
-    width = pm.Data(f"Sigma_width{suffix}", 1 / np.sqrt(reference.rows_of_covariance))
+def _add_covariance(
+    parameters: tuple[Any, Any], functions: dict[str, Any], signature: str, reference: Reference, suffix: str
+) -> Any:
+    """Add Σ with a density of two parameters, and return it; sampled around the reference."""
     outcome = ("outcome",) if reference.Sigma.ndim == 3 else ()
-    return {
-        "transform": _Covariance(factor, width, reference.Sigma.shape[-1]),
-        "initval": reference.Sigma,
-        "dims": (*outcome, f"feature{suffix}", f"other_feature{suffix}"),
-    }
+    return pm.CustomDist(
+        f"Sigma{suffix}",
+        *parameters,
+        pm.Data(f"Sigma_factor{suffix}", np.linalg.cholesky(reference.Sigma)),
+        pm.Data(f"Sigma_width{suffix}", 1 / np.sqrt(reference.rows_of_covariance)),
+        **functions,
+        support_point=lambda rv, size, first, second, factor, width: pt.matmul(factor, factor.mT),
+        signature=f"{signature},(d,d),()->(d,d)",
+        transform=_Covariance(reference.Sigma.shape[-1]),
+        dims=(*outcome, f"feature{suffix}", f"other_feature{suffix}"),
+    )
 
 
-def _mean_options(reference: Reference, suffix: str) -> dict[str, Any]:
+def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: str) -> Any:
+    """Add μ_k ~ Normal(m_k, spread_k), and return it; unlike `pm.MvNormal` it is sampled around the reference."""
     factor = np.linalg.cholesky(reference.Sigma) / np.sqrt(reference.rows)[:, None, None]
-    centre = pm.Data(f"mu_centre{suffix}", reference.mu)
-    return {
-        "transform": _Location(centre, pm.Data(f"mu_factor{suffix}", factor)),
-        "initval": reference.mu,
-        "dims": ("outcome", f"feature{suffix}"),
-    }
+    return pm.CustomDist(
+        f"mu{suffix}",
+        pm.Data(f"mu_m{suffix}", m),
+        spread,
+        pm.Data(f"mu_centre{suffix}", reference.mu),
+        pm.Data(f"mu_factor{suffix}", factor),
+        logp=_normal_logp,
+        random=_normal_random,
+        support_point=lambda rv, size, m, spread, centre, factor: centre,
+        signature="(d),(d,d),(d),(d,d)->(d)",
+        transform=_Location(),
+        dims=("outcome", f"feature{suffix}"),
+    )
+
+
+def _normal_logp(mu: Any, m: Any, spread: Any, *reference: Any) -> Any:
+    deviation = mu - m
+    square = (deviation[..., :, None] * pt.linalg.inv(spread) * deviation[..., None, :]).sum(axis=(-2, -1))
+    return -0.5 * (mu.shape[-1] * np.log(2 * np.pi) + _log_det(spread) + square)
+
+
+def _normal_random(m: Array, spread: Array, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
+    shape = np.broadcast_shapes(m.shape, spread.shape[:-1]) if size is None else (*size, m.shape[-1])
+    noise = rng.standard_normal((*shape, 1))
+    return np.asarray(m + (np.linalg.cholesky(spread) @ noise)[..., 0])
 
 
 def _log_det(matrix: Any) -> Any:
-    return 2 * pt.log(pt.diagonal(pt.linalg.cholesky(matrix), axis1=-2, axis2=-1)).sum(axis=-1)
+    """Return log|matrix| of (..., feature, other_feature), whose gradient is the inverse.
+
+    PyTensor's own gradient of a Cholesky factor is not compiled by Numba for many matrices, and a determinant outside
+    the logarithm overflows.
+    """
+    variable = pt.as_tensor_variable(matrix)
+    inside = variable.type()
+    value = 2 * pt.log(_diagonal(pt.linalg.cholesky(inside))).sum(axis=-1)
+    return OpFromGraph([inside], [value], inline=True, pullback=_log_det_pullback)(variable)
 
 
-def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any) -> Any:
+def _log_det_pullback(inputs: list[Any], outputs: list[Any], gradients: list[Any]) -> list[Any]:
+    return [gradients[0][..., None, None] * pt.linalg.inv(inputs[0]).mT]
+
+
+def _diagonal(matrix: Any) -> Any:
+    """Return the diagonals of (..., feature, other_feature); the gradient of `pt.diagonal` is not compiled either."""
+    return (matrix * pt.eye(matrix.shape[-1])).sum(axis=-1)
+
+
+def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any, *reference: Any) -> Any:
     d = psi.shape[-1]
     i = pt.arange(d)
     log_gamma = d * (d - 1) / 4 * np.log(np.pi) + pt.gammaln((nu[..., None] - i) / 2).sum(axis=-1)
-    trace = pt.diagonal(pt.matmul(psi, pt.linalg.inv(Sigma)), axis1=-2, axis2=-1).sum(axis=-1)
+    trace = (psi * pt.linalg.inv(Sigma)).sum(axis=(-2, -1))
     constant = nu / 2 * (_log_det(psi) - d * np.log(2.0)) - log_gamma
     return constant - (nu + d + 1) / 2 * _log_det(Sigma) - trace / 2
 
 
-def _lkj_logp(Sigma: Any, eta: Any, sd_scale: Any) -> Any:
+def _lkj_logp(Sigma: Any, eta: Any, sd_scale: Any, *reference: Any) -> Any:
     """Return log p(τ) + log p(R) − log|dΣ/d(τ, R)|, the last being Σ_i log 2τ_i^d."""
     d = sd_scale.shape[-1]
-    variance = pt.diagonal(Sigma, axis1=-2, axis2=-1)
+    variance = _diagonal(Sigma)
     log_sd = 0.5 * pt.log(variance)
     of_sd = (0.5 * np.log(2 / np.pi) - pt.log(sd_scale) - 0.5 * variance / sd_scale**2).sum(axis=-1)
     of_correlation = (eta - 1) * (_log_det(Sigma) - 2 * log_sd.sum(axis=-1)) - _lkj_constant(eta, d)
@@ -236,7 +269,7 @@ def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: A
     return -0.5 * n * (np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(covariance)) - 0.5 * squares
 
 
-def _inverse_wishart_random(nu: Any, psi: Any, rng: np.random.Generator, size: Any = None) -> Array:
+def _inverse_wishart_random(nu: Any, psi: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
     batch = tuple(size) if size is not None else np.shape(nu)
     groups = int(np.prod(batch, dtype=int))
     d = psi.shape[-1]
@@ -245,7 +278,7 @@ def _inverse_wishart_random(nu: Any, psi: Any, rng: np.random.Generator, size: A
     return outer(draw_factors(nus, psis, rng, 1)[0]).reshape(*batch, d, d)
 
 
-def _lkj_random(eta: Any, sd_scale: Any, rng: np.random.Generator, size: Any = None) -> Array:
+def _lkj_random(eta: Any, sd_scale: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
     batch = tuple(size) if size is not None else np.shape(eta)
     groups = int(np.prod(batch, dtype=int))
     first = sd_scale.reshape(-1, sd_scale.shape[-1])[0]

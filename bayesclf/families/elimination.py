@@ -6,6 +6,8 @@ taken out after the other, the one that leaves the smallest table first, exactly
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from scipy import sparse
 
@@ -93,7 +95,7 @@ def _eliminated(layout: Layout, X: Integers, theta: Array, hidden: Hidden) -> Ar
         chosen = min(sorted(left), key=lambda v: layout.count(unions[v]))
         union = unions[chosen]
         _require_small(layout, union)
-        product = sum(_aligned(table, union) for table in tables if chosen in table[0])
+        product = reduce(np.add, (_aligned(table, union) for table in tables if chosen in table[0]))
         summed = _logsumexp(product, 3 + union.index(chosen))
         tables = [table for table in tables if chosen not in table[0]]
         tables.append((tuple(j for j in union if j != chosen), summed))

@@ -206,7 +206,7 @@ class Gaussian:
         missing = np.isnan(X)
         out = np.empty((len(X), labels, draws))
         for k in range(labels):
-            centre = np.median(mu[:, k], axis=0)
+            centre = mu[:, k].mean(axis=0)
             z = np.where(missing, 0.0, X - centre)
             shift, precision = (mu[:, k] - centre).T, 1 / sigma2[:, k].T
             constant = -0.5 * (np.log(2 * np.pi / precision) + precision * shift**2)

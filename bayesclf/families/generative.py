@@ -55,7 +55,8 @@ class Block:
             return {axis + self.suffix: list(axes.features) for axis in sorted(self._own_axes - {"outcome"})}
         pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
         level = "level" + self.suffix
-        return {
+        by_feature = {"feature" + self.suffix: list(axes.features)} if "feature" in self._own_axes else {}
+        return by_feature | {
             level: [f"{name}={value}" for name, value in pairs],
             "level_feature" + self.suffix: (level, [name for name, _ in pairs]),
             "level_value" + self.suffix: (level, [str(value) for _, value in pairs]),

@@ -137,12 +137,12 @@ class Layout:
                 needed[list(factor.given)] = True
         groups: list[tuple[set[int], set[int]]] = []
         closed = relevant.copy()
-        for f in np.flatnonzero(relevant):
+        for f in np.flatnonzero(relevant).tolist():
             missing = {j for j in self.factors[f].scope if not seen[j]}
             if not missing:
                 continue
             closed[f] = False
-            factors = {int(f)}
+            factors = {f}
             for group in [group for group in groups if group[1] & missing]:
                 groups.remove(group)
                 factors |= group[0]

@@ -14,7 +14,8 @@ from scipy.special import gammaln
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.cells import broadcast, class_sums, moved, require_concentration, selected
+from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
+from bayesclf.families.concentration import LearntAlpha, require_concentration
 
 STEPS = 16
 """Whole counts up to this are a sum of logarithms; others take log Γ, at several times the cost."""
@@ -39,7 +40,9 @@ class MultinomialStatistics:
 
     def select(self, features: NDArray[np.bool_]) -> MultinomialStatistics:
         """Return the counts of some words."""
-        return self if features.all() else MultinomialStatistics(selected(self.axes, features), self.counts[:, features])
+        return (
+            self if features.all() else MultinomialStatistics(selected(self.axes, features), self.counts[:, features])
+        )
 
     def reindex(self, axes: Axes) -> MultinomialStatistics:
         """Return the counts on axes with further labels or words, zero there."""
@@ -73,7 +76,7 @@ class Multinomial:
     Parameters
     ----------
     alpha
-        Concentration, above 0: a number, or an array that broadcasts to (outcome, word).
+        Concentration, above 0: a number, or an array that broadcasts to (outcome, word); or a `LearntAlpha`.
     length
         Number of words of each document that `sample` makes: the model does not say how long documents are.
     axes
@@ -84,7 +87,7 @@ class Multinomial:
     Abu-El-Haija 3.2.1, 3.4; Aberdeen; CS4780, multinomial naive Bayes; Mitchell 1997 Table 6.2.
     """
 
-    alpha: float | Array = 2.0
+    alpha: float | Array | LearntAlpha = 2.0
     length: int = 100
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multinomial"
@@ -101,6 +104,9 @@ class Multinomial:
 
     def resolve_prior(self, statistics: MultinomialStatistics) -> Self:
         """Return the prior with α as an array (outcome, word)."""
+        if isinstance(self.alpha, LearntAlpha):
+            learnt: Self = self.alpha.resolve(self, statistics)
+            return learnt
         alpha = broadcast("alpha", self.alpha, statistics.axes, "word")
         return replace(self, alpha=alpha, axes=statistics.axes)
 
@@ -126,7 +132,7 @@ class Multinomial:
 
     def posterior(self, statistics: MultinomialStatistics) -> Self:
         """Return Dirichlet(α + n)."""
-        return replace(self, alpha=self.alpha + statistics.counts)
+        return replace(self, alpha=np.asarray(self.alpha) + statistics.counts)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ (draw, outcome, word)."""
@@ -166,7 +172,7 @@ class Multinomial:
         X = _nonzero(X)
         total = alpha.sum(axis=1)
         length = np.asarray(X.sum(axis=1), dtype=float)[:, None]
-        return log_rising(X, alpha) - (gammaln(total + length) - gammaln(total))
+        return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
@@ -196,16 +202,18 @@ def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
         Concentrations (outcome, word).
     """
     total = np.zeros((X.shape[0], len(alpha)))
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     stepwise = (X.data <= STEPS) & (X.data == np.floor(X.data))
+    data, indices, ends = X.data, X.indices, X.indptr
     for step in range(STEPS):
-        above = stepwise & (X.data > step)
-        if not above.any():
+        above = data > step if step else stepwise
+        data, indices, ends = data[above], indices[above], np.concatenate(([0], np.cumsum(above)))[ends]
+        if not len(data):
             break
-        words, position = np.unique(X.indices[above], return_inverse=True)
-        entries = (np.ones(len(position)), (row[above], position))
-        total += sparse.csr_array(entries, shape=(X.shape[0], len(words))) @ np.log(alpha[:, words].T + step)
+        used = np.bincount(indices, minlength=X.shape[1]) > 0
+        entries = (np.ones(len(data)), (np.cumsum(used) - 1)[indices], ends)
+        total += sparse.csr_array(entries, shape=(X.shape[0], used.sum())) @ np.log(alpha[:, used].T + step)
     rest = np.flatnonzero(~stepwise)
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     for start in range(0, len(rest), ENTRIES):
         some = rest[start : start + ENTRIES]
         concentration = alpha[:, X.indices[some]].T
@@ -215,7 +223,7 @@ def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
 
 def _nonzero(X: Any) -> sparse.csr_array:
     """Return counts (row, word) with stored entries only where they are above 0."""
-    counts = sparse.csr_array(X)
+    counts = canonical(sparse.csr_array(X))
     if counts.nnz and not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()

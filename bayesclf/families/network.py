@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayesclf.errors import InputError
 from bayesclf.families import structure
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes
 from bayesclf.families.conditional_tables import ConditionalTables
 from bayesclf.families.layout import Factor, Layout
 from bayesclf.families.row_counts import RowCounts
@@ -60,14 +63,16 @@ class BayesianNetwork(ConditionalTables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.edges, str) and self.edges != LEARNT:
+        if not isinstance(self.edges, str):
+            object.__setattr__(self, "edges", structure.check_edges(self.edges))
+        elif self.edges != LEARNT:
             raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
 
-    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
-        """Count the different rows, after a look at the edges."""
+    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+        """Return False for a feature without a single seen cell, after a look at what the edges name."""
         if not isinstance(self.edges, str):
-            structure.check_edges(self.edges, axes.features)
-        return super().statistics(X, y, axes, sample_weight)
+            structure.check_columns(self.edges, statistics.axes.features)
+        return super().informative(statistics)
 
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with its edges, without those of features that are not used, and α in numbers."""

@@ -87,13 +87,16 @@ class RowCounts:
     def _merged(rows: Integers, counts: Array, axes: Axes) -> RowCounts:
         """Add up the counts of equal rows."""
         merged, which = different(rows, axes.sizes)
-        total = np.zeros((len(counts), len(merged)))
-        np.add.at(total, (slice(None), which), counts)
-        return RowCounts(axes, merged, total)._informative()
+        return RowCounts(axes, merged, added_up(counts, which, len(merged)))._informative()
 
     def _informative(self) -> RowCounts:
         kept = (self.rows >= 0).any(axis=1) & (self.counts > 0).any(axis=0)
         return RowCounts(self.axes, self.rows[kept], self.counts[:, kept])
+
+
+def added_up(values: Array, which: Integers, length: int) -> Array:
+    """Return the sums of values (outcome, item) that go to the same place, (outcome, place)."""
+    return np.stack([np.bincount(which, row, minlength=length) for row in values])
 
 
 def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:

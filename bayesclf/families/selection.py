@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Array, Axes, Family, Integers, Parameters
 from bayesclf.families.evidence import log_evidence
-from bayesclf.families.linear import LinearDesign, LinearTerms, linear_terms
+from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
 
 MOST_PROBABLE = 0.5
 """Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""
@@ -21,7 +21,7 @@ MOST_PROBABLE = 0.5
 
 @dataclass(frozen=True)
 class Selected:
-    """Features that depend on the class with probability ρ_j: p(x_j | y = k) is p(x_j | θ_jk) if z_j = 1, else p(x_j | φ_j).
+    """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 
     ========= ======== =================== ========================================================
     parameter support  prior               posterior
@@ -112,7 +112,9 @@ class Selected:
     def map(self, statistics: Any) -> Parameters:
         """Return the mode given the most probable set of features."""
         included = np.asarray(self.posterior(statistics).inclusion) > MOST_PROBABLE
-        return self._mix(included[None], self.family.map(statistics), self.pooled.map(statistics.pooled()))
+        return self._mix(
+            included[None].astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled())
+        )
 
     def not_conjugate(self, statistics: Any) -> str:
         """Return the wrapped family's reason."""
@@ -133,7 +135,7 @@ class Selected:
         """Draw which features are included, and the parameters."""
         inclusion = np.asarray(self.inclusion)
         included = rng.random((draws, inclusion.size)) < inclusion
-        return self._mix(included, self.family.draw(rng, draws), self.pooled.draw(rng, draws))
+        return self._mix(included.astype(float), self.family.draw(rng, draws), self.pooled.draw(rng, draws))
 
     def mean(self) -> Parameters:
         """Return the expectation over parameters and inclusion."""
@@ -171,17 +173,13 @@ class Selected:
         """Return the wrapped family's axis words."""
         return dict(self.family.dims())
 
-    def _mix(self, included: Array | NDArray[np.bool_], of_class: Parameters, pooled: Parameters) -> Parameters:
-        """Return θ where a feature is included and φ elsewhere; weights between 0 and 1 average, (draw, feature)."""
+    def _mix(self, included: Array, of_class: Parameters, pooled: Parameters) -> Parameters:
+        """Return θ where `included` (draw, feature) is 1, φ where it is 0, and their average between."""
         mixed = {}
         for name, dims in self.family.dims().items():
-            cells = np.repeat(included, self.family.axes.sizes, axis=1) if dims[-1] == "level" else included
-            weight = cells[:, None] if dims[0] == "outcome" else cells
-            mixed[name] = (
-                np.where(weight, of_class[name], pooled[name])
-                if weight.dtype == bool
-                else (weight * of_class[name] + (1 - weight) * pooled[name])
-            )
+            weight = np.repeat(included, self.family.axes.sizes, axis=1) if dims[-1] == "level" else included
+            weight = weight[:, None] if dims[0] == "outcome" else weight
+            mixed[name] = weight * of_class[name] + (1 - weight) * pooled[name]
         return mixed
 
 
@@ -203,6 +201,12 @@ def _(family: Selected, statistics: Any) -> Array:
         log_in, log_out = np.log(family.inclusion), np.log1p(-np.asarray(family.inclusion))
     of_classes = log_evidence(family.family, statistics)
     return np.asarray(np.logaddexp(log_in + of_classes, log_out + log_evidence(family.pooled, statistics.pooled())))
+
+
+@linear_design.register
+def _(family: Selected, statistics: Any, at_means: bool) -> LinearDesign:
+    """The wrapped family's."""
+    return linear_design(family.family, statistics, at_means)
 
 
 @linear_terms.register

@@ -127,20 +127,14 @@ def _sums(blocks: sparse.csr_array, margin: Array) -> Array:
     return one + one.T
 
 
-def check_edges(edges: object, features: Sequence[str]) -> tuple[Edge, ...]:
-    """Return given edges, or raise `InputError` for an unknown column, an edge given twice, or a cycle."""
+def check_edges(edges: object) -> tuple[Edge, ...]:
+    """Return given edges, or raise `InputError` for what is no edge, an edge given twice, or a cycle."""
     if not isinstance(edges, tuple | list) or not all(
         isinstance(edge, tuple | list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)
         for edge in edges
     ):
         raise InputError(f"edges must be pairs of column names, (parent, child), not {edges!r}")
     given = tuple((parent, child) for parent, child in edges)
-    for edge in given:
-        for name in edge:
-            if name not in features:
-                raise InputError(
-                    f"the edge {edge} names column {name!r}, but the table has {', '.join(map(repr, features))}"
-                )
     for number, edge in enumerate(given):
         if edge in given[:number]:
             raise InputError(f"the edge {edge} is given twice; give each edge once")
@@ -150,6 +144,16 @@ def check_edges(edges: object, features: Sequence[str]) -> tuple[Edge, ...]:
         cycle = " → ".join(map(repr, reversed(error.args[1])))
         raise InputError(f"the edges go in a circle, {cycle}; leave one of them out") from None
     return given
+
+
+def check_columns(edges: tuple[Edge, ...], features: Sequence[str]) -> None:
+    """Raise `InputError` for the first edge that names an unknown column."""
+    for edge in edges:
+        for name in edge:
+            if name not in features:
+                raise InputError(
+                    f"the edge {edge} names column {name!r}, but the table has {', '.join(map(repr, features))}"
+                )
 
 
 def _parents(edges: tuple[Edge, ...]) -> dict[str, set[str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.families.base import Array, Model
+from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.inference import exact, laplace, nuts
 from bayesclf.inference.convergence import convergence_problems
@@ -17,6 +17,7 @@ from bayesclf.inference.laplace import Laplace
 from bayesclf.inference.nuts import NUTS, Whitening
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
+from bayesclf.inference.seeded import SeededDraws, parameter_count
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,12 +41,16 @@ __all__ = [
     "Laplace",
     "Newton",
     "Optimiser",
+    "SeededDraws",
     "Trace",
     "draw",
     "estimate",
     "resolve",
     "watch",
 ]
+
+MOST_NUTS_PARAMETERS = 5_000
+"""Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,15 @@ class Draws:
         What the sampler says of each draw, (chain, draw), under ArviZ's names; None for independent draws.
     problems
         Why the draws cannot be trusted yet, in plain words.
+    seeded
+        How to make the draws, where they are too large to hold; `parameters` then has the class prior's only.
     """
 
     parameters: Mapping[str, Array]
     chains: int
     stats: xr.Dataset | None = None
     problems: tuple[str, ...] = ()
+    seeded: SeededDraws | None = None
 
 
 def resolve(inference: str | Engine, model: Model) -> Engine:
@@ -91,7 +99,7 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
     match engine:
         case Exact():
-            return Draws(exact.sample(model, engine, seed), engine.chains)
+            return _exact(model, engine, seed)
         case Laplace():
             sampled = laplace.sample(model, engine, seed)
             return Draws(_flat(sampled.parameters), engine.chains, sampled.stats)
@@ -101,9 +109,25 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
             return None
 
 
+def _exact(model: Model, engine: Exact, seed: int) -> Draws:
+    """Draw from the exact posterior, or keep the seed where the draws are too large to hold."""
+    drawn = exact.sample(model, engine, seed)
+    if not isinstance(drawn, SeededDraws):
+        return Draws(drawn, engine.chains)
+    assert isinstance(model, GenerativeModel)
+    return Draws(drawn.class_prior(model.posterior()), engine.chains, seeded=drawn)
+
+
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and check convergence, always: a warning that nobody asked for is the point of it."""
     from bayesclf.posterior import to_dataset
+
+    count = parameter_count(model)
+    if count > MOST_NUTS_PARAMETERS:
+        raise Refused(
+            f"the model has {count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}; take "
+            "inference='exact' where the model is conjugate, 'map', or fewer columns"
+        )
 
     whitening = _whitening(model)
     sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature(), whitening=whitening)
@@ -112,7 +136,7 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
     problems = convergence_problems(posterior, sampled.stats, engine.max_treedepth)
     for problem in problems:
-        warnings.warn(problem, ConvergenceWarning, stacklevel=2)
+        warn(problem, ConvergenceWarning)
     return Draws(parameters, chains, sampled.stats, problems)
 
 

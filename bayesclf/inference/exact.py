@@ -9,6 +9,7 @@ import numpy as np
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Model, Parameters
 from bayesclf.families.generative import GenerativeModel
+from bayesclf.inference.seeded import SeededDraws, seeded
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,10 @@ class Exact:
             raise InputError(f"draws and chains must be at least 1, not {self.draws} and {self.chains}")
 
 
-def sample(model: Model, settings: Exact, seed: int) -> Parameters:
+def sample(model: Model, settings: Exact, seed: int) -> Parameters | SeededDraws:
     """Draw from the exact posterior; the draws of one chain stand together.
+
+    Draws that would be too large to hold are not made, but come back as how to make them.
 
     Raises
     ------
@@ -42,4 +45,5 @@ def sample(model: Model, settings: Exact, seed: int) -> Parameters:
     if reason := model.not_conjugate():
         raise Refused(f"this posterior has no closed form ({reason}); use inference='nuts' instead of 'exact'")
     assert isinstance(model, GenerativeModel)
-    return model.draw(np.random.default_rng(seed), settings.draws * settings.chains)
+    draws = settings.draws * settings.chains
+    return seeded(model, draws, seed) or model.draw(np.random.default_rng(seed), draws)

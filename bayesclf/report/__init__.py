@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from bayesclf.comparison import Comparison
 from bayesclf.errors import InputError
+from bayesclf.files import write_whole
 
 __all__ = ["write_comparison"]
 
@@ -34,7 +34,7 @@ def write_comparison(comparison: Comparison, path: str | os.PathLike[str], comma
     target = _writable(path)
     from bayesclf.report.page import render
 
-    _replace(target, render(comparison, command))
+    write_whole(target, lambda part: part.write_text(render(comparison, command), encoding="utf-8", newline="\n"))
 
 
 def _writable(path: str | os.PathLike[str]) -> Path:
@@ -47,29 +47,3 @@ def _writable(path: str | os.PathLike[str]) -> Path:
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"the folder {target.parent} cannot be written to; choose another place for the report")
     return target
-
-
-def _replace(target: Path, text: str) -> None:
-    """Write to a temporary file beside the target, then put it in the target's place."""
-    temporary: str | None = None
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise InputError(
-            f"the report cannot be written to {target} ({error.strerror}); choose another place"
-        ) from error
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

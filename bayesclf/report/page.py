@@ -164,6 +164,8 @@ def _scores_figure(scores: pd.DataFrame) -> Markup | str:
 
 def _section(comparison: Comparison, name: str, anchor: str, disagreements: pd.DataFrame) -> ModelSection:
     """Return all that the page shows of one model."""
+    if name not in comparison.fits:
+        return _refused_section(comparison, name, anchor)
     fit, rules = comparison.fits[name], comparison.rules_of(name)
     rows = disagreements.loc[disagreements["model"] == name, "row"].to_numpy(dtype=int)
     return ModelSection(
@@ -180,6 +182,13 @@ def _section(comparison: Comparison, name: str, anchor: str, disagreements: pd.D
         _disagreeing_rows(comparison, name, rules, rows[:MOST_DISAGREEMENTS]),
         len(rows),
     )
+
+
+def _refused_section(comparison: Comparison, name: str, anchor: str) -> ModelSection:
+    """Return the section of a model that could not be made of the table at all."""
+    none = "The model was refused, so there is nothing to show."
+    seconds = f"{number(comparison.seconds[name], 2)} s"
+    return ModelSection(name, anchor, "refused", seconds, (), comparison.notes[name], none, none, none, none, (), 0)
 
 
 FOREST_TEXT = "Posterior means and intervals of parameters, one panel a quantity, one line a class."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from bayesclf.comparison import Comparison
 from bayesclf.report.table import failures
@@ -15,8 +16,8 @@ from bayesclf.rules import RULES
 if TYPE_CHECKING:
     import pandas as pd
 
-CLEAR = 2.0
-"""Standard errors from which a difference is called clear."""
+CLEAR = 0.95
+"""Confidence from which a difference is called clear."""
 
 OVERCONFIDENT_FROM = 0.01
 """Smallest excess of mean confidence over accuracy that is called over-confidence, if it is also clear."""
@@ -61,26 +62,32 @@ def verdict(comparison: Comparison, table: pd.DataFrame) -> Verdict:
         return Verdict("No model could answer under any rule.", (), cautions)
     best = next(record for record in records if (record["model"], record["rule"]) == comparison.best)
     others = [record for record in records if record is not best]
+    folds = len(comparison.splits)
     if np.isinf(best["log_loss"]):
         headline = "Every line gave some row's true class the probability 0, so log loss ranks none of them first."
-        return Verdict(headline, _accuracy(records, best), cautions)
+        return Verdict(headline, _accuracy(records, best, folds), cautions)
     headline = (
         f"{_name(best)} has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
         f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
     )
-    return Verdict(headline, (*_runners_up(others, best), *_accuracy(records, best)), cautions)
+    return Verdict(headline, (*_runners_up(others, best, folds), *_accuracy(records, best, folds)), cautions)
 
 
 def _name(record: dict[Any, Any]) -> str:
     return f"{record['model']} under {record['rule']}"
 
 
-def is_clear(difference: float, error: float) -> bool:
-    """Return whether a paired difference exceeds `CLEAR` standard errors."""
-    return bool(np.isinf(difference) or abs(difference) > CLEAR * error + 1e-12)
+def is_clear(difference: float, error: float, folds: float = np.inf) -> bool:
+    """Return whether a difference is significant at `CLEAR` by Student's t over the folds.
+
+    Nadeau and Bengio's corrected statistic is referred to t with one degree of freedom less than there are folds: five
+    folds need 2.8 standard errors, not 2.
+    """
+    quantile = stats.t.ppf((1 + CLEAR) / 2, folds - 1) if np.isfinite(folds) else stats.norm.ppf((1 + CLEAR) / 2)
+    return bool(np.isinf(difference) or abs(difference) > quantile * error + 1e-12)
 
 
-def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str, ...]:
+def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
     """Compare the best line with the next rule of its model and with the best line of every other model."""
     sentences = []
     finite = sorted((r for r in others if np.isfinite(r["log_loss"])), key=lambda record: float(record["log_loss"]))
@@ -90,20 +97,20 @@ def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str
     for record in sorted(by_model.values(), key=lambda record: float(record["log_loss"])):
         difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
         size = f"difference {pair(difference, error)}"
-        if is_clear(difference, error):
+        if is_clear(difference, error, folds):
             sentences.append(f"The best line is clearly ahead of {_name(record)} ({size}).")
         elif abs(difference) < 1e-12:
             sentences.append(f"{_name(record)} has the same log loss.")
         else:
             sentences.append(f"The best line is not clearly ahead of {_name(record)} ({size}).")
-    near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"]) for record in finite)
+    near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"], folds) for record in finite)
     if len(others) > len(by_model):
         share = "All" if near == len(others) else f"{near} of the {len(others)}"
-        sentences.append(f"{share} other lines lie within two standard errors of it by log loss.")
+        sentences.append(f"{share} other lines are not clearly behind it by log loss.")
     return tuple(sentences)
 
 
-def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str, ...]:
+def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
     """Name the most accurate line, against the one with the smallest log loss."""
     top = max(record["accuracy"] for record in records)
     leaders = [record for record in records if top - record["accuracy"] < 1e-9]
@@ -116,7 +123,7 @@ def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any]) -> tuple[str,
     if not np.isfinite(best["log_loss"]):
         return (f"{sentence}.",)
     points, error = 100 * leader["accuracy_diff"], 100 * leader["accuracy_diff_se"]
-    word = "clearly" if is_clear(points, error) else "indistinguishably"
+    word = "clearly" if is_clear(points, error, folds) else "indistinguishably"
     return (f"{sentence}, {word} above that line (by {pair(points, error, 1)} percentage points).",)
 
 

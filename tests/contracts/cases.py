@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 from scipy.special import gammaln
 
-from bayesclf.families import Axes, Categorical, Gaussian, MultivariateGaussian
+from bayesclf.families import (
+    Axes,
+    BayesianNetwork,
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    JointTable,
+    Multinomial,
+    MultivariateGaussian,
+)
 from bayesclf.families.gaussian import SHARED_OVER
 
 LABELS = ("no", "maybe", "yes")
 FEATURES = ("u", "v", "w")
 MISSING_SHARE = 0.15
+TREE, OF_TREE = (("v", "u"), ("v", "w")), (((), (1,)), ((1,), (0,)), ((1,), (2,)))
+"""Edges, and what each table of that network is given and of, parents first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +333,10 @@ class CovarianceMarginals:
     def cdf(self, x):
         x = np.asarray(x, dtype=float)
         return np.stack(
-            [self._entry(x[..., g, i, j] if len(self.nu) > 1 else x[..., i, j], g, i, j) for g, i, j in self._entries()],
+            [
+                self._entry(x[..., g, i, j] if len(self.nu) > 1 else x[..., i, j], g, i, j)
+                for g, i, j in self._entries()
+            ],
             axis=-1,
         ).reshape(x.shape)
 
@@ -347,6 +362,169 @@ class CovarianceMarginals:
         residual = psi[j, j] - psi[i, j] ** 2 / psi[i, i]
         slope = stats.t(nu, loc=psi[i, j] / psi[i, i], scale=np.sqrt(residual / psi[i, i] / nu))
         return sum(slope.cdf(x / value) for value in variance.ppf((np.arange(200) + 0.5) / 200)) / 200
+
+
+@dataclass(frozen=True, eq=False)
+class TablesCase(CategoricalCase):
+    """Level codes, none missing, as these couple the tables; a point is θ.
+
+    Attributes
+    ----------
+    tables
+        Positions of the features (given, of) of each table.
+    """
+
+    tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+
+    def rows(self, rng, y, missing=0.0):
+        return super().rows(rng, y, missing)
+
+    def combinations(self, features):
+        return list(itertools.product(*(range(self.axes.sizes[j]) for j in features)))
+
+    def cells(self):
+        """Return what each cell is about: the features of its table, their values, and the same without `of`."""
+        return [
+            ((*given, *of), (*u, *x), given, u)
+            for given, of in self.tables
+            for u in self.combinations(given)
+            for x in self.combinations(of)
+        ]
+
+    def slices(self):
+        widths = [len(self.combinations(of)) for given, of in self.tables for _ in self.combinations(given)]
+        return [slice(end - width, end) for end, width in zip(np.cumsum(widths), widths, strict=True)]
+
+    def point(self, rng):
+        return {"theta": np.hstack([rng.dirichlet(np.full(s.stop - s.start, 2.0), 3) for s in self.slices()])[None]}
+
+    def density(self, row, k, parameters):
+        """Return p(x | y = k) as a sum over all completions of a row."""
+        values = [range(size) if x < 0 else [x] for x, size in zip(row, self.axes.sizes, strict=True)]
+        theta, cells = parameters["theta"][0, k], self.cells()
+        return sum(
+            np.prod([p for p, (on, at, _, _) in zip(theta, cells, strict=True) if tuple(x[j] for j in on) == at])
+            for x in itertools.product(*values)
+        )
+
+    def row_log_density(self, X, y, parameters):
+        return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)])
+
+    def to_pymc(self, parameters):
+        by_size = {}
+        for cells in self.slices():
+            by_size.setdefault(f"theta_{cells.stop - cells.start}", []).append(parameters["theta"][:, :, cells])
+        return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
+
+    def naive_mle(self, X, y):
+        def rows(k, features, values):
+            return np.sum((y == k) & (X[:, features] == values).all(axis=1))
+
+        theta = [[rows(k, on, at) / rows(k, given, u) for on, at, given, u in self.cells()] for k in range(3)]
+        return {"theta": np.array(theta)[None]}
+
+    def standard_errors(self, parameters, n):
+        theta = parameters["theta"][0]
+        shares = np.empty_like(theta)
+        for cell, (_, _, given, u) in enumerate(self.cells()):
+            row = np.full(3, -1)
+            row[list(given)] = u
+            shares[:, cell] = [self.density(row, k, parameters) for k in range(3)]
+        return {"theta": np.sqrt(theta * (1 - theta) / (n * shares))}
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliCase(Case):
+    """Cells 0 and 1; a point is θ."""
+
+    def rows(self, rng, y, missing=MISSING_SHARE):
+        X = (rng.random((len(y), 3)) < np.array([[0.3, 0.6, 0.5], [0.7, 0.4, 0.5], [0.5, 0.5, 0.2]])[y]).astype(float)
+        return np.where(rng.random(X.shape) < missing, np.nan, X)
+
+    def point(self, rng):
+        return {"theta": rng.beta(2, 2, (1, 3, 3))}
+
+    def row_log_density(self, X, y, parameters):
+        cells = stats.bernoulli.logpmf(np.nan_to_num(X), parameters["theta"][0][y])
+        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
+
+    def log_prior(self, family, parameters):
+        return stats.beta.logpdf(parameters["theta"][0], family.alpha, family.beta).sum()
+
+    def marginals(self, family):
+        return {"theta": stats.beta(family.alpha, family.beta)}
+
+    def to_pymc(self, parameters):
+        return {"theta_present": parameters["theta"]}
+
+    def cell_grid(self, feature):
+        return np.array([0.0, 1.0]), np.ones(2)
+
+    @property
+    def absent(self):
+        return np.nan
+
+    def unconstrained(self, parameters):
+        return special.logit(parameters["theta"][0]).ravel()
+
+    def constrained(self, vector):
+        return {"theta": special.expit(vector).reshape(1, 3, 3)}
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        return {"theta": np.array([np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
+
+    def standard_errors(self, parameters, n):
+        theta = parameters["theta"][0]
+        return {"theta": np.sqrt(theta * (1 - theta) / n)}
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialCase(Case):
+    """Counts of three words, none missing; a point is θ."""
+
+    def rows(self, rng, y, missing=0.0):
+        return rng.poisson(np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]])[y]).astype(float)
+
+    def point(self, rng):
+        return {"theta": rng.dirichlet(np.full(3, 2.0), 3)[None]}
+
+    def row_log_density(self, X, y, parameters):
+        return (X * np.log(parameters["theta"][0][y])).sum(axis=1)
+
+    def log_prior(self, family, parameters):
+        return sum(
+            stats.dirichlet.logpdf(theta, a) for theta, a in zip(parameters["theta"][0], family.alpha, strict=True)
+        )
+
+    def marginals(self, family):
+        return {"theta": stats.beta(family.alpha, family.alpha.sum(axis=1, keepdims=True) - family.alpha)}
+
+    def to_pymc(self, parameters):
+        return {"theta_word": parameters["theta"]}
+
+    @property
+    def absent(self):
+        return 0.0
+
+    def unconstrained(self, parameters):
+        return np.log(parameters["theta"][0]).ravel()
+
+    def constrained(self, vector):
+        return {"theta": special.softmax(vector.reshape(1, 3, 3), axis=2)}
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        totals = np.array([X[y == k].sum(axis=0) for k in range(3)])
+        return {"theta": (totals / totals.sum(axis=1, keepdims=True))[None]}
+
+    def standard_errors(self, parameters, n):
+        theta = parameters["theta"][0]
+        return {"theta": np.sqrt(theta * (1 - theta) / (n * self.family.length))}
 
 
 def _categorical(name, **options):
@@ -376,6 +554,16 @@ def _multivariate_gaussian(name, covariance, given=False):
     return replace(case, family=MultivariateGaussian(covariance, m, kappa, nu, psi))
 
 
+def _tables(name, family, *tables):
+    return TablesCase(name, family, Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True))), tables)
+
+
+TABLES = (
+    _tables("joint α=2", JointTable(), ((), (0, 1, 2))),
+    _tables("joint α given", JointTable(np.random.default_rng(6).uniform(1.2, 4.0, (3, 8))), ((), (0, 1, 2))),
+    _tables("network α=2", BayesianNetwork(edges=TREE), *OF_TREE),
+    _tables("network softmax", BayesianNetwork(0.7, "softmax", edges=TREE), *OF_TREE),
+)
 CATEGORICAL = (
     _categorical("α=2"),
     _categorical("softmax", alpha=0.7, basis="softmax"),
@@ -390,7 +578,21 @@ MULTIVARIATE_GAUSSIAN = (
     *(_multivariate_gaussian("", covariance) for covariance in ("shared", "class")),
     *(_multivariate_gaussian(" prior given", covariance, given=True) for covariance in ("shared", "class")),
 )
-CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN)
+BERNOULLI = (
+    BernoulliCase("bernoulli α=2", Bernoulli(), Axes(LABELS, FEATURES)),
+    BernoulliCase(
+        "bernoulli α given", Bernoulli(*np.random.default_rng(4).uniform(1.2, 4.0, (2, 3, 3))), Axes(LABELS, FEATURES)
+    ),
+)
+MULTINOMIAL = (
+    MultinomialCase("multinomial α=2", Multinomial(), Axes(LABELS, FEATURES)),
+    MultinomialCase(
+        "multinomial α given",
+        Multinomial(np.random.default_rng(9).uniform(1.2, 4.0, (3, 3))),
+        Axes(LABELS, FEATURES),
+    ),
+)
+CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL)
 """A family without an entry here fails the contract."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from cases import CATEGORICAL, GAUSSIAN
+from cases import BERNOULLI, CATEGORICAL, GAUSSIAN, MULTINOMIAL, MULTIVARIATE_GAUSSIAN
 from scipy import stats
 
 from bayesclf import inference
@@ -14,7 +14,10 @@ from bayesclf.inference import NUTS
 
 CASES = (
     CATEGORICAL[2],
+    BERNOULLI[1],
+    MULTINOMIAL[1],
     *(next(case for case in GAUSSIAN if case.family.variance == variance) for variance in SHARED_OVER),
+    *MULTIVARIATE_GAUSSIAN[:2],
 )
 QUANTILES = (0.05, 0.95)
 MIN_ESS = 400

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesclf.classifiers import CategoricalNB, GaussianNB
+from bayesclf.classifiers import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Exact
 
@@ -25,6 +25,7 @@ LEVELS = (2, 3)
 ALPHA = np.array([[0.8, 2.0, 1.0, 3.0, 0.7], [1.5, 1.5, 2.0, 2.0, 2.0], [4.0, 1.0, 0.9, 1.0, 2.5]])
 M = np.array([[0.0, 5.0], [1.0, 4.0], [-2.0, 6.0]])
 KAPPA, A, B = 0.4, 3.0, 2.0
+SHAPES = np.random.default_rng(2).uniform(0.6, 4.0, (2, 3, 3))
 
 
 def labels(rng):
@@ -42,6 +43,20 @@ def categorical(rng):
         for j, size in enumerate(LEVELS)
     }
     return {"pi": pi, "theta": np.hstack(theta)}, pd.DataFrame(columns), y
+
+
+def bernoulli(rng):
+    """Return a truth and rows of three events."""
+    pi, y = labels(rng)
+    theta = rng.beta(SHAPES[0], SHAPES[1])
+    return {"pi": pi, "theta": theta}, pd.DataFrame(rng.binomial(1, theta[y]), columns=list("uvw")), y
+
+
+def multinomial(rng):
+    """Return a truth and documents of nine words out of three."""
+    pi, y = labels(rng)
+    theta = np.array([rng.dirichlet(row) for row in SHAPES[0]])
+    return {"pi": pi, "theta": theta}, pd.DataFrame(rng.multinomial(9, theta[y]), columns=list("uvw")), y
 
 
 def gaussian(variance, rng):
@@ -91,6 +106,16 @@ EXACT = Exact(draws=99, chains=1)
 
 def test_categorical_exact():
     assert_uniform(*ranks(categorical, lambda seed: categorical_nb(EXACT, seed), 500), bins=10)
+
+
+@pytest.mark.parametrize(
+    ("simulate", "kind", "shapes"), [(bernoulli, BernoulliNB, SHAPES), (multinomial, MultinomialNB, SHAPES[:1])]
+)
+def test_counts_exact(simulate, kind, shapes):
+    def make(seed):
+        return kind(*shapes, class_concentration=CONCENTRATION, inference=EXACT, random_state=seed)
+
+    assert_uniform(*ranks(simulate, make, 500), bins=10)
 
 
 @pytest.mark.parametrize("variance", SHARED_OVER)

@@ -1,0 +1,272 @@
+"""Joint and Bayesian network classifiers as a user meets them."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import bayesclf as bc
+from bayesclf import NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes
+from bayesclf.errors import InputError, PredictionWarning, Refused
+from bayesclf.families import JointTable
+from bayesclf.inference import Exact
+from bayesclf.rules import RULES
+
+CLOSED_FORM = ("mle", "map", "mean", "predictive")
+DAYS = (("outlook", "humidity"), ("outlook", "wind"))
+
+
+def assert_same_answers(one, other, X, rules=CLOSED_FORM, tolerance=1e-12):
+    for rule in rules:
+        found = other.predict_proba(X, rule=rule)
+        np.testing.assert_allclose(found, one.predict_proba(X, rule=rule), rtol=0, atol=tolerance, err_msg=rule)
+
+
+def gappy(table, share=0.15, seed=3):
+    X = table.X.astype(object)
+    return X.mask(np.random.default_rng(seed).random(X.shape) < share), table.y
+
+
+# Identities
+
+
+def test_a_joint_table_of_one_column_is_categorical_naive_bayes(play_tennis):
+    X = play_tennis.X[["outlook"]]
+    one, other = (kind(random_state=1).fit(X, play_tennis.y) for kind in (CategoricalNB, JointBayes))
+    assert_same_answers(one, other, X)
+    assert_same_answers(one, other, X, ("bayes-optimal", "gibbs"))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3], ids=["complete", "missing"])
+def test_a_network_without_edges_is_categorical_naive_bayes(play_tennis, share):
+    X, y = gappy(play_tennis, share)
+    one, other = CategoricalNB(random_state=1).fit(X, y), BayesNetClassifier(structure=(), random_state=1).fit(X, y)
+    assert_same_answers(one, other, X)
+    assert_same_answers(one, other, X, ("bayes-optimal", "gibbs"))
+
+
+def test_blocks_of_joint_tables_lie_between_naive_bayes_and_the_joint(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    singles = NaiveBayes({(name,): JointTable() for name in X}, random_state=1).fit(X, y)
+    assert_same_answers(CategoricalNB(random_state=1).fit(X, y), singles, X)
+    whole = NaiveBayes({tuple(X): JointTable()}, random_state=1).fit(X, y)
+    assert_same_answers(JointBayes(random_state=1).fit(X, y), whole, X)
+    two = NaiveBayes({("outlook", "wind"): JointTable()}, random_state=1).fit(X, y)
+    # The network's θ of wind has as many prior counts for each outlook; without a prior the two are the same.
+    edge = BayesNetClassifier((("outlook", "wind"),), random_state=1).fit(X, y)
+    assert_same_answers(edge, two, X, ["mle"])
+    assert {"theta", "theta_2"} <= set(two.posterior_["posterior"].data_vars)
+
+
+def test_maximum_likelihood_counts_exact_matches(play_tennis):
+    """CS4780: P(y | x) is the share of y among the rows that equal x, and the class prior answers without one."""
+    X, y = play_tennis.X[["outlook", "wind"]], play_tennis.y
+    clf = JointBayes(inference="mle").fit(X, y)
+    found = clf.predict_proba(X)
+    for row, (_, x) in enumerate(X.iterrows()):
+        same = (x == X).all(axis=1).to_numpy()
+        np.testing.assert_allclose(found[row], [np.mean(y[same] == label) for label in clf.classes_], atol=1e-12)
+    table = X.assign(wind=np.where(X["outlook"] == "rain", "weak", X["wind"]))
+    without = JointBayes(inference="mle").fit(table, y)
+    with pytest.warns(PredictionWarning, match="1 of 1 rows have probability zero"):
+        proba = without.predict_proba(pd.DataFrame({"outlook": ["rain"], "wind": ["strong"]}))
+    np.testing.assert_allclose(proba, [[5 / 14, 9 / 14]])
+
+
+# Missing cells
+
+
+@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
+@pytest.mark.parametrize("rule", ["mle", "map"])
+def test_points_are_learnt_from_rows_with_gaps(kind, rule, play_tennis):
+    X, y = gappy(play_tennis)
+    clf = kind(inference="map").fit(X, y)
+    proba = clf.predict_proba(X, rule=rule)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
+def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
+    X, y = gappy(play_tennis)
+    with pytest.raises(Refused, match=r"column '\w+' has missing cells, .*; missing='level' has one"):
+        kind(inference="exact").fit(X, y)
+    assert isinstance(kind(missing="level", inference="auto").fit(X, y).inference_, Exact)
+
+
+def test_nuts_samples_what_has_no_closed_form(play_tennis):
+    X, y = gappy(play_tennis)
+    X = X[["outlook", "wind"]]
+    clf = BayesNetClassifier((("outlook", "wind"),), inference=NUTS(draws=300, tune=300, chains=2), random_state=1)
+    clf.fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
+    with pytest.raises(Refused, match="column 'outlook' has missing cells"):
+        clf.as_prior()
+
+
+# Fitting
+
+
+def test_partial_fit_learns_the_tree_of_all_rows(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    whole = BayesNetClassifier(random_state=1).fit(X, y)
+    by_rows = BayesNetClassifier(random_state=1)
+    trees = set()
+    for row in range(len(y)):
+        by_rows.partial_fit(X[row : row + 1], y[row : row + 1], classes=["no", "yes"])
+        trees.add(by_rows.edges_)
+    assert by_rows.edges_ == whole.edges_
+    assert len(trees) > 1
+    assert_same_answers(whole, by_rows, X, RULES)
+
+
+@pytest.mark.parametrize(
+    "make", [JointBayes, lambda **options: BayesNetClassifier(DAYS, **options)], ids=["joint", "given edges"]
+)
+def test_yesterdays_posterior_is_todays_prior(make, play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    prior = make(random_state=1).fit(X.astype("category")[:8], y[:8]).as_prior()
+    assert_same_answers(make(random_state=1).fit(X.astype("category"), y), prior.fit(X[8:], y[8:]), X, CLOSED_FORM[1:])
+
+
+@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
+def test_a_file_gives_the_same_answers(kind, play_tennis, tmp_path):
+    clf = kind(random_state=1).fit(play_tennis.X, play_tennis.y)
+    clf.save(tmp_path / "model.nc")
+    assert_same_answers(clf, bc.load(tmp_path / "model.nc"), play_tennis.X, RULES, 0)
+
+
+@pytest.mark.parametrize(("kind", "what"), [(JointBayes, "a joint table"), (BayesNetClassifier, "a Bayesian network")])
+def test_numbers_are_refused_by_name(kind, what, mixed_table):
+    X, y = mixed_table
+    with pytest.raises(Refused, match=rf"{what} takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
+        kind().fit(X[["age", "ward", "dose"]], y)
+
+
+def test_edges_are_checked_by_the_classifier(play_tennis):
+    with pytest.raises(InputError, match="names column 'snow'"):
+        BayesNetClassifier((("snow", "wind"),)).fit(play_tennis.X, play_tennis.y)
+    with pytest.raises(InputError, match="edges must be 'tan' or pairs"):
+        BayesNetClassifier("chain").fit(play_tennis.X, play_tennis.y)
+
+
+def test_an_edge_of_a_column_without_cells_is_left_out(play_tennis):
+    X = play_tennis.X.assign(moon=None)
+    clf = BayesNetClassifier((("outlook", "wind"), ("moon", "wind"))).fit(X, play_tennis.y)
+    assert clf.edges_ == (("outlook", "wind"),)
+
+
+# Comparisons
+
+
+def test_a_model_that_cannot_be_made_is_shown_with_its_reason(play_tennis, tmp_path):
+    X = play_tennis.X.assign(degrees=np.arange(14.0))
+    result = bc.compare(
+        {"nb": NaiveBayes(), "joint": JointBayes()}, X, play_tennis.y, rules=("map", "bayes-optimal"), cv=2
+    )
+    table = result.table.set_index(["model", "rule"])
+    reason = table.loc[("joint", "map"), "reason"]
+    assert "a joint table takes categories, but numbers are in 'degrees'" in reason
+    assert np.isfinite(table.loc[("nb", "map"), "log_loss"])
+    assert list(result.fits) == ["nb"]
+    assert result.best[0] == "nb"
+    result.report(tmp_path / "page.html")
+    assert "The model was refused" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.slow
+def test_tan_beats_naive_bayes_on_votes(data_folder, monkeypatch):
+    table = bc.datasets.load("votes")
+    result = bc.compare(
+        {"nb": NaiveBayes(), "tan": BayesNetClassifier(missing="level"), "joint": JointBayes()},
+        table.X,
+        table.y,
+        rules=("bayes-optimal",),
+    )
+    lines = result.table.set_index("model")
+    assert lines.loc["tan", "log_loss"] < lines.loc["nb", "log_loss"]
+    assert lines.loc["tan", "accuracy"] > lines.loc["nb", "accuracy"]
+    assert "2 × 65,536 probabilities" in lines.loc["joint", "reason"]
+
+
+# Samplers
+
+
+def simulated(rng, edges, n, alpha=1.5):
+    """Return θ from the prior and rows of three two-level columns from it, with every third cell of a missing."""
+    levels = {name: ["n", "y"] for name in "abc"}
+    parents = {name: [p for p, c in edges if c == name] for name in "abc"}
+    y = rng.integers(2, size=n)
+    columns, truth = {}, {}
+    for name in "abc":
+        codes = np.zeros(n, dtype=int)
+        for k, u in itertools.product(range(2), itertools.product(range(2), repeat=len(parents[name]))):
+            p = rng.beta(alpha, alpha)
+            truth[k, name, u] = p
+            own = (y == k) & np.all([columns[q] == v for q, v in zip(parents[name], u, strict=True)], axis=0)
+            codes[own] = rng.random(own.sum()) >= p
+        columns[name] = codes
+    X = pd.DataFrame({name: pd.Categorical.from_codes(codes, levels[name]) for name, codes in columns.items()})
+    return truth, X, np.array(["no", "yes"])[y]
+
+
+EDGES = (("a", "b"), ("a", "c"))
+
+
+def first_levels(clf, truth):
+    """Return the draws (draw, parameter) of P(first level | configuration, class), and their true values."""
+    theta = clf.posterior_["posterior"]["theta"].stack(sample=("chain", "draw"))
+    draws, values = [], []
+    for (k, name, u), p in truth.items():
+        parents = [parent for parent, child in EDGES if child == name]
+        given = ", ".join(f"{parent}={'ny'[v]}" for parent, v in zip(parents, u, strict=True))
+        cell = f"{name}=n | {given}" if given else f"{name}=n"
+        draws.append(theta.sel(cell=cell).isel(outcome=k).values)
+        values.append(p)
+    return np.array(draws).T, np.array(values)
+
+
+@pytest.mark.slow
+def test_exact_posteriors_are_calibrated():
+    ranks = []
+    for seed in range(400):
+        truth, X, y = simulated(np.random.default_rng([seed, 5]), EDGES, 12)
+        clf = BayesNetClassifier(EDGES, alpha=1.5, inference=Exact(draws=99, chains=1), random_state=seed)
+        draws, values = first_levels(clf.fit(X, y, classes=["no", "yes"]), truth)
+        ranks.append((draws < values).sum(axis=0))
+    counts = np.array([np.bincount(column // 10, minlength=10) for column in np.array(ranks).T])
+    assert stats.chisquare(counts, axis=1).pvalue.min() > 1e-3 / counts.shape[0]
+
+
+@pytest.mark.slow
+def test_nuts_agrees_with_the_exact_posterior_of_a_network():
+    truth, X, y = simulated(np.random.default_rng(2), EDGES, 60)
+    exact, sampled = (
+        first_levels(BayesNetClassifier(EDGES, inference=engine, random_state=4).fit(X, y), truth)[0]
+        for engine in (Exact(draws=4000), NUTS(draws=1500))
+    )
+    error = np.hypot(exact.std(axis=0) / np.sqrt(len(exact)), sampled.std(axis=0) / np.sqrt(1000))
+    assert (np.abs(exact.mean(axis=0) - sampled.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(sampled.std(axis=0), exact.std(axis=0), rtol=0.15)
+
+
+@pytest.mark.slow
+def test_nuts_with_gaps_agrees_with_importance_sampling():
+    """Weights of prior draws by the likelihood of what is seen: slow, simple and right."""
+    _, X, y = simulated(np.random.default_rng(6), EDGES, 14)
+    X = X.astype(object).mask(np.arange(42).reshape(14, 3) % 7 == 0)
+    clf = BayesNetClassifier(EDGES, class_prior="uniform", inference=NUTS(draws=1500), random_state=1).fit(X, y)
+    block = clf.model_.blocks[0]
+    rng = np.random.default_rng(0)
+    theta = block.family.draw(rng, 200_000)
+    log_density = block.family.log_density(block.statistics.rows, theta)
+    log_weight = np.einsum("drk,kr->d", log_density, block.statistics.counts)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    expected = np.einsum("d,dkc->kc", weight, theta["theta"])
+    spread = np.sqrt(np.einsum("d,dkc->kc", weight, (theta["theta"] - expected) ** 2))
+    found = clf.posterior_["posterior"]["theta"].mean(("chain", "draw")).values
+    ess = min(1000, 1 / np.sum(weight**2))
+    assert ess > 100
+    assert (np.abs(found - expected) < 5 * spread * np.sqrt(1 / ess + 1 / 1000)).all()

@@ -1,0 +1,418 @@
+"""Joint tables and Bayesian networks against enumeration: every completion, every row, every hypothesis of a grid."""
+
+import itertools
+
+import numpy as np
+import pymc as pm
+import pytest
+from pymc.model.transform.conditioning import remove_value_transforms
+from pytensor.compile.mode import Mode
+from scipy import optimize, stats
+from scipy.special import logsumexp
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, completions, dirichlet, elimination
+from bayesclf.families.layout import Factor, Layout
+from bayesclf.families.row_counts import RowCounts
+
+SIZES = (2, 3, 2, 2)
+NAMES = ("a", "b", "c", "d")
+AXES = Axes(("no", "yes"), NAMES, tuple(tuple(range(size)) for size in SIZES))
+CHAIN = (("a", "b"), ("b", "c"), ("c", "d"))
+DIAMOND = (("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"))
+FULL = tuple(itertools.combinations(NAMES, 2))
+
+FAMILIES = {
+    "joint": JointTable(),
+    "chain": BayesianNetwork(edges=CHAIN),
+    "diamond": BayesianNetwork(edges=DIAMOND),
+    "collider": BayesianNetwork(edges=(("a", "d"), ("b", "d"), ("c", "d"))),
+    "backwards": BayesianNetwork(edges=(("d", "c"), ("c", "a"), ("d", "b"))),
+    "full": BayesianNetwork(edges=FULL),
+    "no edges": BayesianNetwork(edges=()),
+}
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+COUPLED = {name: family for name, family in FAMILIES.items() if name != "no edges"}
+every_coupled = pytest.mark.parametrize("family", COUPLED.values(), ids=COUPLED)
+
+
+def rows(rng, n=60, missing=0.0):
+    y = rng.integers(2, size=n)
+    X = np.stack([rng.integers(size, size=n) for size in SIZES], axis=1)
+    X[:, 1] = np.where(rng.random(n) < 0.5, X[:, 0] + y, X[:, 1])
+    X[rng.random(X.shape) < missing] = -1
+    return X, y
+
+
+def every_row(sizes=SIZES):
+    return np.array(list(itertools.product(*(range(size) for size in sizes))))
+
+
+def resolved(family, X, y, axes=AXES):
+    statistics = family.statistics(X, y, axes)
+    return family.resolve_prior(statistics), statistics
+
+
+def hypotheses(family, rng, draws=3):
+    return resolved(family, *rows(rng))[0].draw(rng, draws)
+
+
+def assert_same_probabilities(one, other, tolerance=1e-12):
+    np.testing.assert_allclose(np.exp(one), np.exp(other), rtol=0, atol=tolerance)
+
+
+# Densities
+
+
+@every_family
+def test_probabilities_of_all_rows_add_up_to_one(family, rng):
+    prior, statistics = resolved(family, *rows(rng))
+    np.testing.assert_allclose(logsumexp(prior.log_density(every_row(), prior.draw(rng, 5)), axis=1), 0, atol=1e-12)
+    predictive = prior.posterior(statistics).log_predictive(every_row())
+    np.testing.assert_allclose(logsumexp(predictive, axis=0), 0, atol=1e-12)
+
+
+@every_family
+def test_missing_cells_are_summed_over_all_completions(family, rng):
+    prior, _ = resolved(family, *rows(rng))
+    parameters = prior.draw(rng, 3)
+    complete = prior.log_density(every_row(), parameters)
+    X = np.array(list(itertools.product(*(range(-1, size) for size in SIZES))))
+    found = prior.log_density(X, parameters)
+    for x, density in zip(X, np.moveaxis(found, 1, 0), strict=True):
+        fits = ((every_row() == x) | (x < 0)).all(axis=1)
+        np.testing.assert_allclose(density, logsumexp(complete[:, fits], axis=1), atol=1e-12)
+
+
+@every_family
+def test_joint_is_marginal_times_conditional(family, rng):
+    """P(a, b, c, d) = P(a, c) P(b, d | a, c), the second by normalising over all values of b and d."""
+    prior, _ = resolved(family, *rows(rng))
+    parameters = prior.draw(rng, 2)
+    for a, c in itertools.product(range(2), range(2)):
+        X = np.array([[a, b, c, d] for b in range(3) for d in range(2)])
+        joint = prior.log_density(X, parameters)
+        conditional = joint - logsumexp(joint, axis=1, keepdims=True)
+        marginal = prior.log_density(np.array([[a, -1, c, -1]]), parameters)
+        np.testing.assert_allclose(joint, marginal + conditional, atol=1e-12)
+
+
+def test_rows_of_any_number_share_one_pass_in_blocks(rng, monkeypatch):
+    family = resolved(FAMILIES["diamond"], *rows(rng))[0]
+    X, parameters = rows(rng, 50, 0.5)[0], family.draw(rng, 4)
+    at_once = family.log_density(X, parameters)
+    monkeypatch.setattr(elimination, "WORK_BYTES", 1)
+    np.testing.assert_allclose(family.log_density(X, parameters), at_once, rtol=1e-13)
+
+
+def test_a_chain_of_many_missing_cells_is_summed_link_by_link():
+    """P(x_100 | x_1) of a Markov chain is a power of its transition matrix."""
+    names = tuple(f"x{j}" for j in range(100))
+    axes = Axes(("k",), names, ((0, 1),) * 100)
+    family = BayesianNetwork(edges=tuple(itertools.pairwise(names)), alpha=np.ones((1, 398)), axes=axes)
+    transition = np.array([[0.9, 0.1], [0.3, 0.7]])
+    theta = np.concatenate([[0.4, 0.6], np.tile(transition.ravel(), 99)])[None, None]
+    X = np.full((4, 100), -1)
+    X[:, [0, 99]] = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    expected = np.array([[0.4], [0.6]]) * np.linalg.matrix_power(transition, 99)
+    np.testing.assert_allclose(np.exp(family.log_density(X, {"theta": theta}))[0, :, 0], expected.ravel(), rtol=1e-12)
+
+
+def test_missing_cells_that_hang_together_by_too_many_are_refused(rng, monkeypatch):
+    family = resolved(FAMILIES["diamond"], *rows(rng))[0]
+    monkeypatch.setattr(elimination, "LARGEST_TABLE", 4)
+    with pytest.raises(Refused, match=r"columns 'a', 'b', 'c' takes a table of 12 combinations \(limit 4\)"):
+        family.log_density(np.array([[-1, -1, -1, 0]]), family.draw(rng, 1))
+
+
+def test_impossible_rows_have_density_zero_with_missing_cells_too():
+    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
+    X, y = np.array([[0, 0], [1, 0]]), np.zeros(2, dtype=int)
+    for family in (JointTable(), BayesianNetwork(edges=(("a", "b"),))):
+        prior, statistics = resolved(family, X, y, axes)
+        found = prior.log_density(np.array([[-1, 1], [-1, 0], [0, 1]]), prior.mle(statistics))
+        np.testing.assert_allclose(np.exp(found[0, :, 0]), [0.0, 1.0, 0.0])
+
+
+# Identities
+
+
+def test_a_joint_table_of_one_feature_is_categorical(rng):
+    X, y = rows(rng, missing=0.1)
+    axes = Axes(AXES.labels, ("b",), (AXES.levels[1],))
+    (joint, counted), (categorical, counts) = (
+        resolved(family, X[:, 1:2], y, axes) for family in (JointTable(), Categorical())
+    )
+    assert not joint.not_conjugate(counted)
+    for estimate in ("mle", "map"):
+        one, other = getattr(joint, estimate)(counted), getattr(categorical, estimate)(counts)
+        np.testing.assert_allclose(one["theta"], other["theta"], rtol=1e-12)
+    np.testing.assert_allclose(joint.posterior(counted).alpha, categorical.posterior(counts).alpha, rtol=1e-12)
+    assert joint.n_parameters == 2 * 2
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_network_without_edges_is_naive_bayes(rng, missing):
+    X, y = rows(rng, missing=missing)
+    (network, counted), (categorical, counts) = (
+        resolved(family, X, y) for family in (FAMILIES["no edges"], Categorical())
+    )
+    assert not network.not_conjugate(counted)
+    for estimate in ("mle", "map"):
+        one, other = getattr(network, estimate)(counted), getattr(categorical, estimate)(counts)
+        np.testing.assert_allclose(one["theta"], other["theta"], rtol=1e-12)
+    np.testing.assert_allclose(network.posterior(counted).alpha, categorical.posterior(counts).alpha, rtol=1e-12)
+    found = network.posterior(counted).log_predictive(X)
+    np.testing.assert_allclose(found, categorical.posterior(counts).log_predictive(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [8, 300])
+def test_maximum_likelihood_of_all_edges_is_that_of_the_joint_table(rng, n):
+    X, y = rows(rng, n)
+    (network, counted), (joint, same) = (resolved(FAMILIES[name], X, y) for name in ("full", "joint"))
+    one, other = network.mle(counted), joint.mle(same)
+    assert_same_probabilities(network.log_density(every_row(), one), joint.log_density(every_row(), other))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_parameter_counts_are_the_textbooks(n):
+    """Mitchell §1.1: 2(2^n − 1) for the unrestricted classifier of n boolean features, 2n for naive Bayes."""
+    names = tuple(f"x{j}" for j in range(n))
+    axes = Axes(("no", "yes"), names, ((False, True),) * n)
+    assert JointTable(axes=axes).n_parameters == 2 * (2**n - 1)
+    assert BayesianNetwork(edges=(), axes=axes).n_parameters == 2 * n
+    assert BayesianNetwork(edges=tuple(itertools.combinations(names, 2)), axes=axes).n_parameters == 2 * (2**n - 1)
+    assert BayesianNetwork(edges=tuple(itertools.pairwise(names)), axes=axes).n_parameters == 2 * (2 * n - 1)
+
+
+# Posterior
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+def test_posterior_of_a_tiny_joint_table_is_that_of_quadrature(missing):
+    """Two boolean features, one class: E[θ_c | D] over the simplex of four cells, on a grid of stick lengths."""
+    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
+    X = np.array([[0, 0], [0, 1], [1, 1], [-1 if missing else 1, 1]])
+    alpha = np.array([[1.5, 1.0, 2.0, 1.2]])
+    family, statistics = resolved(JointTable(alpha), X, np.zeros(4, dtype=int), axes)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    u = (nodes + 1) / 2
+    s, t, v = (axis.ravel() for axis in np.meshgrid(u, u, u, indexing="ij"))
+    theta = np.stack([s, (1 - s) * t, (1 - s) * (1 - t) * v, (1 - s) * (1 - t) * (1 - v)], axis=1)
+    volume = (1 - s) ** 2 * (1 - t) * np.einsum("i,j,k->ijk", weights, weights, weights).ravel()
+    prior = np.exp(np.sum((alpha[0] - 1) * np.log(theta), axis=1))
+    likelihood = np.exp(family.log_density(X, {"theta": theta[:, None]}).sum(axis=(1, 2)))
+    expected = (prior * likelihood * volume) @ theta / (prior * likelihood * volume).sum()
+    if missing:
+        assert "column 'a' has missing cells" in family.not_conjugate(statistics)
+        with pytest.raises(Refused, match="no closed form"):
+            family.posterior(statistics)
+    else:
+        np.testing.assert_allclose(family.posterior(statistics).mean()["theta"][0, 0], expected, rtol=1e-3)
+
+
+def test_map_is_the_maximum_of_posterior_density_over_tiny_networks(rng):
+    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
+    X = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [0, -1]])
+    family, statistics = resolved(BayesianNetwork(1.7, edges=(("a", "b"),)), X, np.zeros(5, dtype=int), axes)
+    found = family.map(statistics)["theta"][0, 0]
+    n = np.array([3, 2, 1, 1, 0, 2])
+    expected = [((n + 0.7)[i : i + 2] / (n + 0.7)[i : i + 2].sum()) for i in (0, 2, 4)]
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-12)
+
+
+# Missing cells in training rows
+
+
+def objective(family, statistics, prior=0.0):
+    """Return the observed-data log likelihood with Σ prior log θ, of θ (outcome, cell), by the rows' own density."""
+
+    def value(theta):
+        with np.errstate(divide="ignore"):
+            log_prior = np.sum(prior * np.log(theta)) if prior else 0.0
+        log_density = family.log_density(statistics.rows, {"theta": theta[None]})[0]
+        return float(np.sum(statistics.counts * np.where(statistics.counts > 0, log_density.T, 0.0)) + log_prior)
+
+    return value
+
+
+@every_coupled
+def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
+    prior, statistics = resolved(family, *rows(rng, 80, 0.35))
+    layout = prior.layout(AXES)
+    counts, sums = completions.split(layout, statistics)
+    assert len(sums) > 0
+    for theta in hypotheses(family, rng)["theta"]:
+        found = completions.log_likelihood(counts, sums, theta)
+        np.testing.assert_allclose(found, objective(prior, statistics)(theta), rtol=1e-12)
+
+
+@every_coupled
+def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
+    prior, statistics = resolved(family, *rows(rng, 40, 0.35))
+    with pm.Model(coords={"outcome": AXES.labels}) as model:
+        prior.pymc(statistics, "")
+    log_density = remove_value_transforms(model).compile_logp(mode=Mode(linker="py", optimizer="fast_compile"))
+    layout = prior.layout(AXES)
+    for theta in prior.draw(rng, 2)["theta"]:
+        groups, log_prior, start = {}, 0.0, 0
+        for size in layout.simplexes:
+            groups.setdefault(f"theta_{size}", []).append(theta[:, start : start + size])
+            log_prior += sum(stats.dirichlet.logpdf(row, np.full(size, 2.0)) for row in theta[:, start : start + size])
+            start += size
+        point = {name: np.stack(parts, axis=1) for name, parts in groups.items()}
+        np.testing.assert_allclose(log_density(point), log_prior + objective(prior, statistics)(theta), rtol=1e-10)
+
+
+@every_coupled
+@pytest.mark.parametrize("less", [0.0, 1.0], ids=["mle", "map"])
+def test_each_step_of_em_raises_the_objective(family, less, rng):
+    prior, statistics = resolved(family, *rows(rng, 60, 0.3))
+    counts, sums = completions.split(prior.layout(AXES), statistics)
+    value = objective(prior, statistics, less)
+    theta = dirichlet.normalise(counts + 1.0, prior.layout(AXES).simplexes)
+    values = [value(theta)]
+    for _ in range(15):
+        total = counts + less + completions.expected_counts(sums, theta)
+        new = dirichlet.normalise(total, prior.layout(AXES).simplexes)
+        theta = np.where(np.isnan(new), theta, new)
+        values.append(value(theta))
+    assert (np.diff(values) > -1e-9).all()
+    assert value((prior.map if less else prior.mle)(statistics)["theta"][0]) >= values[-1] - 1e-9
+
+
+@pytest.mark.parametrize("family", [JointTable(), BayesianNetwork(edges=(("a", "b"),))], ids=["joint", "network"])
+@pytest.mark.parametrize("estimate", ["mle", "map"])
+def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
+    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
+    X = np.array([[0, 0]] * 3 + [[0, 1]] + [[1, 1]] * 2 + [[1, 0]] + [[-1, 1]] * 3 + [[1, -1]] * 2)
+    prior, statistics = resolved(family, X, np.zeros(len(X), dtype=int), axes)
+    value = objective(prior, statistics, 1.0 if estimate == "map" else 0.0)
+    simplexes = prior.layout(axes).simplexes
+
+    def negative(logits):
+        return -value(dirichlet.normalise(np.exp(logits)[None], simplexes))
+
+    best = optimize.minimize(negative, np.zeros(sum(simplexes)), tol=1e-12)
+    found = getattr(prior, estimate)(statistics)["theta"][0]
+    np.testing.assert_allclose(value(found), -best.fun, rtol=1e-9)
+    np.testing.assert_allclose(found, dirichlet.normalise(np.exp(best.x)[None], simplexes), atol=1e-4)
+
+
+def test_a_missing_cell_that_no_seen_one_depends_on_leaves_a_closed_form(rng):
+    X, y = rows(rng)
+    X[::3, 3] = -1
+    family, statistics = resolved(FAMILIES["chain"], X, y)
+    assert not family.not_conjugate(statistics)
+    counts, sums = completions.split(family.layout(AXES), statistics)
+    assert len(sums) == 0
+    # Of d only the rows that have it count, of the others all.
+    assert [counts[:, start:stop].sum() for start, stop in ((0, 2), (2, 8), (8, 14), (14, 18))] == [60, 60, 60, 40]
+
+
+def test_sums_are_shared_by_rows_and_separated_by_what_is_seen(rng):
+    X, y = rows(rng, 400, 0.2)
+    family, statistics = resolved(FAMILIES["chain"], X, y)
+    _, sums = completions.split(family.layout(AXES), statistics)
+    assert len(sums) < (~statistics.complete).sum()
+
+
+def test_too_many_completions_are_refused(rng, monkeypatch):
+    family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
+    monkeypatch.setattr(completions, "LARGEST_SUMS", 10)
+    with pytest.raises(Refused, match=r"completions × tables to be summed over \(limit 10\); fit with missing='level'"):
+        family.map(statistics)
+
+
+# What does not exist, what is refused
+
+
+def test_maximum_likelihood_of_a_configuration_without_rows():
+    """c depends on a and b: the pair (1, 1) never occurs, but has probability 1/4 under independent parents."""
+    axes = Axes(("k",), ("a", "b", "c"), ((0, 1),) * 3)
+    X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 0]])
+    collider = BayesianNetwork(edges=(("a", "c"), ("b", "c")))
+    with pytest.raises(DoesNotExist, match="class 'k' has no value in column 'c' where a=1, b=1"):
+        collider.mle(collider.statistics(X, np.zeros(3, dtype=int), axes))
+    full = BayesianNetwork(edges=(("a", "b"), ("a", "c"), ("b", "c")))
+    family, statistics = resolved(full, X, np.zeros(3, dtype=int), axes)
+    found = np.exp(family.log_density(every_row((2, 2, 2)), family.mle(statistics))[0, :, 0])
+    np.testing.assert_allclose(found, [1 / 3, 0, 0, 1 / 3, 1 / 3, 0, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_mode_below_one_does_not_exist(rng, missing):
+    family, statistics = resolved(JointTable(0.5), *rows(rng, 20, missing))
+    with pytest.raises(DoesNotExist, match="class 'no' has no single most probable θ for 'a="):
+        family.map(statistics)
+    softmax, statistics = resolved(JointTable(0.5, "softmax"), *rows(rng, 20, missing))
+    assert (softmax.map(statistics)["theta"] > 0).all()
+
+
+def test_a_table_too_large_to_hold_is_refused():
+    axes = Axes(("no", "yes"), tuple(f"x{j}" for j in range(16)), (("n", "y"),) * 16)
+    X = np.zeros((2, 16), dtype=int)
+    with pytest.raises(
+        Refused, match=r"the joint table of 16 columns has 2 × 65,536 probabilities \(1 MB a hypothesis"
+    ):
+        resolved(JointTable(), X, np.array([0, 1]), axes)
+    edges = tuple((f"x{j}", "x15") for j in range(15))
+    with pytest.raises(Refused, match=r"the network, the most of it in column 'x15' with 15 parents, has 2 × 65,566"):
+        resolved(BayesianNetwork(edges=edges), X, np.array([0, 1]), axes)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ("forest", "edges must be 'tan' or pairs of column names, .* not 'forest'"),
+        ((("a", "b", "c"),), r"edges must be pairs of column names, \(parent, child\)"),
+        ((("a", "b"), ("a", "b")), r"the edge \('a', 'b'\) is given twice; give each edge once"),
+        ((("a", "b"), ("b", "c"), ("c", "a")), "the edges go in a circle, .*; leave one of them out"),
+        ((("a", "a"),), "the edges go in a circle, 'a' → 'a'"),
+    ],
+)
+def test_edges_are_checked(edges, message):
+    with pytest.raises(InputError, match=message):
+        BayesianNetwork(edges=edges)
+
+
+def test_edges_of_unknown_columns_are_named(rng):
+    family = BayesianNetwork(edges=(("a", "z"),))
+    with pytest.raises(
+        InputError, match=r"the edge \('a', 'z'\) names column 'z', but the table has 'a', 'b', 'c', 'd'"
+    ):
+        family.informative(family.statistics(*rows(rng), AXES))
+
+
+def test_cells_have_readable_names():
+    axes = Axes(("no", "yes"), ("outlook", "wind"), (("rain", "sunny"), ("strong", "weak")))
+    assert JointTable(axes=axes).coords()["cell"][1] == "outlook=rain, wind=weak"
+    assert BayesianNetwork(edges=(("outlook", "wind"),), axes=axes).coords()["cell"] == [
+        "outlook=rain",
+        "outlook=sunny",
+        "wind=strong | outlook=rain",
+        "wind=weak | outlook=rain",
+        "wind=strong | outlook=sunny",
+        "wind=weak | outlook=sunny",
+    ]
+
+
+# Row counts and layouts
+
+
+def test_row_counts_of_many_features_do_not_overflow(rng):
+    X = rng.integers(3, size=(50, 80))
+    axes = Axes(("k",), tuple(map(str, range(80))), ((0, 1, 2),) * 80)
+    counted = RowCounts.of(np.vstack([X, X[:10]]), np.zeros(60, dtype=int), axes)
+    np.testing.assert_array_equal(counted.rows, np.unique(X, axis=0))
+    assert counted.counts.sum() == 60
+
+
+def test_what_a_missing_cell_makes_hang_together():
+    layout = Layout(AXES, (Factor((0,)), Factor((1,), (0,)), Factor((2,), (0,)), Factor((3,), (1, 2))))
+    plan = layout.plan(np.array([True, False, False, True]))
+    assert [part.features for part in plan.hidden] == [(1, 2)]
+    assert [part.factors for part in plan.hidden] == [(1, 2, 3)]
+    plan = layout.plan(np.array([True, True, False, False]))
+    assert plan.hidden == ()
+    np.testing.assert_array_equal(plan.seen, [True, True, False, False])

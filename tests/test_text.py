@@ -1,0 +1,456 @@
+"""Documents: the two event models by other routes, sparse tables, raw text, posteriors too large to hold."""
+
+import gzip
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import gammaln, logsumexp
+from sklearn import naive_bayes
+from sklearn.feature_extraction.text import CountVectorizer
+
+import bayesclf as bc
+from bayesclf import averaging
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import Axes, Multinomial
+from bayesclf.inference import seeded
+from bayesclf.rules import RULES
+
+SEED = np.random.default_rng(12)
+LABELS = np.array(["ham", "spam", "work"])
+Y = LABELS[SEED.integers(3, size=60)]
+COUNTS = SEED.poisson(SEED.gamma(0.5, size=(3, 9))[np.searchsorted(LABELS, Y)]).astype(float)
+CLOSED_FORM = ("mle", "map", "mean", "predictive")
+TEXTS = [" ".join(np.repeat([f"w{j}" for j in range(9)], row.astype(int))) for row in COUNTS]
+
+KINDS = {"multinomial": bc.MultinomialNB, "bernoulli": bc.BernoulliNB}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+every_event_model = pytest.mark.parametrize("event_model", KINDS)
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def smoothed(kind, **options):
+    """Return a classifier whose MAP adds one to each count."""
+    return kind(inference=bc.Exact(draws=50), random_state=3, **options)
+
+
+@pytest.fixture
+def small_budget(monkeypatch):
+    """Hold no draws, and make them seven at a time."""
+    size = 8 * 3 * (9 + 1)
+    monkeypatch.setattr(seeded, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(seeded, "BLOCK_BYTES", 7 * size)
+
+
+# Against scikit-learn
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array, sparse.csc_matrix, pd.DataFrame])
+@pytest.mark.parametrize(
+    ("kind", "peer"), [(bc.MultinomialNB, naive_bayes.MultinomialNB), (bc.BernoulliNB, naive_bayes.BernoulliNB)]
+)
+@pytest.mark.parametrize("class_prior", ["empirical", "uniform"])
+def test_laplaces_rule_is_that_of_scikit_learn(kind, peer, table, class_prior):
+    theirs = peer(alpha=1, fit_prior=class_prior == "empirical").fit(COUNTS, Y)
+    ours = kind(inference="map", class_prior=class_prior).fit(table(COUNTS), Y)
+    np.testing.assert_allclose(ours.predict_log_proba(table(COUNTS)), theirs.predict_log_proba(COUNTS), atol=1e-10)
+
+
+# Dirichlet-multinomial
+
+
+def test_predictive_of_a_document_is_polyas():
+    clf = smoothed(bc.MultinomialNB, class_prior="uniform").fit(COUNTS, Y)
+    alpha = 2 + np.array([COUNTS[label == Y].sum(axis=0) for label in LABELS])
+    x = np.array([0, 3, 1, 0, 20, 2, 0, 0, 1.5])
+    total = alpha.sum(axis=1)
+    joint = gammaln(total) - gammaln(total + x.sum()) + (gammaln(alpha + x) - gammaln(alpha)).sum(axis=1)
+    found = clf.predict_log_proba([x], rule="predictive")[0]
+    np.testing.assert_allclose(found, joint - logsumexp(joint), atol=1e-10)
+
+
+def test_predictive_is_the_product_of_one_word_predictives():
+    family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
+    words = [0, 2, 2, 1, 2, 0]
+    one_by_one, now = 0.0, family
+    for word in words:
+        x = np.eye(3)[[word]]
+        one_by_one += now.log_predictive(x)[0, 0]
+        now = now.posterior(now.statistics(x, np.array([0]), family.axes))
+    whole = np.bincount(words, minlength=3)[None].astype(float)
+    np.testing.assert_allclose(family.log_predictive(whole)[0, 0], one_by_one, rtol=1e-13)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_predictive_of_all_documents_of_a_length_adds_up_to_one(length):
+    family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
+    sequences = np.array([np.bincount(words, minlength=3) for words in itertools.product(range(3), repeat=length)])
+    np.testing.assert_allclose(np.exp(family.log_predictive(sequences.astype(float))).sum(), 1.0, rtol=1e-12)
+
+
+def test_predictive_is_not_the_density_at_the_mean():
+    """A word that has occurred becomes more probable: the plug-in is too sure of a repetitive document."""
+    clf = smoothed(bc.MultinomialNB, class_prior="uniform").fit(COUNTS, Y)
+    repetitive = [[0, 0, 0, 0, 12, 0, 0, 0, 0]]
+    predictive, mean = (clf.predict_proba(repetitive, rule=rule).max() for rule in ("predictive", "mean"))
+    assert 1 - predictive > 100 * (1 - mean)
+
+
+def test_counts_of_any_size_are_taken_the_same_way():
+    family = Multinomial(np.random.default_rng(0).uniform(0.1, 9, (2, 4)), axes=Axes(("k", "l"), tuple("abcd")))
+    x = np.array([[0, 16, 17, 1], [300, 2.5, 0, 1], [0, 0, 0, 0]], dtype=float)
+    a, total = family.alpha[None], family.alpha.sum(axis=1)
+    terms = gammaln(a + x[:, None]) - gammaln(a)
+    expected = terms.sum(axis=2) + gammaln(total) - gammaln(total + x.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(family.log_predictive(x), expected, rtol=1e-11, atol=1e-11)
+
+
+# The two-level categorical
+
+
+@every_rule
+def test_bernoulli_is_the_categorical_of_two_levels(rule):
+    events = np.where(SEED.random((60, 9)) < 0.1, np.nan, COUNTS > 0)
+    levels = pd.DataFrame(events).map(lambda cell: None if np.isnan(cell) else bool(cell)).astype(object)
+    bernoulli, categorical = smoothed(bc.BernoulliNB).fit(events, Y), smoothed(bc.CategoricalNB).fit(levels, Y)
+    found = bernoulli.predict_log_proba(events, rule=rule)
+    np.testing.assert_allclose(found, categorical.predict_log_proba(levels, rule=rule), rtol=1e-9, atol=1e-9)
+
+
+def test_absent_words_count_in_one_event_model_only():
+    empty = np.zeros((1, 9))
+    multinomial, bernoulli = (smoothed(kind).fit(COUNTS, Y) for kind in KINDS.values())
+    shares = np.unique(Y, return_counts=True)[1] / 60
+    np.testing.assert_allclose(multinomial.predict_proba(empty, rule="map")[0], shares, rtol=1e-12)
+    assert np.abs(bernoulli.predict_proba(empty, rule="map")[0] - shares).max() > 0.05
+
+
+# Tables
+
+
+@every_kind
+@every_rule
+@pytest.mark.parametrize("table", [sparse.csr_matrix, sparse.coo_array, sparse.csc_array])
+def test_a_sparse_table_is_the_dense_one(kind, rule, table):
+    dense, thin = smoothed(kind).fit(COUNTS, Y), smoothed(kind).fit(table(COUNTS), Y)
+    found = thin.predict_log_proba(table(COUNTS), rule=rule)
+    np.testing.assert_allclose(found, dense.predict_log_proba(COUNTS, rule=rule), rtol=1e-10, atol=1e-10)
+
+
+@every_kind
+def test_a_sparse_table_is_never_made_dense(kind):
+    """A dense table of these rows would be 80 GB."""
+    rng = np.random.default_rng(0)
+    row, word = rng.integers(100_000, size=300_000), rng.integers(100_000, size=300_000)
+    X = sparse.csr_array((np.ones(300_000), (row, word)), shape=(100_000, 100_000))
+    y = rng.integers(2, size=100_000)
+    clf = kind(inference="map").fit(X, y)
+    assert np.isfinite(clf.predict_log_proba(X[:50])).all()
+
+
+@every_kind
+@every_rule
+def test_a_weight_is_a_number_of_repetitions(kind, rule):
+    if rule not in CLOSED_FORM:
+        pytest.skip("draws depend on hyperparameters in their last bits")
+    times = 1 + np.arange(60) % 3
+    repeated = smoothed(kind).fit(np.repeat(COUNTS, times, axis=0), np.repeat(Y, times))
+    weighted = smoothed(kind).fit(sparse.csr_array(COUNTS), Y, sample_weight=times)
+    np.testing.assert_allclose(weighted.predict_proba(COUNTS, rule), repeated.predict_proba(COUNTS, rule), atol=1e-12)
+
+
+@every_kind
+@every_rule
+def test_long_documents_of_many_words_do_not_underflow(kind, rule):
+    rng = np.random.default_rng(1)
+    X = sparse.csr_array(rng.poisson(0.05, (30, 50_000)).astype(float))
+    y = np.arange(30) % 2
+    clf = kind(inference=bc.Exact(draws=3, chains=2), random_state=1).fit(X, y)
+    log_proba = clf.predict_log_proba(X[:4] * 50, rule=rule)
+    assert np.isfinite(log_proba[:, y[:4]].diagonal()).all() or rule == "mle"
+    np.testing.assert_allclose(logsumexp(log_proba, axis=1), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("value", "part"), [(-1.0, "holds -1 (row 3)"), (np.nan, "missing"), (np.inf, "inf")])
+def test_what_is_no_count_is_named(table, value, part):
+    wrong = COUNTS.copy()
+    wrong[2, 4] = value
+    with pytest.raises(InputError, match="column 'x4'") as caught:
+        bc.MultinomialNB().fit(table(wrong), Y)
+    assert part in str(caught.value)
+    assert "row" in str(caught.value)
+
+
+def test_a_sparse_table_without_some_cell_is_refused():
+    wrong = COUNTS.copy()
+    wrong[2, 4] = np.nan
+    with pytest.raises(InputError, match=r"column 'x4' of the sparse table has a missing \(NaN\) value \(row 3\)"):
+        bc.BernoulliNB().fit(sparse.csr_array(wrong), Y)
+    with pytest.raises(InputError, match="missing='level' needs a dense table"):
+        bc.BernoulliNB(missing="level").fit(sparse.csr_array(COUNTS), Y)
+
+
+def test_binarize():
+    above = bc.BernoulliNB(binarize=1.0, inference="map").fit(COUNTS, Y)
+    events = bc.BernoulliNB(binarize=None, inference="map").fit(COUNTS > 1, Y)
+    np.testing.assert_array_equal(above.predict_proba(COUNTS), events.predict_proba(COUNTS > 1))
+    with pytest.raises(InputError, match="binarize=None takes 0 and 1 only"):
+        events.predict(np.full((1, 9), 2.0))
+    with pytest.raises(InputError, match="take one of at least 0"):
+        bc.BernoulliNB(binarize=-1.0).fit(sparse.csr_array(COUNTS), Y)
+
+
+def test_families_of_one_parameter_name_stand_side_by_side():
+    X = pd.DataFrame(
+        {"a": COUNTS[:, 0], "b": COUNTS[:, 1], "c": COUNTS[:, 2], "sky": np.where(COUNTS[:, 3] > 0, "x", "y")}
+    )
+    clf = bc.NaiveBayes({"a": "bernoulli", ("b", "c"): "multinomial"}, random_state=1, inference=bc.Exact(draws=10))
+    posterior = clf.fit(X, Y).posterior_["posterior"]
+    assert {name: values.dims[2:] for name, values in posterior.data_vars.items()} == {
+        "pi": ("outcome",),
+        "theta": ("outcome", "feature"),
+        "theta_2": ("outcome", "word_2"),
+        "theta_3": ("outcome", "level_3"),
+    }
+
+
+# Raw text
+
+
+@every_event_model
+@every_rule
+def test_raw_text_is_its_table_of_counts(event_model, rule):
+    text = smoothed(bc.TextNB, event_model=event_model).fit(TEXTS, Y)
+    counts = smoothed(KINDS[event_model]).fit(COUNTS[:, COUNTS.any(axis=0)], Y)
+    assert text.vocabulary_ == tuple(f"w{j}" for j in np.flatnonzero(COUNTS.any(axis=0)))
+    found = text.predict_log_proba(TEXTS, rule=rule)
+    np.testing.assert_allclose(found, counts.predict_log_proba(COUNTS[:, COUNTS.any(axis=0)], rule=rule), atol=1e-10)
+
+
+@every_event_model
+@every_rule
+def test_words_outside_the_vocabulary_are_skipped(event_model, rule):
+    clf = smoothed(bc.TextNB, event_model=event_model).fit(TEXTS, Y)
+    longer = [f"never {text} seen" for text in TEXTS]
+    np.testing.assert_array_equal(clf.predict_proba(longer, rule=rule), clf.predict_proba(TEXTS, rule=rule))
+
+
+@every_event_model
+@pytest.mark.parametrize("parts", [2, 3, 7])
+def test_partial_fit_over_any_split_is_fit(event_model, parts):
+    whole = smoothed(bc.TextNB, event_model=event_model).fit(TEXTS, Y)
+    part = np.random.default_rng(parts).integers(parts, size=60)
+    by_parts = smoothed(bc.TextNB, event_model=event_model)
+    for number in range(parts):
+        rows = np.flatnonzero(part == number)
+        by_parts.partial_fit([TEXTS[row] for row in rows], Y[rows], classes=LABELS)
+    assert by_parts.vocabulary_ == whole.vocabulary_
+    for rule in RULES:
+        np.testing.assert_allclose(by_parts.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
+
+
+@every_event_model
+def test_partial_fit_takes_documents_without_words(event_model):
+    whole = smoothed(bc.TextNB, event_model=event_model).fit([*TEXTS, "", "-"], [*Y, "ham", "ham"])
+    by_parts = smoothed(bc.TextNB, event_model=event_model).partial_fit(TEXTS, Y).partial_fit(["", "-"], ["ham", "ham"])
+    np.testing.assert_allclose(by_parts.predict_proba(TEXTS), whole.predict_proba(TEXTS), atol=1e-12)
+
+
+def test_yesterdays_posterior_is_todays_prior():
+    first = smoothed(bc.TextNB).fit(TEXTS[:40], Y[:40])
+    second = first.as_prior().fit(TEXTS[40:], Y[40:])
+    whole = smoothed(bc.TextNB, vectorizer={"vocabulary": first.vocabulary_}).fit(TEXTS, Y)
+    for rule in ("map", "mean", "predictive"):
+        np.testing.assert_allclose(second.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "documents", [pd.Series(TEXTS), pd.DataFrame({"message": TEXTS}), np.array(TEXTS), np.array(TEXTS, object)[:, None]]
+)
+def test_documents_come_in_many_shapes(documents):
+    expected = smoothed(bc.TextNB).fit(TEXTS, Y).predict_proba(TEXTS)
+    clf = smoothed(bc.TextNB).fit(documents, Y)
+    np.testing.assert_array_equal(clf.predict_proba(documents), expected)
+    np.testing.assert_array_equal(clf.predict_proba(TEXTS), expected)
+
+
+def test_a_missing_document_is_answered_by_the_class_prior_where_it_says_nothing():
+    clf = smoothed(bc.TextNB).fit(pd.DataFrame({"message": TEXTS}), Y)
+    found = clf.predict_proba(pd.DataFrame({"message": [None, ""]}), rule="predictive")
+    np.testing.assert_allclose(found, np.tile((np.unique(Y, return_counts=True)[1] + 1) / 63, (2, 1)), rtol=1e-12)
+    with pytest.raises(InputError, match=r"column 'message' has a missing document \(row 1\)"):
+        bc.TextNB("bernoulli").fit(pd.DataFrame({"message": [None, *TEXTS[1:]]}), Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "documents", "part"),
+    [
+        ({}, "one", "X is one string"),
+        ({}, [], "X has no rows"),
+        ({}, ["a b"] * 60, "no word at all"),
+        ({}, [3, *TEXTS[1:]], r"holds 3 \(row 1\), which is not text"),
+        ({}, pd.DataFrame({"a": TEXTS, "b": TEXTS}), r"one column of text, but the table has 2 \('a', 'b'\)"),
+        ({"event_model": "poisson"}, TEXTS, "event_model must be 'multinomial' or 'bernoulli', not 'poisson'"),
+        ({"vectorizer": {"stem": True}}, TEXTS, "no|has an option 'stem'; the options are"),
+        ({"vectorizer": {"analyzer": "page"}}, TEXTS, "the vectorizer cannot be used"),
+    ],
+)
+def test_what_cannot_be_learnt_from(options, documents, part):
+    with pytest.raises(InputError, match=part) as caught:
+        bc.TextNB(**options).fit(documents, Y)
+    assert "\n" not in str(caught.value)
+
+
+def test_documents_in_parts_cannot_choose_words_by_all_documents():
+    with pytest.raises(Refused, match="vectorizer option 'min_df'"):
+        bc.TextNB(vectorizer={"min_df": 2}).partial_fit(TEXTS, Y)
+
+
+@every_event_model
+def test_generated_documents_can_be_learnt_from(event_model):
+    clf = smoothed(bc.TextNB, event_model=event_model).fit(pd.DataFrame({"message": TEXTS}), Y)
+    table, labels = clf.sample(40)
+    assert list(table.columns) == ["message"]
+    assert smoothed(bc.TextNB, event_model=event_model).fit(table, labels).vocabulary_
+
+
+# Posteriors too large to hold
+
+
+def held_and_made(kind, X):
+    """Return a fit that makes its draws, and one that holds the same."""
+    made = kind(inference=bc.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
+    held = kind(inference=bc.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
+    hypotheses = made.hypotheses("posterior")
+    assert hypotheses.in_parts
+    object.__setattr__(held._draws, "parameters", hypotheses.take(np.arange(40)).parameters)
+    object.__setattr__(held._draws, "seeded", None)
+    return made, held
+
+
+@every_kind
+@every_rule
+def test_draws_that_are_made_answer_as_draws_that_are_held(kind, rule, small_budget):
+    made, held = held_and_made(kind, COUNTS)
+    assert not held.hypotheses("posterior").in_parts
+    found = made.predict_log_proba(COUNTS, rule=rule)
+    np.testing.assert_allclose(found, held.predict_log_proba(COUNTS, rule=rule), rtol=1e-10, atol=1e-12)
+
+
+@every_kind
+@pytest.mark.parametrize("given_x", [False, True])
+def test_averages_over_blocks_of_draws_are_those_over_all(kind, given_x, small_budget, monkeypatch):
+    monkeypatch.setattr(averaging, "MINIMUM_PREDICTIVE_ESS", 1)
+    X = COUNTS[COUNTS.sum(axis=1) < 4]
+    made, held = held_and_made(kind, COUNTS)
+    ours, theirs = (averaging.average(clf.hypotheses("posterior"), clf.rows(X), given_x) for clf in (made, held))
+    for name, values in vars(theirs).items():
+        np.testing.assert_allclose(getattr(ours, name), values, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_too_few_effective_draws_are_refused_over_blocks_too(small_budget):
+    made, held = held_and_made(bc.MultinomialNB, COUNTS)
+    messages = []
+    for clf in (made, held):
+        with pytest.raises(Refused, match="effective draws of 40") as caught:
+            averaging.average(clf.hypotheses("posterior"), clf.rows(COUNTS * 30), given_x=True)
+        messages.append(str(caught.value))
+    assert messages[0].split(" leaves ")[1] == messages[1].split(" leaves ")[1]
+
+
+@every_kind
+def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkeypatch):
+    monkeypatch.setattr(averaging, "MINIMUM_PREDICTIVE_ESS", 1)
+    made, held = held_and_made(kind, COUNTS)
+    for question in (
+        lambda clf: clf.predict_interval(COUNTS),
+        lambda clf: clf.uncertainty(COUNTS).epistemic,
+        lambda clf: clf.log_likelihood(COUNTS, Y).joint,
+        lambda clf: clf.predict_proba(COUNTS, class_prior=[0.2, 0.5, 0.3]),
+        lambda clf: clf.predict_proba(COUNTS[:9], rule=bc.Gibbs(given="data and x")),
+        lambda clf: clf.sample(5)[0].to_numpy(dtype=float),
+    ):
+        np.testing.assert_allclose(question(made), question(held), rtol=1e-9, atol=1e-9)
+
+
+@every_kind
+def test_any_subset_of_draws_is_the_same(kind, small_budget):
+    made, _ = held_and_made(kind, COUNTS)
+    hypotheses = made.hypotheses("posterior")
+    every = hypotheses.take(np.arange(40)).parameters
+    for draws in ([0], [39, 3, 3, 17], list(range(5, 25))):
+        for name, values in made.hypotheses("posterior").take(np.array(draws)).parameters.items():
+            np.testing.assert_array_equal(values, every[name][draws])
+    assert not np.array_equal(every["theta"][0], every["theta"][7])
+    np.testing.assert_allclose(np.exp(hypotheses.log_class_prior()), every["pi"], rtol=1e-14)
+
+
+def test_the_tree_says_what_it_does_not_hold(small_budget):
+    made, held = held_and_made(bc.MultinomialNB, COUNTS)
+    posterior = made.posterior_["posterior"]
+    assert "40 draws of theta are too large to hold" in posterior.attrs["not_held"]
+    assert list(posterior.data_vars) == ["pi"]
+    some = made.posterior_of(["x1", "x4"])
+    assert some["theta"].sizes == {"chain": 2, "draw": 20, "outcome": 3, "word": 2}
+    expected = held.posterior_["posterior"]["theta"].sel(word=["x1", "x4"])
+    np.testing.assert_array_equal(some["theta"], expected)
+    with pytest.raises(InputError, match="'x99' is none of the model's features"):
+        made.posterior_of(["x99"])
+    with pytest.raises(Refused, match="too large to hold at once"):
+        _ = made.hypotheses("posterior").parameters
+
+
+@every_event_model
+def test_a_large_posterior_is_saved_as_its_seed(event_model, small_budget, tmp_path):
+    clf = bc.TextNB(event_model, inference=bc.Exact(draws=20), random_state=5).fit(TEXTS, Y)
+    clf.save(tmp_path / "model.nc")
+    again = bc.load(tmp_path / "model.nc")
+    assert again._draws.seeded == clf._draws.seeded
+    assert again.vocabulary_ == clf.vocabulary_
+    for rule in RULES:
+        np.testing.assert_array_equal(again.predict_proba(TEXTS, rule=rule), clf.predict_proba(TEXTS, rule=rule))
+
+
+def test_nuts_refuses_too_many_parameters():
+    X = sparse.csr_array(np.ones((4, 3000)))
+    with pytest.raises(Refused, match=r"the model has 6,002 parameters, and NUTS samples at most 5,000; take"):
+        bc.MultinomialNB(inference="nuts").fit(X, [0, 0, 1, 1])
+
+
+# Real collections
+
+
+def messages(path):
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        records = [json.loads(line) for line in file.read().split("\n") if line]
+    return [record["text"] for record in records], np.array([record["group"] for record in records])
+
+
+@pytest.mark.slow
+def test_newsgroups_by_date(data_folder):
+    """The publicly known accuracy of scikit-learn's multinomial naive Bayes, headers and all."""
+    train, test = (messages(data_folder / "newsgroups" / f"{part}.jsonl.gz") for part in ("train", "test"))
+    clf = bc.TextNB(class_prior="empirical", rule="map", random_state=0).fit(*train)
+    assert len(clf.vocabulary_) == 130_107
+    assert (clf.predict(test[0]) == test[1]).mean() == 0.7728359001593202
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_newsgroups_of_mitchell(data_folder, seed):
+    """Mitchell 1997 §6.10.1: 89 % on the original collection, two thirds for training."""
+    documents, y = messages(data_folder / "newsgroups" / "all.jsonl.gz")
+    counter = CountVectorizer(token_pattern="[a-z]+")
+    counts = counter.fit_transform(documents)
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[: 2 * len(y) // 3], order[2 * len(y) // 3 :]
+    frequency = np.asarray(counts[train].sum(axis=0)).ravel()
+    kept = frequency >= 3
+    kept[np.argsort(frequency)[-100:]] = False
+    X = counts[:, kept]
+    clf = bc.MultinomialNB(class_prior="empirical", inference="map").fit(X[train], y[train])
+    assert 0.88 <= (clf.predict(X[test]) == y[test]).mean() <= 0.90
