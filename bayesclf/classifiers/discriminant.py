@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class GaussianDiscriminantAnalysis(GenerativeClassifier):
     """P(x, y) = π_y Normal(x; μ_y, Σ): linear discriminant analysis, or quadratic with a Σ of each class's own.
 
-    A column by itself is `GaussianNB`. The MLE divides scatters by the number of rows n (Abu-El-Haija 2.1);
-    scikit-learn's `LinearDiscriminantAnalysis` does so too under ``solver="lsqr"`` and divides by n − K under
-    ``"svd"``, and its `QuadraticDiscriminantAnalysis` divides by n_k − 1, which changes its probabilities.
+    A column by itself is `GaussianNB`. The MLE divides scatters by the number of rows n, or n_k (Abu-El-Haija 2.1), as
+    scikit-learn's `LinearDiscriminantAnalysis` and `QuadraticDiscriminantAnalysis` do in 1.9; earlier ones divided by
+    n − K (``solver="svd"``) and n_k − 1, from which quadratic probabilities differ.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,12 +16,13 @@ from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier, known_class_prior, weighted
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.columns import Column, SparseTable, Table
-from bayesclf.errors import InputError
+from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
-from bayesclf.families.base import Array, Family, Integers, Model, Rows, Statistics
+from bayesclf.families.base import Array, Family, Integers, Model, Parameters, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.selection import Selected
+from bayesclf.hypothesis_set import Hypotheses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,14 +245,17 @@ class GenerativeClassifier(BayesClassifier):
         array([-4.])
         """
         check_is_fitted(self, "classes_")
+
+        def parameters(source: str) -> Parameters:
+            found = self.hypotheses(source)
+            if not isinstance(found, Hypotheses):
+                raise DoesNotExist(
+                    f"{len(found)} draws of the weights are too large to hold; fit with fewer, as in Exact(draws=10)"
+                )
+            return found.parameters
+
         chains = 1 if self._draws is None else self._draws.chains
-        return implied_logistic(
-            self.model_,
-            lambda source: self.hypotheses(source).parameters,
-            self.rows,
-            intercept_at=intercept_at,
-            chains=chains,
-        )
+        return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
 
     def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
         """Generate labelled rows, each from a hypothesis of its own drawn from the posterior.
@@ -458,7 +463,8 @@ class GenerativeClassifier(BayesClassifier):
                 continue
             X = self._learnt.encode(frame, block)
             self._check_unseen(frame, block, X)
-            parts.append(X if kept.all() else X[:, kept])
+            # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
+            parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
 
 

@@ -60,6 +60,8 @@ class ImpliedLogistic:
         Where the intercept is taken, (feature), in each column's units.
     weights
         Weights by source, ``"posterior"``, ``"map"`` and ``"mle"``; or why there are none.
+    chains
+        Number of chains of the posterior's draws.
 
     References
     ----------
@@ -157,29 +159,33 @@ def implied_logistic(
     if intercept_at not in ("means", "zero"):
         raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")
     designs = tuple(linear_design(block.family, block.statistics, intercept_at == "means") for block in model.blocks)
-    weights: dict[str, Weights | DoesNotExist] = {}
-    for source in SOURCES:
-        try:
-            parameters = hypotheses(source)
-        except DoesNotExist as reason:
-            weights[source] = reason
-            continue
-        except Refused:
-            continue  # a fit by a point engine has no posterior
-        try:
-            weights[source] = _weights(model, parameters, designs)
-        except DoesNotExist as reason:
-            weights[source] = reason
+    weights = {source: _weights_of(source, model, hypotheses, designs) for source in SOURCES}
     return ImpliedLogistic(
         labels=model.labels,
         reference=model.labels[_reference(len(model.labels))],
         columns=tuple(name for design in designs for name in design.names),
         centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
-        weights=weights,
+        weights={source: found for source, found in weights.items() if found is not None},
         chains=chains,
         _designs=designs,
         _encode=encode,
     )
+
+
+def _weights_of(
+    source: str, model: GenerativeModel, hypotheses: Callable[[str], Parameters], designs: tuple[LinearDesign, ...]
+) -> Weights | DoesNotExist | None:
+    """Return the weights of a source, or why they do not exist; None for the posterior of a fit by a point engine."""
+    try:
+        parameters = hypotheses(source)
+    except DoesNotExist as reason:
+        return reason
+    except Refused:
+        return None
+    try:
+        return _weights(model, parameters, designs)
+    except DoesNotExist as reason:
+        return reason
 
 
 def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[LinearDesign, ...]) -> Weights:

@@ -55,7 +55,8 @@ class TextNB(CountClassifier):
     Examples
     --------
     >>> import bayesclf as bc
-    >>> clf = bc.TextNB(random_state=1).fit(["win a prize now", "see you at lunch", "lunch now?"], ["spam", "ham", "ham"])
+    >>> texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"]
+    >>> clf = bc.TextNB(random_state=1).fit(texts, ["spam", "spam", "ham", "ham"])
     >>> print(clf.predict(["a prize for you"], rule="map"))
     ['spam']
 

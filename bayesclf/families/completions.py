@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LARGEST_SUMS = 2**20
 """Completions × factors above which rows with missing cells are not learnt from."""
 
+LARGEST_SAMPLED = 2**15
+"""Completions × factors above which their likelihood, with its gradient, is not sampled from."""
+
 SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
@@ -207,9 +210,20 @@ def _indicators(cells: Integers, width: int) -> sparse.csr_array:
 
 
 def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:
-    """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell)."""
+    """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell).
+
+    Raises
+    ------
+    Refused
+        Where the sums have too many terms to be sampled.
+    """
     import pymc as pm
 
+    if sums.cells.size > LARGEST_SAMPLED:
+        raise Refused(
+            f"the training rows' missing cells have {sums.cells.size:,} completions × tables, too many for NUTS (limit "
+            f"{LARGEST_SAMPLED:,}); fit with missing='level', or by inference='map'"
+        )
     cells = pm.Data(f"{name}_cells", sums.cells)
     first = pm.Data(f"{name}_first", sums.first)
     observed = pm.Data(f"{name}_data", sums.counts)

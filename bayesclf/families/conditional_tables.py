@@ -139,7 +139,7 @@ class ConditionalTables(ABC):
         for seen in np.unique(statistics.rows >= 0, axis=0):
             for hidden in layout.plan(seen).hidden:
                 name = statistics.axes.features[hidden.features[0]]
-                return f"column {name!r} has missing cells, and other columns depend on it; missing='level' has one"
+                return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
     def posterior(self, statistics: RowCounts) -> Self:

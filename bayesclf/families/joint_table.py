@@ -32,8 +32,8 @@ class JointTable(ConditionalTables):
     ----------
     alpha
         Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell), the last
-        feature's values fastest. 2 is Laplace's rule; as much prior weight as Σα = αC rows, so that a large table
-        asks for a smaller one, such as 1 + m/C for an m-estimate.
+        feature's values fastest. 2 is Laplace's rule. The prior weighs as much as Σα = αC rows, which is much for a
+        large table; 1 + m/C is the m-estimate, whose MAP adds m rows in all.
     basis
         As in `Categorical`.
     axes

@@ -1,0 +1,327 @@
+"""The multivariate Gaussian family where its contract does not look: missing cells, and priors without closed form."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from cases import CovarianceMarginals
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymc.model.transform.conditioning import remove_value_transforms
+from pytensor.compile.mode import Mode
+from scipy import optimize, stats
+
+from bayesclf.errors import Refused
+from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
+from bayesclf.families.expectation_maximization import maximise, observed_log_likelihood
+from bayesclf.families.multivariate_estimates import maximum_likelihood, start
+
+PYTHON = Mode(linker="py", optimizer="fast_compile")
+AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
+both = pytest.mark.parametrize("covariance", ["shared", "class"])
+priors = pytest.mark.parametrize("prior", [None, LKJ(eta=1.7)], ids=["inverse Wishart", "LKJ"])
+
+
+def data(seed=0, n=40, missing=0.15):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    X = rng.normal(size=(n, 3)) @ [[1.0, 0.6, 0.0], [0.0, 0.8, -0.5], [0.0, 0.0, 0.7]] + y[:, None] * [1.0, 0.0, -1.0]
+    return np.where(rng.random(X.shape) < missing, np.nan, X), y
+
+
+def resolved(covariance, X, y, **options):
+    family = MultivariateGaussian(covariance, **options)
+    statistics = family.statistics(X, y, AXES)
+    return family.resolve_prior(statistics), statistics
+
+
+def point(rng, covariance, labels=3):
+    factor = rng.normal(size=(labels, 3, 3)) / 2 + np.eye(3)
+    Sigma = factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3)
+    return {"mu": rng.normal(size=(1, labels, 3)), "Sigma": Sigma[:1] if covariance == "shared" else Sigma[None]}
+
+
+def row_log_density(X, y, parameters):
+    """Return the marginal log density of the seen cells, one row at a time, by SciPy."""
+    mu, Sigma = parameters["mu"][0], np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+    found = np.zeros(len(X))
+    for i, (x, k) in enumerate(zip(X, y, strict=True)):
+        s = ~np.isnan(x)
+        if s.any():
+            found[i] = stats.multivariate_normal.logpdf(x[s], mu[k][s], Sigma[k][np.ix_(s, s)])
+    return found
+
+
+# Statistics
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 25), parts=st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_statistics_of_rows_with_missing_cells_add_up(seed, n, parts):
+    X, y = data(seed, n, missing=0.4)
+    family = MultivariateGaussian()
+    part = np.random.default_rng(seed).integers(parts, size=n)
+    total = family.statistics(X[:0], y[:0], AXES)
+    for number in range(parts):
+        total = total + family.statistics(X[part == number], y[part == number], AXES)
+    whole = family.statistics(X, y, AXES)
+    for name, values in whole.arrays().items():
+        np.testing.assert_allclose(total.arrays()[name], values, atol=1e-11, err_msg=name)
+    cells, expected = whole.cells(), Gaussian().statistics(X, y, AXES)
+    for name, values in expected.arrays().items():
+        np.testing.assert_allclose(cells.arrays()[name], values, atol=1e-11, err_msg=name)
+
+
+def test_selected_statistics_merge_patterns_that_have_become_equal():
+    X, y = data(missing=0.4)
+    keep = np.array([True, False, True])
+    family = MultivariateGaussian()
+    found = family.statistics(X, y, AXES).select(keep).arrays()
+    expected = family.statistics(X[:, keep], y, Axes(AXES.labels, ("u", "w"))).arrays()
+    assert len(expected["n"]) == 3
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
+
+
+# Densities
+
+
+@both
+def test_log_density_of_rows_with_missing_cells_is_that_of_scipy(covariance, rng):
+    X, y = data(missing=0.4)
+    parameters = point(rng, covariance)
+    found = MultivariateGaussian(covariance).log_density(X, parameters)[0, np.arange(len(y)), y]
+    np.testing.assert_allclose(found, row_log_density(X, y, parameters), rtol=1e-11)
+
+
+def test_log_density_of_a_diagonal_covariance_is_that_of_independent_features(rng):
+    X, _ = data()
+    mu, sigma2 = rng.normal(size=(5, 3, 3)), rng.uniform(0.5, 2.0, (5, 3, 3))
+    expected = Gaussian("class-feature").log_density(X, {"mu": mu, "sigma2": sigma2})
+    found = MultivariateGaussian("class").log_density(X, {"mu": mu, "Sigma": sigma2[..., None] * np.eye(3)})
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_predictive_of_complete_rows_is_scipys_students_t():
+    X, y = data(missing=0.0)
+    prior, statistics = resolved("class", X, y)
+    posterior = prior.posterior(statistics)
+    for k in range(3):
+        freedom, kappa = posterior.nu[k] - 2, posterior.kappa[k]
+        shape = posterior.psi[k] * (kappa + 1) / (kappa * freedom)
+        expected = stats.multivariate_t.logpdf(X, posterior.m[k], shape, df=freedom)
+        np.testing.assert_allclose(posterior.log_predictive(X)[:, k], expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
+def test_one_feature_is_the_gaussian_family(covariance, variance):
+    X, y = data()
+    X, axes = X[:, :1], Axes(AXES.labels, ("u",))
+    family, one = MultivariateGaussian(covariance), Gaussian(variance)
+    statistics, moments = family.statistics(X, y, axes), one.statistics(X, y, axes)
+    posterior = family.resolve_prior(statistics).posterior(statistics)
+    expected = one.resolve_prior(moments).posterior(moments)
+    np.testing.assert_allclose(posterior.nu / 2, expected.a.ravel(), rtol=1e-13)
+    np.testing.assert_allclose(posterior.psi.ravel() / 2, expected.b.ravel(), rtol=1e-12)
+    np.testing.assert_allclose(posterior.kappa, expected.kappa[:, 0], rtol=1e-13)
+    np.testing.assert_allclose(posterior.m, expected.m, rtol=1e-12)
+    np.testing.assert_allclose(posterior.log_predictive(X), expected.log_predictive(X), rtol=1e-10)
+
+
+@both
+def test_unit_information_prior_expects_the_pooled_variances(covariance):
+    X, y = data()
+    prior, _ = resolved(covariance, X, y)
+    Sigma = prior.mean()["Sigma"]
+    np.testing.assert_allclose(Sigma, np.broadcast_to(np.diag(np.nanvar(X, axis=0)), Sigma.shape), atol=1e-12)
+    np.testing.assert_array_equal(prior.nu, 5.0)
+
+
+@pytest.mark.parametrize("psi", [2.0, np.array([1.0, 2.0, 3.0])])
+def test_a_scale_that_is_no_matrix_is_a_diagonal(psi):
+    prior, _ = resolved("shared", *data(), psi=psi)
+    np.testing.assert_array_equal(prior.psi[0], np.diag(np.broadcast_to(psi, 3)))
+
+
+# Expectation and maximisation
+
+
+@both
+def test_no_step_lowers_the_observed_likelihood(covariance):
+    X, y = data(missing=0.3)
+    shared = covariance == "shared"
+    _, statistics = resolved(covariance, X, y)
+    now, found = start(statistics, shared), []
+    for _ in range(40):
+        found.append(row_log_density(X, y, now).sum())
+        np.testing.assert_allclose(observed_log_likelihood(statistics, now), found[-1], rtol=1e-11)
+        now = maximise(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1).parameters
+    assert (np.diff(found) > -1e-10).all()
+    assert found[-1] > found[0] + 1
+
+
+def unpacked(vector, groups):
+    rows, columns = np.tril_indices(3)
+    factor = np.zeros((groups, 3, 3))
+    factor[:, rows, columns] = vector[9:].reshape(groups, 6)
+    factor[:, range(3), range(3)] = np.exp(factor[:, range(3), range(3)])
+    Sigma = factor @ factor.swapaxes(1, 2)
+    return {"mu": vector[:9].reshape(1, 3, 3), "Sigma": Sigma if groups == 1 else Sigma[None]}
+
+
+@both
+@pytest.mark.parametrize("estimate", ["mle", "map"])
+def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
+    """Against a general optimiser of the density of rows and prior, written with SciPy."""
+    X, y = data(4, n=45)
+    prior, statistics = resolved(covariance, X, y)
+    groups = 1 if covariance == "shared" else 3
+
+    def loss(vector):
+        parameters = unpacked(vector, groups)
+        total = observed_log_likelihood(statistics, parameters)
+        if estimate == "map":
+            Sigma = np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+            total += sum(stats.invwishart.logpdf(Sigma[g], prior.nu[g], prior.psi[g]) for g in range(groups))
+            total += sum(
+                stats.multivariate_normal.logpdf(parameters["mu"][0, k], prior.m[k], Sigma[k]) for k in range(3)
+            )
+        return -total
+
+    found = optimize.minimize(loss, np.zeros(9 + 6 * groups), options={"gtol": 1e-6})
+    expected, ours = unpacked(found.x, groups), getattr(prior, estimate)(statistics)
+    for name in ("mu", "Sigma"):
+        np.testing.assert_allclose(ours[name], expected[name], atol=2e-4, err_msg=name)
+
+
+def test_a_posterior_from_missing_cells_is_refused():
+    prior, statistics = resolved("shared", *data())
+    assert prior.not_conjugate(statistics).startswith("training rows lack cells of columns 'u', 'v', 'w'")
+    with pytest.raises(Refused, match="not of the prior's family"):
+        prior.posterior(statistics)
+
+
+# PyMC
+
+
+def models(prior, statistics, axes=AXES):
+    coords = {"outcome": axes.labels, "feature": axes.features, "other_feature": axes.features}
+    with pm.Model(coords=coords) as model:
+        prior.pymc(statistics, "")
+    return model, remove_value_transforms(model)
+
+
+def lkj_log_prior(prior, covariance, parameters):
+    """Return the density of τ and R by PyMC's own distribution, moved to Σ by the Jacobian of Σ's factor.
+
+    Up to a constant: the sign of PyMC's normalising constant of R is the wrong one.
+    """
+    lkj = prior.covariance_prior
+    packed = pm.LKJCholeskyCov.dist(lkj.eta, 3, pm.HalfNormal.dist(lkj.sd_scale, shape=3), compute_corr=False)
+    total = stats.norm.logpdf(parameters["mu"][0], prior.m, lkj.mean_scale).sum()
+    for Sigma in parameters["Sigma"] if covariance == "shared" else parameters["Sigma"][0]:
+        factor = np.linalg.cholesky(Sigma)
+        own = pm.logp(packed, factor[np.tril_indices(3)]).eval(mode=PYTHON)
+        total += own - np.sum(np.array([3, 2, 1]) * np.log(np.diag(factor)))
+    return total
+
+
+def test_lkj_log_density_of_two_features_is_that_of_scipy():
+    """The correlation is Beta(η, η) on (−1, 1); dΣ = 4 τ_1² τ_2² dτ dr."""
+    axes = Axes(AXES.labels, ("u", "v"))
+    X, y = data()
+    family = MultivariateGaussian(covariance_prior=LKJ(1.7))
+    statistics = family.statistics(X[:, :2], y, axes)
+    family = family.resolve_prior(statistics)
+    _, plain = models(family, statistics, axes)
+    sd, r = np.array([0.7, 1.9]), -0.35
+    Sigma = np.outer(sd, sd) * [[1, r], [r, 1]]
+    lkj = family.covariance_prior
+    expected = stats.halfnorm.logpdf(sd, scale=lkj.sd_scale).sum() + stats.beta.logpdf((r + 1) / 2, 1.7, 1.7)
+    expected -= np.log(2) + np.log(4) + 2 * np.log(sd).sum()
+    found = plain.compile_logp(vars=plain["Sigma"], mode=PYTHON)({"Sigma": Sigma, "mu": family.m})
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@both
+@priors
+def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(covariance, prior, rng):
+    X, y = data()
+    family, statistics = resolved(covariance, X, y, covariance_prior=prior)
+    _, plain = models(family, statistics)
+    logp = plain.compile_logp(mode=PYTHON)
+    prior_logp = plain.compile_logp(vars=plain.free_RVs, mode=PYTHON)
+    beside_lkj = []
+    for _ in range(3):
+        parameters = point(rng, covariance)
+        at = {name: values[0] for name, values in parameters.items()}
+        np.testing.assert_allclose(logp(at) - prior_logp(at), row_log_density(X, y, parameters).sum(), rtol=1e-9)
+        if prior is not None:
+            beside_lkj.append(prior_logp(at) - lkj_log_prior(family, covariance, parameters))
+    np.testing.assert_allclose(np.diff(beside_lkj), 0.0, atol=1e-9)
+
+
+@both
+def test_coordinates_of_nuts_have_their_jacobian(covariance):
+    """The log density that NUTS sees is that of μ and Σ plus log|d(μ, Σ)/dx|, here by finite differences."""
+    family, statistics = resolved(covariance, *data())
+    model, plain = models(family, statistics)
+    logp, logp_plain = model.compile_logp(mode=PYTHON), plain.compile_logp(mode=PYTHON)
+    outputs = model.replace_rvs_by_values(model.free_RVs)
+    transform = model.compile_fn(outputs, inputs=model.value_vars, mode=PYTHON)
+    names = [variable.name for variable in model.value_vars]
+    shapes = [np.shape(model.initial_point()[name]) for name in names]
+    rows, columns = np.tril_indices(3)
+
+    def split(x):
+        ends = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])
+        return {n: p.reshape(s) for n, p, s in zip(names, np.split(x, ends[:-1]), shapes, strict=True)}
+
+    def user(x):
+        return dict(zip((variable.name for variable in model.free_RVs), transform(split(x)), strict=True))
+
+    def flat(x):
+        values = user(x)
+        return np.concatenate([values["mu"].ravel(), values["Sigma"][..., rows, columns].ravel()])
+
+    x = np.random.default_rng(1).normal(size=sum(np.prod(shape, dtype=int) for shape in shapes)) / 2
+    steps = 1e-6 * np.eye(len(x))
+    jacobian = np.array([(flat(x + step) - flat(x - step)) / 2e-6 for step in steps])
+    expected = logp_plain(user(x)) + np.linalg.slogdet(jacobian)[1]
+    np.testing.assert_allclose(logp(split(x)), expected, rtol=1e-7)
+
+
+# LKJ
+
+
+def test_lkj_draws_have_its_marginals(rng):
+    """Each correlation is Beta(η − 1 + d/2, same) on (−1, 1), each scale half-normal."""
+    prior = LKJ(1.7).resolve(np.array([1.0, 2.0, 3.0]))
+    Sigma = prior.draw(rng, 4000, 1)[:, 0]
+    sd = np.sqrt(np.diagonal(Sigma, axis1=1, axis2=2))
+    for i in range(3):
+        assert stats.kstest(sd[:, i], stats.halfnorm(scale=prior.sd_scale[i]).cdf).pvalue > 1e-5
+        for j in range(i):
+            share = (Sigma[:, i, j] / sd[:, i] / sd[:, j] + 1) / 2
+            assert stats.kstest(share, stats.beta(1.7 + 0.5, 1.7 + 0.5).cdf).pvalue > 1e-5
+    np.testing.assert_array_equal(prior.mean(), np.diag([1.0, 4.0, 9.0]))
+
+
+@both
+def test_lkj_family_draws_its_mean(covariance, rng):
+    family, statistics = resolved(covariance, *data(), covariance_prior=LKJ())
+    drawn, mean = family.draw(rng, 20_000), family.mean()
+    for name, values in drawn.items():
+        assert mean[name].shape == (1, *values.shape[1:])
+        error = values.std(axis=0) / np.sqrt(len(values))
+        assert (np.abs(values.mean(axis=0) - mean[name][0]) < 5 * error).all()
+    with pytest.raises(Refused, match="LKJ"):
+        family.log_predictive(data()[0])
+    assert "LKJ" in family.not_conjugate(statistics)
+
+
+def test_marginals_of_the_contract_are_those_of_scipys_draws():
+    """The contract's own second route: entries of inverse Wishart draws by SciPy."""
+    psi = np.array([[2.0, 0.7, 0.1], [0.7, 1.0, -0.3], [0.1, -0.3, 1.5]])
+    draws = stats.invwishart(6.5, psi).rvs(4000, random_state=1)
+    u = CovarianceMarginals(np.array([6.5]), psi[None]).cdf(draws).reshape(4000, 9)
+    assert min(stats.kstest(column, "uniform").pvalue for column in u.T) > 1e-5

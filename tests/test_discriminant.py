@@ -1,0 +1,245 @@
+"""Gaussian discriminant analysis beside its peers and its special cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import LKJ, MultivariateGaussian
+from bayesclf.inference import NUTS, Exact
+from bayesclf.rules import RULES
+
+CLOSED_FORM = ("mle", "map", "mean", "predictive")
+both = pytest.mark.parametrize("covariance", ["shared", "class"])
+SHORT = NUTS(draws=250, tune=250, chains=2)
+
+
+def gda(covariance, **options):
+    return bc.GaussianDiscriminantAnalysis(covariance, **{"random_state": 4, **options})
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return 120 rows of three dependent columns, and labels of three classes."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(3, size=120)
+    X = rng.normal(size=(120, 3)) @ [[1.0, 0.7, 0.0], [0.0, 0.9, -0.4], [0.0, 0.0, 0.8]]
+    return X * (1 + 0.3 * y[:, None]) + y[:, None] * [1.0, -0.5, 0.3], y
+
+
+# Special cases
+
+
+@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
+@pytest.mark.parametrize("rule", CLOSED_FORM)
+def test_one_column_is_gaussian_naive_bayes(covariance, variance, rule, rows):
+    X, y = rows[0][:, :1], rows[1]
+    expected = bc.GaussianNB(variance, random_state=4).fit(X, y).predict_log_proba(X, rule=rule)
+    np.testing.assert_allclose(gda(covariance).fit(X, y).predict_log_proba(X, rule=rule), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
+def test_one_column_averages_as_gaussian_naive_bayes(covariance, variance, rows):
+    X, y = rows[0][:, :1], rows[1]
+    many = Exact(draws=4000)
+    expected = bc.GaussianNB(variance, inference=many, random_state=1).fit(X, y).predict_proba(X[:20])
+    found = gda(covariance, inference=many).fit(X, y).predict_proba(X[:20])
+    # Sixteen thousand draws of a probability whose spread is below 0.1.
+    np.testing.assert_allclose(found, expected, atol=5 * 0.1 * np.sqrt(2 / 16_000))
+
+
+@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
+def test_given_hyperparameters_are_those_of_gaussian_naive_bayes(covariance, variance, rows):
+    """a = ν/2 and b = Ψ/2."""
+    X, y = rows[0][:, :1], rows[1]
+    one = bc.GaussianNB(variance, m=0.3, kappa=0.5, a=2.5, b=1.5).fit(X, y)
+    other = gda(covariance, m=0.3, kappa=0.5, nu=5.0, psi=3.0).fit(X, y)
+    for rule in ("map", "mean", "predictive"):
+        np.testing.assert_allclose(
+            other.predict_log_proba(X, rule=rule), one.predict_log_proba(X, rule=rule), atol=1e-11
+        )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: bc.NaiveBayes({("u", "v"): MultivariateGaussian("class")}), lambda: gda("class")],
+    ids=["a block of naive Bayes", "gda"],
+)
+def test_a_block_of_naive_bayes_is_discriminant_analysis(make, rows):
+    X, y = pd.DataFrame(rows[0][:, :2], columns=["u", "v"]), rows[1]
+    expected = gda("class").fit(X, y)
+    for rule in CLOSED_FORM:
+        np.testing.assert_array_equal(make().fit(X, y).predict_proba(X, rule=rule), expected.predict_proba(X, rule))
+
+
+def test_just_these_two_columns_are_dependent(rows):
+    """Log p(x, y) is the sum of the blocks', two pairs of dependent columns among them."""
+    X, y = rows
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(np.hstack([X, X[:, :1] + rng.normal(size=(len(y), 1))]), columns=["u", "v", "w", "t"])
+    table["ward"] = rng.choice(["east", "west"], len(y))
+    blocks = {("u", "v"): MultivariateGaussian(), ("w", "t"): MultivariateGaussian("class")}
+    clf = bc.NaiveBayes(blocks, random_state=1).fit(table, y)
+    assert clf.posterior_["posterior"]["Sigma_2"].dims[2:] == ("outcome", "feature_2", "other_feature_2")
+    parts = [gda("shared").fit(table[["u", "v"]], y), gda("class").fit(table[["w", "t"]], y)]
+    parts.append(bc.CategoricalNB().fit(table[["ward"]], y))
+    joint = sum(part.predict_log_proba(table[list(part.feature_names_in_)], "predictive") for part in parts)
+    joint = joint - 2 * np.log((np.bincount(y) + 1) / (len(y) + 3))
+    expected = np.exp(joint) / np.exp(joint).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(table, "predictive"), expected, rtol=1e-9)
+
+
+# Peers
+
+
+@pytest.mark.parametrize(
+    ("covariance", "theirs"),
+    [
+        ("shared", LinearDiscriminantAnalysis(solver="lsqr")),
+        ("shared", LinearDiscriminantAnalysis(solver="svd")),
+        ("class", QuadraticDiscriminantAnalysis()),
+    ],
+    ids=str,
+)
+def test_maximum_likelihood_is_that_of_scikit_learn(covariance, theirs, rows):
+    """Which divides by the number of rows as of 1.9; by n − K and n_k − 1 its "svd" and quadratic forms once did."""
+    X, y = rows
+    found = gda(covariance, inference="mle").fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found, theirs.fit(X, y).predict_proba(X), rtol=0, atol=1e-10)
+
+
+def test_equal_priors_and_covariances_make_the_perpendicular_bisector_the_boundary(rows):
+    """In the space that Σ whitens, points as far from one mean as from the other have even odds."""
+    X, y = rows[0][rows[1] < 2], rows[1][rows[1] < 2]
+    clf = gda("shared", inference="mle", class_prior="uniform").fit(X, y)
+    point = clf.hypotheses("mle").parameters
+    mu, factor = point["mu"][0], np.linalg.cholesky(point["Sigma"][0])
+    one, other = np.linalg.solve(factor, mu.T).T
+    along = np.linalg.svd((other - one)[None])[2][1:]
+    on_bisector = (one + other) / 2 + np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 3.0]]) @ along
+    np.testing.assert_allclose(clf.predict_proba(on_bisector @ factor.T), 0.5, atol=1e-12)
+
+
+# Few rows
+
+
+@both
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "mle"])
+def test_fewer_rows_than_features_give_finite_answers(covariance, rule):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(6, 10)), np.array([0, 0, 0, 1, 1, 2])
+    proba = gda(covariance).fit(X, y).predict_proba(X, rule=rule)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+@both
+def test_fewer_rows_than_features_have_no_maximum_likelihood(covariance):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(8, 10)), np.repeat([0, 1], 4)
+    whose = "the classes together have" if covariance == "shared" else "class '0' has"
+    with pytest.raises(DoesNotExist, match=f"{whose} too few .* fewer rows than features"):
+        gda(covariance).fit(X, y).predict(X, rule="mle")
+
+
+@both
+def test_collinear_columns_have_no_maximum_likelihood(covariance, rows):
+    X = np.column_stack([rows[0][:, :2], rows[0][:, 0] - 3 * rows[0][:, 1]])
+    clf = gda(covariance).fit(X, rows[1])
+    with pytest.raises(DoesNotExist, match=r"collinear or constant columns \('x0', 'x1', 'x2'\)"):
+        clf.predict(X, rule="mle")
+    assert np.isfinite(clf.predict_log_proba(X, rule="predictive")).all()
+
+
+# Missing cells
+
+
+@pytest.fixture(scope="module")
+def gaps(rows):
+    """Return the rows with a tenth of the cells missing."""
+    X, y = rows
+    return np.where(np.random.default_rng(9).random(X.shape) < 0.1, np.nan, X), y
+
+
+@both
+def test_missing_cells_leave_estimates_but_no_closed_form(covariance, gaps):
+    X, y = gaps
+    with pytest.raises(Refused, match=r"no closed form \(training rows lack cells of columns 'x0', 'x1', 'x2'"):
+        gda(covariance, inference="exact").fit(X, y)
+    clf = gda(covariance, inference="map").fit(X, y)
+    for rule in ("mle", "map"):
+        np.testing.assert_allclose(clf.predict_proba(X, rule=rule).sum(axis=1), 1.0)
+    with pytest.raises(Refused, match="not of the prior's family"):
+        clf.as_prior()
+
+
+@both
+def test_partial_fit_with_missing_cells_is_fit(covariance, gaps):
+    X, y = gaps
+    whole = gda(covariance, inference="map").fit(X, y)
+    parts = gda(covariance, inference="map").partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_columns_that_are_never_seen_together_have_no_maximum_likelihood(rows):
+    X, y = rows[0].copy(), rows[1]
+    X[::2, 0], X[1::2, 1] = np.nan, np.nan
+    clf = gda("shared", inference="map").fit(X, y)
+    assert np.isfinite(clf.predict_proba(X)).all()
+    with pytest.raises(DoesNotExist, match="no row has both columns 'x0' and 'x1'"):
+        clf.predict(X, rule="mle")
+
+
+@pytest.mark.slow
+@both
+def test_missing_cells_are_sampled_by_nuts(covariance, gaps):
+    X, y = gaps
+    clf = gda(covariance, inference=SHORT).fit(X, y)
+    assert not clf.posterior_["sample_stats"]["diverging"].any()
+    assert not clf.convergence_problems_
+    posterior = clf.posterior_["posterior"]
+    mode = clf.posterior_["map"].isel(chain=0, draw=0)
+    spread = posterior.std(("chain", "draw"))
+    assert (abs(posterior["mu"].mean(("chain", "draw")) - mode["mu"]) < 0.5 * spread["mu"]).all()
+    assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
+
+
+@pytest.mark.slow
+@both
+def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
+    rng = np.random.default_rng(6)
+    y = rng.integers(2, size=4000)
+    X = rng.normal(size=(4000, 2)) @ [[1.0, 0.9], [0.0, 0.4]] + y[:, None]
+    clf = gda(covariance, covariance_prior=LKJ(), inference=SHORT).fit(X, y)
+    expected = gda(covariance, inference="mle").fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(clf.predict_proba(X[:200]), expected[:200], atol=0.02)
+    with pytest.raises(DoesNotExist, match="LKJ"):
+        clf.predict(X, rule="map")
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"covariance": "full"}, "covariance must be one of 'shared', 'class', not 'full'"),
+        ({"kappa": 0.0}, "kappa must be above 0"),
+        ({"nu": 1.5}, "nu is 1.5, but 3 features need one above 2"),
+        ({"nu": 3.5}, "nu is 3.5, at most 4, where Σ has no prior mean"),
+        ({"psi": np.ones((2, 2))}, r"psi has shape \(2, 2\), which does not broadcast to \(1, 3, 3\)"),
+        ({"psi": np.ones((3, 3))}, "psi must be positive definite"),
+        ({"psi": np.triu(np.ones((3, 3)))}, "psi must be finite and symmetric"),
+        ({"covariance_prior": "lkj"}, "covariance_prior must be a bayesclf.families.LKJ or None"),
+        ({"covariance_prior": LKJ(), "nu": 5.0}, "nu belongs to the normal-inverse-Wishart prior"),
+    ],
+)
+def test_options_are_checked(options, message, rows):
+    with pytest.raises(InputError, match=message):
+        bc.GaussianDiscriminantAnalysis(**{"inference": "map", **options}).fit(*rows)
+
+
+def test_an_lkj_is_checked():
+    with pytest.raises(InputError, match="eta must be above 0 and finite, not 0"):
+        LKJ(eta=0)
