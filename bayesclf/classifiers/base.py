@@ -23,6 +23,7 @@ from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.inference import Optimiser, Trace
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.seeded import SeededHypotheses, named_draws
@@ -80,7 +81,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     notes_: list[str]
     classes_: NDArray[Any]
     model_: Model
-    trace_: inference.Trace | None
+    trace_: Trace | None
 
     @property
     @abstractmethod
@@ -283,8 +284,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
 
     def _infer(self, model: Model) -> None:
@@ -302,7 +302,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.inference_ = engine
         self.convergence_problems_ = self._draws.problems if self._draws else ()
 
-    def _watch(self, name: str, optimiser: inference.Optimiser) -> None:
+    def _watch(self, name: str, optimiser: Optimiser) -> None:
         """Find a point by the optimiser that was asked for, keeping its way; say where it did not arrive."""
         self.trace_, self._points[name] = inference.watch(self.model_, name, optimiser, self.seed_)
         if not self.trace_.certificate.converged:

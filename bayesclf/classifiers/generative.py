@@ -457,7 +457,7 @@ class GenerativeClassifier(BayesClassifier):
                 raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
 
     def _encode(self, frame: pd.DataFrame) -> Rows:
-        parts = []
+        parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
                 continue

@@ -34,7 +34,7 @@ class Reference:
         (outcome, feature).
     Sigma
         (feature, other_feature), or (outcome, feature, other_feature).
-    rows
+    rows, rows_of_covariance
         Rows, those that the prior is worth included, that μ (outcome) and Σ are learnt from.
     """
 
@@ -282,4 +282,5 @@ def _lkj_random(eta: Any, sd_scale: Any, *reference: Any, rng: np.random.Generat
     batch = tuple(size) if size is not None else np.shape(eta)
     groups = int(np.prod(batch, dtype=int))
     first = sd_scale.reshape(-1, sd_scale.shape[-1])[0]
-    return LKJ(float(np.ravel(eta)[0]), first).draw(rng, 1, groups)[0].reshape(*batch, len(first), len(first))
+    drawn = LKJ(float(np.ravel(eta)[0]), first).draw(rng, 1, groups)[0]
+    return np.asarray(drawn.reshape(*batch, len(first), len(first)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import Array, Parameters
 from bayesclf.families.covariance import submatrix
 from bayesclf.families.scatters import Scatters
@@ -31,6 +32,21 @@ class Estimate:
 
     parameters: Parameters
     settled: bool
+
+
+def estimate(
+    statistics: Scatters, maximisation: Callable[[Scatters], Parameters], start: Callable[[], Parameters]
+) -> Parameters:
+    """Return the estimate, at once from complete rows; raises `DoesNotExist` where it does not settle."""
+    if not statistics.missing():
+        return maximisation(statistics)
+    found = maximise(statistics, maximisation, start())
+    if not found.settled:
+        raise DoesNotExist(
+            f"the estimate has not settled after {STEPS} steps of expectation and maximisation: too few rows have the "
+            "same cells; use inference='nuts', or drop columns"
+        )
+    return found.parameters
 
 
 def maximise(

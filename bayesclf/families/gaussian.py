@@ -264,6 +264,7 @@ class Gaussian:
 
 
 def broadcast_to_shape(name: str, value: float | Array, shape: tuple[int, ...]) -> Array:
+    """Return a hyperparameter as an array of this shape, or raise `InputError` that names it."""
     try:
         return np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
     except ValueError:
@@ -275,8 +276,8 @@ def _suffixed(dim: str, suffix: str) -> str:
     return dim if dim == "outcome" else f"{dim}{suffix}"
 
 
-def log_student_t(distance: Array, nu: Array, cells: Array, log_scale: Array) -> Array:
-    """Return the log density of a t over `cells` coordinates with squared distance Σ(x−m)²/s²."""
+def log_student_t(distance: Array, nu: Array, cells: Array | float, log_scale: Array) -> Array:
+    """Return the log density of a t over `cells` coordinates: squared distance (x−m)ᵀS⁻¹(x−m), log|S|."""
     return np.asarray(
         gammaln((nu + cells) / 2)
         - gammaln(nu / 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,6 +11,11 @@ import numpy as np
 from bayesclf.errors import InputError
 from bayesclf.families.base import Array
 from bayesclf.families.gaussian import broadcast_to_shape
+
+NO_MODE = (
+    "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or the "
+    "normal-inverse-Wishart prior"
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,15 @@ class LKJ:
     def mean(self) -> Array:
         """Return E[Σ], the diagonal matrix of s²."""
         return np.diag(np.asarray(self.sd_scale) ** 2)
+
+
+def require_lkj(prior: object, conjugate: Mapping[str, object]) -> None:
+    """Raise where a prior is no LKJ, or hyperparameters of the conjugate prior are given beside it."""
+    if not isinstance(prior, LKJ):
+        raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {prior!r}")
+    given = [name for name, value in conjugate.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} belongs to the normal-inverse-Wishart prior; leave it out beside an LKJ")
 
 
 def _correlation_factors(eta: float, size: int, rng: np.random.Generator, shape: tuple[int, int]) -> Array:

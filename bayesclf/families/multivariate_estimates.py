@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import Array, Parameters
@@ -28,7 +29,7 @@ def maximum_likelihood(complete: Scatters, shared: bool) -> Parameters:
     return {"mu": complete.mean[:1], "Sigma": Sigma if shared else Sigma[None]}
 
 
-def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: Array) -> str:
+def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: NDArray[np.bool_]) -> str:
     """Return why a covariance is singular."""
     names = complete.axes.features
     whose = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import expectation_maximization
 from bayesclf.families.base import Array, Axes, Integers, Parameters
 from bayesclf.families.covariance import quadratic_forms, submatrix
+from bayesclf.families.expectation_maximization import estimate, maximise
 from bayesclf.families.gaussian import broadcast_to_shape, log_student_t
 from bayesclf.families.inverse_wishart import draw_factors, outer
-from bayesclf.families.lkj import LKJ
+from bayesclf.families.lkj import LKJ, NO_MODE, require_lkj
 from bayesclf.families.multivariate_estimates import (
     given_scale,
     maximum_likelihood,
@@ -95,13 +96,8 @@ class MultivariateGaussian:
             value = getattr(self, name)
             if value is not None and not (np.all(np.asarray(value) > 0) and np.all(np.isfinite(value))):
                 raise InputError(f"{name} must be above 0 and finite, not {value}")
-        if self.covariance_prior is None:
-            return
-        if not isinstance(self.covariance_prior, LKJ):
-            raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {self.covariance_prior!r}")
-        given = [name for name in ("kappa", "nu", "psi") if getattr(self, name) is not None]
-        if given:
-            raise InputError(f"{given[0]} belongs to the normal-inverse-Wishart prior; leave it out beside an LKJ")
+        if self.covariance_prior is not None:
+            require_lkj(self.covariance_prior, {"kappa": self.kappa, "nu": self.nu, "psi": self.psi})
 
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:
         """Return weights, means and scatter matrices; `X` is (row, feature), NaN where a cell is missing."""
@@ -146,16 +142,14 @@ class MultivariateGaussian:
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
         require_estimable(statistics, self._shared)
-        return self._estimate(statistics, lambda complete: maximum_likelihood(complete, self._shared))
+        of_complete = partial(maximum_likelihood, shared=self._shared)
+        return estimate(statistics, of_complete, partial(start, statistics, self._shared))
 
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
-            raise DoesNotExist(
-                "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or "
-                "the normal-inverse-Wishart prior"
-            )
-        return self._estimate(statistics, self._mode)
+            raise DoesNotExist(NO_MODE)
+        return estimate(statistics, self._mode, partial(start, statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return that the prior is an LKJ, or that cells are missing."""
@@ -203,12 +197,17 @@ class MultivariateGaussian:
         """Add μ and Σ, observing the scatters."""
         from bayesclf.families.covariance_pymc import add_inverse_wishart, add_lkj, observe_scatters
 
-        reference = self._reference(statistics)
-        if self.covariance_prior is not None:
-            mu, Sigma = add_lkj(self.covariance_prior, np.asarray(self.m), reference, suffix)
+        lkj, conjugate = self.covariance_prior, self
+        if lkj is not None:
+            unit_information = (np.asarray(self.m), 1.0, len(self.axes.features) + 2.0, lkj.mean())
+            conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
+        reference = conjugate._reference(statistics)
+        m, kappa, nu, psi = conjugate._hyperparameters()
+        if lkj is not None:
+            mu, Sigma = add_lkj(lkj, m, reference, suffix)
         else:
-            m, kappa, nu, psi = self._hyperparameters()
-            mu, Sigma = add_inverse_wishart((m, kappa, *map(self._first, (nu, psi))), reference, suffix)
+            hyperparameters = (m, kappa, self._one(nu), self._one(psi))
+            mu, Sigma = add_inverse_wishart(hyperparameters, reference, suffix)
         observe_scatters(f"x{suffix}", mu, Sigma, statistics)
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -236,7 +235,7 @@ class MultivariateGaussian:
         out = np.zeros((len(X), len(m)))
         for seen, rows in by_pattern(X):
             distance, log_det = quadratic_forms(X[rows][:, seen], m[None, :, seen], submatrix(scale, seen)[None])
-            out[rows] = log_student_t(distance[..., 0], freedom, seen.sum(), log_det[:, 0])
+            out[rows] = log_student_t(distance[..., 0], freedom, float(seen.sum()), log_det[:, 0])
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -274,37 +273,16 @@ class MultivariateGaussian:
         Sigma = psi / (nu + m.shape[1] + 1 + means)[:, None, None]
         return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
 
-    def _estimate(self, statistics: Scatters, of_complete: Callable[[Scatters], Parameters]) -> Parameters:
-        """Return the estimate: at once from complete rows, else by expectation and maximisation."""
-        if not statistics.missing():
-            return of_complete(statistics)
-        found = expectation_maximization.maximise(statistics, of_complete, start(statistics, self._shared))
-        if not found.settled:
-            raise DoesNotExist(
-                f"the estimate has not settled after {expectation_maximization.STEPS} steps of expectation and "
-                "maximisation: too few rows have the same cells; use inference='nuts', or drop columns"
-            )
-        return found.parameters
-
     def _reference(self, statistics: Scatters) -> Reference:
-        """Return about where the posterior is, for NUTS to start at; it needs no digits."""
+        """Return about where the posterior is and how wide, for NUTS to start at; it needs no digits."""
         from bayesclf.families.covariance_pymc import Reference
 
-        family = self if self.covariance_prior is None else self._like_lkj(self.covariance_prior)
-        m, kappa, nu, psi = family._hyperparameters()
-        point: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point = expectation_maximization.maximise(statistics, family._mode, point, steps=100).parameters
+        m, kappa, nu, psi = self._hyperparameters()
+        guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
+        point = maximise(statistics, self._mode, guess, steps=100).parameters
         n = statistics.n.sum(axis=0)
-        rows = self._first(nu + shared_scatter(n, self._shared))
+        rows = self._one(nu + shared_scatter(n, self._shared))
         return Reference(point["mu"][0], point["Sigma"][0], kappa + n, rows)
-
-    def _like_lkj(self, prior: LKJ) -> MultivariateGaussian:
-        """Return the conjugate family with the scales of an LKJ prior."""
-        m = np.asarray(self.m)
-        groups = 1 if self._shared else len(m)
-        psi = np.broadcast_to(prior.mean(), (groups, m.shape[1], m.shape[1]))
-        nu = np.full(groups, m.shape[1] + 2.0)
-        return MultivariateGaussian(self.covariance, m, np.ones(len(m)), nu, psi, axes=self.axes)
 
     @property
     def _shared(self) -> bool:
@@ -318,7 +296,7 @@ class MultivariateGaussian:
         """Put it back: the inverse of `_squeeze`."""
         return np.asarray(values[:, None] if self._shared else values)
 
-    def _first(self, values: Array) -> Array:
+    def _one(self, values: Array) -> Array:
         """Drop the group axis of (group, ...) where there is one covariance."""
         return np.asarray(values[0] if self._shared else values)
 

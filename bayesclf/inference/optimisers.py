@@ -6,8 +6,8 @@ sd of their columns. Steps and gradients are in these coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy import optimize
@@ -223,7 +223,11 @@ OPTIMISERS = {
 
 
 def _by_scipy(
-    method: str, objective: Likelihood | LogPosterior, start: Array, tolerance: float, options: dict[str, float]
+    method: Literal["CG", "L-BFGS-B"],
+    objective: Likelihood | LogPosterior,
+    start: Array,
+    tolerance: float,
+    options: dict[str, float],
 ) -> Trace:
     """Maximise by one of SciPy's methods, recording each accepted step."""
     recorder = _Recorder(objective)
@@ -233,10 +237,12 @@ def _by_scipy(
         value, slope = objective.gradient(raveled.reshape(start.shape))
         return -value, -slope.ravel()
 
-    record: Callable[[Array], object] = lambda raveled: recorder.look(raveled.reshape(start.shape))  # noqa: E731
-    found = optimize.minimize(
-        negative, start.ravel(), jac=True, method=method, callback=record, options={"gtol": tolerance, **options}
-    )
+    def record(raveled: Array) -> None:
+        recorder.look(raveled.reshape(start.shape))
+
+    settings: Any = {"gtol": tolerance, **options}
+    minimise: Any = optimize.minimize
+    found = minimise(negative, start.ravel(), jac=True, method=method, callback=record, options=settings)
     return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
 
 

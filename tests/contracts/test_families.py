@@ -83,7 +83,9 @@ def assert_same_parameters(found, expected, **tolerances):
 
 def hyperparameters(family):
     return {
-        name: np.asarray(getattr(family, name)) for name in ("alpha", "beta", "m", "kappa", "a", "b", "nu", "psi") if hasattr(family, name)
+        name: np.asarray(getattr(family, name))
+        for name in ("alpha", "beta", "m", "kappa", "a", "b", "nu", "psi")
+        if hasattr(family, name)
     }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesclf.classifiers import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from bayesclf.classifiers import BernoulliNB, CategoricalNB, GaussianDiscriminantAnalysis, GaussianNB, MultinomialNB
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Exact
 
@@ -69,6 +69,21 @@ def gaussian(variance, rng):
     return {"pi": pi, "mu": mu, "sigma2": sigma2.squeeze()}, pd.DataFrame(X, columns=["x0", "x1"]), y
 
 
+PSI = np.array([[3.0, 1.2], [1.2, 2.0]])
+NU = 6.0
+
+
+def discriminant(covariance, rng):
+    """Return a truth and rows of two dependent columns of numbers."""
+    pi, y = labels(rng)
+    Sigma = stats.invwishart.rvs(NU, PSI, size=1 if covariance == "shared" else 3, random_state=rng).reshape(-1, 2, 2)
+    by_class = np.broadcast_to(Sigma, (3, 2, 2))
+    mu = np.array([rng.multivariate_normal(m, own / KAPPA) for m, own in zip(M, by_class, strict=True)])
+    X = np.array([rng.multivariate_normal(mu[k], by_class[k]) for k in y])
+    truth = {"pi": pi, "mu": mu, "Sigma": Sigma[0] if covariance == "shared" else Sigma}
+    return truth, pd.DataFrame(X, columns=["x0", "x1"]), y
+
+
 def ranks(simulate, make, simulations, thin=1):
     """Return the rank of each parameter among the draws, (simulation, parameter), and the number of draws."""
     found = []
@@ -122,6 +137,23 @@ def test_counts_exact(simulate, kind, shapes):
 def test_gaussian_exact(variance):
     found = ranks(lambda rng: gaussian(variance, rng), lambda seed: gaussian_nb(variance, EXACT, seed), 500)
     assert_uniform(*found, bins=10)
+
+
+@pytest.mark.parametrize("covariance", ["shared", "class"])
+def test_discriminant_exact(covariance):
+    def make(seed):
+        return GaussianDiscriminantAnalysis(
+            covariance,
+            m=M,
+            kappa=KAPPA,
+            nu=NU,
+            psi=PSI,
+            class_concentration=CONCENTRATION,
+            inference=EXACT,
+            random_state=seed,
+        )
+
+    assert_uniform(*ranks(lambda rng: discriminant(covariance, rng), make, 500), bins=10)
 
 
 SHORT = NUTS(draws=295, tune=200, chains=2)
