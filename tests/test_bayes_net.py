@@ -230,14 +230,21 @@ def first_levels(clf, truth):
 
 
 @pytest.mark.slow
-def test_exact_posteriors_are_calibrated():
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("engine", "simulations", "thin", "bins"),
+    [(Exact(draws=99, chains=1), 400, 1, 10), (NUTS(draws=295, tune=200, chains=2), 60, 10, 5)],
+    ids=["exact", "nuts"],
+)
+def test_posteriors_are_calibrated(engine, simulations, thin, bins):
     ranks = []
-    for seed in range(400):
+    for seed in range(simulations):
         truth, X, y = simulated(np.random.default_rng([seed, 5]), EDGES, 12)
-        clf = BayesNetClassifier(EDGES, alpha=1.5, inference=Exact(draws=99, chains=1), random_state=seed)
+        clf = BayesNetClassifier(EDGES, alpha=1.5, inference=engine, random_state=seed)
         draws, values = first_levels(clf.fit(X, y, classes=["no", "yes"]), truth)
-        ranks.append((draws < values).sum(axis=0))
-    counts = np.array([np.bincount(column // 10, minlength=10) for column in np.array(ranks).T])
+        ranks.append((draws[::thin] < values).sum(axis=0))
+    width = (len(draws[::thin]) + 1) // bins
+    counts = np.array([np.bincount(column // width, minlength=bins) for column in np.array(ranks).T])
     assert stats.chisquare(counts, axis=1).pvalue.min() > 1e-3 / counts.shape[0]
 
 

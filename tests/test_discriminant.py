@@ -8,12 +8,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.inference import NUTS, Exact
+from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
 both = pytest.mark.parametrize("covariance", ["shared", "class"])
-SHORT = NUTS(draws=250, tune=250, chains=2)
 
 
 def gda(covariance, **options):
@@ -195,7 +194,7 @@ def test_columns_that_are_never_seen_together_have_no_maximum_likelihood(rows):
 @both
 def test_missing_cells_are_sampled_by_nuts(covariance, gaps):
     X, y = gaps
-    clf = gda(covariance, inference=SHORT).fit(X, y)
+    clf = gda(covariance, inference="nuts").fit(X, y)
     assert not clf.posterior_["sample_stats"]["diverging"].any()
     assert not clf.convergence_problems_
     posterior = clf.posterior_["posterior"]
@@ -211,7 +210,7 @@ def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
     rng = np.random.default_rng(6)
     y = rng.integers(2, size=4000)
     X = rng.normal(size=(4000, 2)) @ [[1.0, 0.9], [0.0, 0.4]] + y[:, None]
-    clf = gda(covariance, covariance_prior=LKJ(), inference=SHORT).fit(X, y)
+    clf = gda(covariance, covariance_prior=LKJ(), inference="nuts").fit(X, y)
     expected = gda(covariance, inference="mle").fit(X, y).predict_proba(X)
     np.testing.assert_allclose(clf.predict_proba(X[:200]), expected[:200], atol=0.02)
     with pytest.raises(DoesNotExist, match="LKJ"):

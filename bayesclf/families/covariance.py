@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
+from weakref import finalize
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,9 +14,69 @@ from bayesclf.families.base import Array
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that is more than what rounding leaves of zero."""
 
+CACHE_BYTES = 2**28
+"""Size of the whitenings that are kept between blocks of rows."""
 
-def quadratic_forms(X: Array, mu: Array, Sigma: Array) -> tuple[Array, Array]:
-    """Return (x − μ)ᵀ Σ⁻¹ (x − μ), (row, outcome, draw), and log|Σ|, (outcome, draw).
+
+@dataclass(frozen=True)
+class Whitening:
+    """Inverse Cholesky factors of the covariances of many hypotheses.
+
+    Attributes
+    ----------
+    factor
+        (outcome, feature, other_feature, draw), lower triangular; a single outcome where the classes share it.
+    log_det
+        log|Σ|, (outcome, draw).
+    """
+
+    factor: Array
+    log_det: Array
+
+    @classmethod
+    def of(cls, Sigma: Array) -> Whitening:
+        """Return that of covariances (draw, outcome, feature, other_feature)."""
+        factor = np.linalg.cholesky(Sigma)
+        log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
+        return cls(np.ascontiguousarray(np.moveaxis(inverse_lower(factor), 0, -1)), log_det)
+
+
+class Whitenings:
+    """The whitenings of arrays of covariances that are still in use: rows come in blocks, all with the same draws.
+
+    Arrays are known by identity, and nobody changes parameters in place.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, bytes], Whitening] = OrderedDict()
+
+    def of(self, Sigma: Array, by_label: Array, seen: NDArray[np.bool_]) -> Whitening:
+        """Return the whitening of the seen features.
+
+        Parameters
+        ----------
+        Sigma
+            The array that is asked for again and again.
+        by_label
+            The same as (draw, outcome, feature, other_feature).
+        seen
+            (feature).
+        """
+        if len(Sigma) == 1:
+            return Whitening.of(submatrix(by_label, seen))
+        key = id(Sigma), seen.tobytes()
+        found = self._kept.get(key)
+        if found is None:
+            found = Whitening.of(submatrix(by_label, seen))
+            finalize(Sigma, self._kept.pop, key, None)
+            self._kept[key] = found
+            while len(self._kept) > 1 and sum(kept.factor.nbytes for kept in self._kept.values()) > CACHE_BYTES:
+                self._kept.popitem(last=False)
+        return found
+
+
+def quadratic_forms(X: Array, mu: Array, whitening: Whitening) -> Array:
+    """Return (x − μ)ᵀ Σ⁻¹ (x − μ), (row, outcome, draw).
 
     x is whitened by the inverse Cholesky factor of each draw, one matrix product a coordinate, around c, the middle
     of a class's draws: as μ − c is small nothing cancels, wherever the origin of x lies.
@@ -23,25 +87,22 @@ def quadratic_forms(X: Array, mu: Array, Sigma: Array) -> tuple[Array, Array]:
         Complete rows (row, feature).
     mu
         (draw, outcome, feature).
-    Sigma
-        (draw, outcome, feature, other_feature), or with a single outcome where the classes share it.
+    whitening
+        Of Σ.
     """
     draws, labels, features = mu.shape
-    factor = np.linalg.cholesky(Sigma)
-    whiten = inverse_lower(factor)
-    log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2)
     out = np.empty((len(X), labels, draws))
     for k in range(labels):
-        W = whiten[:, min(k, whiten.shape[1] - 1)]
+        W = whitening.factor[min(k, len(whitening.factor) - 1)]
         centre = np.median(mu[:, k], axis=0)
-        moved, shift = X - centre, np.einsum("dij,dj->id", W, mu[:, k] - centre)
+        moved, shift = X - centre, np.einsum("ijd,dj->id", W, mu[:, k] - centre)
         total = np.zeros((len(X), draws))
         for i in range(features):
-            z = moved[:, : i + 1] @ W[:, i, : i + 1].T
+            z = moved[:, : i + 1] @ W[i, : i + 1]
             z -= shift[i]
             total += np.square(z, out=z)
         out[:, k] = total
-    return out, np.broadcast_to(log_det.T, (labels, draws))
+    return out
 
 
 def inverse_lower(factor: Array) -> Array:

@@ -11,19 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import multivariate_estimates as estimates
 from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.covariance import quadratic_forms, submatrix
+from bayesclf.families.covariance import Whitening, Whitenings, quadratic_forms, submatrix
 from bayesclf.families.expectation_maximization import estimate, maximise
 from bayesclf.families.gaussian import broadcast_to_shape, log_student_t
 from bayesclf.families.inverse_wishart import draw_factors, outer
 from bayesclf.families.lkj import LKJ, NO_MODE, require_lkj
-from bayesclf.families.multivariate_estimates import (
-    given_scale,
-    maximum_likelihood,
-    require_estimable,
-    shared_scatter,
-    start,
-)
 from bayesclf.families.scatters import Scatters, by_pattern
 
 if TYPE_CHECKING:
@@ -34,6 +28,8 @@ COVARIANCE_DIMS = {
     "class": ("outcome", "feature", "other_feature"),
 }
 """Covariance structures, and the axes of Σ."""
+
+WHITENINGS = Whitenings()
 
 
 @dataclass(frozen=True)
@@ -89,9 +85,8 @@ class MultivariateGaussian:
 
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCE_DIMS:
-            raise InputError(
-                f"covariance must be one of {', '.join(map(repr, COVARIANCE_DIMS))}, not {self.covariance!r}"
-            )
+            names = ", ".join(map(repr, COVARIANCE_DIMS))
+            raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
         for name in ("kappa", "nu"):
             value = getattr(self, name)
             if value is not None and not (np.all(np.asarray(value) > 0) and np.all(np.isfinite(value))):
@@ -127,7 +122,7 @@ class MultivariateGaussian:
             m=m,
             kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
             nu=nu,
-            psi=unit_information if self.psi is None else given_scale(self.psi, (groups, d, d)),
+            psi=unit_information if self.psi is None else estimates.given_scale(self.psi, (groups, d, d)),
             axes=statistics.axes,
         )
 
@@ -141,15 +136,15 @@ class MultivariateGaussian:
 
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
-        require_estimable(statistics, self._shared)
-        of_complete = partial(maximum_likelihood, shared=self._shared)
-        return estimate(statistics, of_complete, partial(start, statistics, self._shared))
+        estimates.require_estimable(statistics, self._shared)
+        of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
+        return estimate(statistics, of_complete, partial(estimates.start, statistics, self._shared))
 
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
             raise DoesNotExist(NO_MODE)
-        return estimate(statistics, self._mode, partial(start, statistics, self._shared))
+        return estimate(statistics, self._mode, partial(estimates.start, statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return that the prior is an LKJ, or that cells are missing."""
@@ -189,7 +184,7 @@ class MultivariateGaussian:
         freedom = nu - m.shape[1] - 1
         if np.any(freedom <= 0):
             raise DoesNotExist(
-                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with nu above d + 1"
+                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with larger nu"
             )
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
@@ -206,8 +201,7 @@ class MultivariateGaussian:
         if lkj is not None:
             mu, Sigma = add_lkj(lkj, m, reference, suffix)
         else:
-            hyperparameters = (m, kappa, self._one(nu), self._one(psi))
-            mu, Sigma = add_inverse_wishart(hyperparameters, reference, suffix)
+            mu, Sigma = add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
         observe_scatters(f"x{suffix}", mu, Sigma, statistics)
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -219,8 +213,9 @@ class MultivariateGaussian:
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         out = np.zeros((len(X), mu.shape[1], len(mu)))
         for seen, rows in by_pattern(X):
-            squares, log_det = quadratic_forms(X[rows][:, seen], mu[:, :, seen], submatrix(Sigma, seen))
-            squares += log_det + seen.sum() * np.log(2 * np.pi)
+            whitening = WHITENINGS.of(parameters["Sigma"], Sigma, seen)
+            squares = quadratic_forms(X[rows][:, seen], mu[:, :, seen], whitening)
+            squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
             squares *= -0.5
             out[rows] = squares
         return np.moveaxis(out, 2, 0)
@@ -234,8 +229,9 @@ class MultivariateGaussian:
         scale = psi * ((kappa + 1) / (kappa * freedom))[:, None, None]
         out = np.zeros((len(X), len(m)))
         for seen, rows in by_pattern(X):
-            distance, log_det = quadratic_forms(X[rows][:, seen], m[None, :, seen], submatrix(scale, seen)[None])
-            out[rows] = log_student_t(distance[..., 0], freedom, float(seen.sum()), log_det[:, 0])
+            whitening = Whitening.of(submatrix(scale, seen)[None])
+            distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
+            out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -263,14 +259,13 @@ class MultivariateGaussian:
             self,
             m=m + (n / (kappa + n))[:, None] * deviation,
             kappa=kappa + n,
-            nu=nu + shared_scatter(n, self._shared),
-            psi=psi + shared_scatter(statistics.scatter[0] + shrunk, self._shared),
+            nu=nu + estimates.shared_scatter(n, self._shared),
+            psi=psi + estimates.shared_scatter(statistics.scatter[0] + shrunk, self._shared),
         )
 
     def _mode(self, complete: Scatters) -> Parameters:
         m, _, nu, psi = self._posterior(complete)._hyperparameters()
-        means = len(m) if self._shared else 1
-        Sigma = psi / (nu + m.shape[1] + 1 + means)[:, None, None]
+        Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
         return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
 
     def _reference(self, statistics: Scatters) -> Reference:
@@ -281,8 +276,9 @@ class MultivariateGaussian:
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
         point = maximise(statistics, self._mode, guess, steps=100).parameters
         n = statistics.n.sum(axis=0)
-        rows = self._one(nu + shared_scatter(n, self._shared))
-        return Reference(point["mu"][0], point["Sigma"][0], kappa + n, rows)
+        return Reference(
+            point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))
+        )
 
     @property
     def _shared(self) -> bool:

@@ -6,10 +6,13 @@ explicit proper priors; an empirical prior would see the rows twice and fail.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from bayesclf.classifiers import BernoulliNB, CategoricalNB, GaussianDiscriminantAnalysis, GaussianNB, MultinomialNB
 from bayesclf.families.gaussian import SHARED_OVER
@@ -106,68 +109,45 @@ def assert_uniform(found, draws, bins):
     assert p.min() > FALSE_ALARM / len(p), p
 
 
-def categorical_nb(inference, seed):
-    return CategoricalNB(ALPHA, class_concentration=CONCENTRATION, inference=inference, random_state=seed)
+COMMON = {"class_concentration": CONCENTRATION}
+EXPLICIT = {"m": M, "kappa": KAPPA, **COMMON}
 
-
-def gaussian_nb(variance, inference, seed):
-    return GaussianNB(
-        variance, m=M, kappa=KAPPA, a=A, b=B, class_concentration=CONCENTRATION, inference=inference, random_state=seed
-    )
-
+CASES = {
+    "categorical": (categorical, CategoricalNB(ALPHA, **COMMON)),
+    "bernoulli": (bernoulli, BernoulliNB(*SHAPES, **COMMON)),
+    "multinomial": (multinomial, MultinomialNB(SHAPES[0], **COMMON)),
+    **{
+        f"gaussian {variance}": (partial(gaussian, variance), GaussianNB(variance, a=A, b=B, **EXPLICIT))
+        for variance in SHARED_OVER
+    },
+    **{
+        f"discriminant {covariance}": (
+            partial(discriminant, covariance),
+            GaussianDiscriminantAnalysis(covariance, nu=NU, psi=PSI, **EXPLICIT),
+        )
+        for covariance in ("shared", "class")
+    },
+}
+"""How truth and rows are drawn, and the classifier with the same prior."""
 
 EXACT = Exact(draws=99, chains=1)
-
-
-def test_categorical_exact():
-    assert_uniform(*ranks(categorical, lambda seed: categorical_nb(EXACT, seed), 500), bins=10)
-
-
-@pytest.mark.parametrize(
-    ("simulate", "kind", "shapes"), [(bernoulli, BernoulliNB, SHAPES), (multinomial, MultinomialNB, SHAPES[:1])]
-)
-def test_counts_exact(simulate, kind, shapes):
-    def make(seed):
-        return kind(*shapes, class_concentration=CONCENTRATION, inference=EXACT, random_state=seed)
-
-    assert_uniform(*ranks(simulate, make, 500), bins=10)
-
-
-@pytest.mark.parametrize("variance", SHARED_OVER)
-def test_gaussian_exact(variance):
-    found = ranks(lambda rng: gaussian(variance, rng), lambda seed: gaussian_nb(variance, EXACT, seed), 500)
-    assert_uniform(*found, bins=10)
-
-
-@pytest.mark.parametrize("covariance", ["shared", "class"])
-def test_discriminant_exact(covariance):
-    def make(seed):
-        return GaussianDiscriminantAnalysis(
-            covariance,
-            m=M,
-            kappa=KAPPA,
-            nu=NU,
-            psi=PSI,
-            class_concentration=CONCENTRATION,
-            inference=EXACT,
-            random_state=seed,
-        )
-
-    assert_uniform(*ranks(lambda rng: discriminant(covariance, rng), make, 500), bins=10)
-
 
 SHORT = NUTS(draws=295, tune=200, chains=2)
 """Every 10th draw is kept: 59, nearly independent, so that ranks have 60 values."""
 
 
+def with_engine(clf, engine):
+    return lambda seed: clone(clf).set_params(inference=engine, random_state=seed)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exact(name):
+    simulate, clf = CASES[name]
+    assert_uniform(*ranks(simulate, with_engine(clf, EXACT), 500), bins=10)
+
+
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("simulate", "make"),
-    [
-        (categorical, lambda seed: categorical_nb(SHORT, seed)),
-        (lambda rng: gaussian("feature", rng), lambda seed: gaussian_nb("feature", SHORT, seed)),
-    ],
-    ids=["categorical", "gaussian"],
-)
-def test_nuts(simulate, make):
-    assert_uniform(*ranks(simulate, make, 60, thin=10), bins=5)
+@pytest.mark.parametrize("name", CASES)
+def test_nuts(name):
+    simulate, clf = CASES[name]
+    assert_uniform(*ranks(simulate, with_engine(clf, SHORT), 60, thin=10), bins=5)
