@@ -149,7 +149,7 @@ def _classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
     from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.columns import Column
-    from bayesclf.families import FAMILIES, LKJ, Axes, KnownClassPrior, LearntClassPrior
+    from bayesclf.families import FAMILIES, LKJ, Axes, HalfNormal, KnownClassPrior, LearntClassPrior
     from bayesclf.families.bernoulli import BernoulliStatistics
     from bayesclf.families.categorical import CategoricalStatistics
     from bayesclf.families.concentration import LearntAlpha
@@ -169,7 +169,18 @@ def _classes() -> dict[str, type]:
 
     listed = (
         *(Axes, Block, GenerativeModel, KnownClassPrior, LearntClassPrior, CategoricalStatistics, Moments),
-        *(Certificate, LogisticModel, LogisticDesign, LogisticPrior, Trace, Selected, RowCounts, LKJ, Scatters),
+        *(
+            Certificate,
+            LogisticModel,
+            LogisticDesign,
+            LogisticPrior,
+            Trace,
+            Selected,
+            RowCounts,
+            LKJ,
+            HalfNormal,
+            Scatters,
+        ),
         *(Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt, SeededDraws),
         *(BernoulliStatistics, MultinomialStatistics),
         *(LearntAlpha, Smoothed),

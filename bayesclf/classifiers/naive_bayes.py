@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import columns
 from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier, family_of
 from bayesclf.errors import InputError
-from bayesclf.families import Categorical, Gaussian
+from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Array, Family
 from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.selection import Selected
@@ -193,6 +193,8 @@ class GaussianNB(GenerativeClassifier):
         Hyperparameters as in `bayesclf.families.Gaussian`; where None, unit information from the pooled rows.
     unbiased
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
+    scale_prior
+        `bayesclf.families.HalfNormal()` in the place of the inverse gamma; then NUTS samples the posterior.
     class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
         As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
 
@@ -217,6 +219,7 @@ class GaussianNB(GenerativeClassifier):
         a: float | Array | None = None,
         b: float | Array | None = None,
         unbiased: bool = False,
+        scale_prior: HalfNormal | None = None,
         class_prior: Any = "dirichlet",
         class_concentration: float | Array = 1.0,
         missing: str = "ignore",
@@ -232,6 +235,7 @@ class GaussianNB(GenerativeClassifier):
         self.a = a
         self.b = b
         self.unbiased = unbiased
+        self.scale_prior = scale_prior
         self.class_prior = class_prior
         self.class_concentration = class_concentration
         self.missing = missing
@@ -243,5 +247,5 @@ class GaussianNB(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
-        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased)
+        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased, self.scale_prior)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)

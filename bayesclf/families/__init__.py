@@ -6,6 +6,7 @@ from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.gaussian import Gaussian
+from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.joint_table import JointTable
 from bayesclf.families.lkj import LKJ
 from bayesclf.families.multinomial import Multinomial
@@ -28,6 +29,7 @@ __all__ = [
     "Categorical",
     "Family",
     "Gaussian",
+    "HalfNormal",
     "JointTable",
     "KnownClassPrior",
     "LearntAlpha",

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {
@@ -59,6 +60,9 @@ class Gaussian:
         mean of their variances), so that E[σ²] = s².
     unbiased
         Whether the MLE's variance is the unbiased one.
+    scale_prior
+        A `HalfNormal` prior of σ in the place of the inverse gamma of σ², which is not conjugate; a and b are then
+        not used.
     axes
         Set by `resolve_prior`.
 
@@ -73,6 +77,7 @@ class Gaussian:
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
+    scale_prior: HalfNormal | None = None
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
@@ -95,23 +100,28 @@ class Gaussian:
         s2 = pooled.scatter / np.maximum(pooled.n, 1)
         if 1 in self._shared:
             s2 = s2.mean(axis=1, keepdims=True)
+        cells = statistics.n.shape
+        groups = self._group(np.ones(cells)).shape
         a = 1.5 if self.a is None else self.a
         if self.b is None and not np.all(np.asarray(a) > 1):
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
-        cells = statistics.n.shape
-        groups = self._group(np.ones(cells)).shape
+        b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
+        if self.scale_prior is not None:
+            b = 1.0  # stands for nothing: σ has a prior of its own
         return replace(
             self,
+            scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups),
             m=broadcast_to_shape("m", pooled.mean if self.m is None else self.m, cells),
             kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, cells),
             a=broadcast_to_shape("a", a, groups),
-            b=broadcast_to_shape("b", (np.asarray(a) - 1) * s2 if self.b is None else self.b, groups),
+            b=broadcast_to_shape("b", b, groups),
             axes=statistics.axes,
         )
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
-        if self.m is not None and self.b is not None:
+        scale = self.b if self.scale_prior is None else self.scale_prior.scale
+        if self.m is not None and scale is not None:
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
 
@@ -132,17 +142,23 @@ class Gaussian:
 
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
-        posterior = self.posterior(statistics)
-        m, _, a, b = posterior._hyperparameters()
+        m, _, a, b = self._posterior(statistics)._hyperparameters()
         sharing = self._group(np.ones(m.shape))
+        if self.scale_prior is not None:
+            return {"mu": m[None], "sigma2": self._half_normal_mode(statistics, sharing)[None]}
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
     def not_conjugate(self, statistics: Moments) -> str:
-        """Return nothing: the posterior is always in closed form."""
-        return ""
+        """Return that the prior of σ is half-normal, if it is."""
+        return "" if self.scale_prior is None else "a half-normal prior of a standard deviation is not conjugate"
 
     def posterior(self, statistics: Moments) -> Self:
-        """Return the normal-inverse-gamma posterior."""
+        """Return the normal-inverse-gamma posterior; raises `Refused` under a half-normal prior."""
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"the posterior is not of the prior's family: {reason}")
+        return self._posterior(statistics)
+
+    def _posterior(self, statistics: Moments) -> Self:
         m, kappa, a, b = self._hyperparameters()
         n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
         shrunk = kappa * n / (kappa + n) * (mean - m) ** 2
@@ -157,7 +173,10 @@ class Gaussian:
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
         m, kappa, a, b = self._hyperparameters()
-        sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
+        if self.scale_prior is None:
+            sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
+        else:
+            sigma2 = self.scale_prior.draw(rng, draws)
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
@@ -176,12 +195,13 @@ class Gaussian:
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(_suffixed(dim, suffix) for dim in VARIANCE_DIMS[self.variance])
-        sigma2 = pm.InverseGamma(
-            f"sigma2{suffix}",
-            pm.Data(f"sigma2_a{suffix}", self._squeeze(a)),
-            pm.Data(f"sigma2_b{suffix}", self._squeeze(b)),
-            dims=dims,
-        )
+        if self.scale_prior is None:
+            shape, rate = (
+                pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b))
+            )
+            sigma2 = pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims)
+        else:
+            sigma2 = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
         spread = self._expand(sigma2)
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
         mu = pm.Normal(
@@ -191,7 +211,8 @@ class Gaussian:
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ and σ²."""
-        return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma2{suffix}"]}
+        sigma2 = draws[f"sigma2{suffix}"] if self.scale_prior is None else draws[f"sigma{suffix}"] ** 2
+        return {"mu": draws[f"mu{suffix}"], "sigma2": sigma2}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the seen cells, shape (draw, row, outcome).
@@ -241,6 +262,25 @@ class Gaussian:
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); σ²: those of the variance structure."""
         return {"mu": ("outcome", "feature"), "sigma2": VARIANCE_DIMS[self.variance]}
+
+    @property
+    def variant(self) -> str:
+        """What, beside `dims`, fixes the compiled form of the PyMC block."""
+        return "inverse-gamma" if self.scale_prior is None else "half-normal"
+
+    def _half_normal_mode(self, statistics: Moments, sharing: Array) -> Array:
+        """Return the mode of σ² under a half-normal prior of σ; raises `DoesNotExist` where it is at 0."""
+        assert self.scale_prior is not None
+        m, kappa, _, _ = self._hyperparameters()
+        n = statistics.n
+        shrunk = kappa * n / (kappa + n) * (statistics.mean - m) ** 2
+        scatter = self._group(statistics.without_rounding() + shrunk)
+        if not (scatter > 0).all():
+            raise DoesNotExist(
+                "under a half-normal prior the most probable σ of a class without different values is 0, where the "
+                "density has no maximum; take the rule 'mean' or 'bayes-optimal', or the inverse-gamma prior"
+            )
+        return self._squeeze(self.scale_prior.mode((self._group(n) + sharing) / 2, scatter))
 
     @property
     def _shared(self) -> tuple[int, ...]:
