@@ -114,7 +114,11 @@ def test_nuts_agrees_with_quadrature():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(9, 1)) * 2, np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
     clf = bc.GaussianNB(
-        m=0.0, kappa=KAPPA, scale_prior=HalfNormal(SCALE), inference=bc.NUTS(draws=3000), random_state=3
+        m=0.0,
+        kappa=KAPPA,
+        scale_prior=HalfNormal(SCALE),
+        inference=bc.NUTS(draws=3000, target_accept=0.95),
+        random_state=3,
     )
     posterior = clf.fit(x, y).posterior_["posterior"].to_dataset()
     for k in range(2):
