@@ -381,7 +381,7 @@ class GenerativeClassifier(BayesClassifier):
                 continue
             selected = statistics.select(keep)
             number = _number(family, used)
-            resolved = family if self.prior is not None else family.resolve_prior(selected)
+            resolved = family if self.prior is not None else _resolved(family, selected, column_block.names, keep)
             blocks.append(Block(resolved, selected, "" if number == 1 else f"_{number}"))
             self._note_units(resolved, selected)
         self._kept = tuple(kept)
@@ -466,6 +466,22 @@ class GenerativeClassifier(BayesClassifier):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def _resolved(
+    family: Family[Any], statistics: Statistics, names: tuple[str, ...], keep: NDArray[np.bool_]
+) -> Family[Any]:
+    """Return the family with its prior in numbers; where that fails for lack of a column, say which is lacking."""
+    try:
+        return family.resolve_prior(statistics)
+    except InputError as reason:
+        unused = [name for name, kept in zip(names, keep, strict=True) if not kept]
+        if not unused:
+            raise
+        raise InputError(
+            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so that "
+            "a prior given by column does not fit"
+        ) from None
 
 
 def family_of(family: Any) -> Family[Any]:

@@ -106,7 +106,8 @@ def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any], folds: int) 
     near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"], folds) for record in finite)
     if len(others) > len(by_model):
         share = "All" if near == len(others) else f"{near} of the {len(others)}"
-        sentences.append(f"{share} other lines are not clearly behind it by log loss.")
+        verb = "is" if near == 1 else "are"
+        sentences.append(f"{share} other lines {verb} not clearly behind it by log loss.")
     return tuple(sentences)
 
 
