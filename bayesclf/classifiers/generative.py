@@ -479,8 +479,8 @@ def _resolved(
         if not unused:
             raise
         raise InputError(
-            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so that "
-            "a prior given by column does not fit"
+            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so "
+            "that a prior given by column does not fit"
         ) from None
 
 
