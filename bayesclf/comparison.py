@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf import columns, evaluation, scores
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import Evaluation
 from bayesclf.families.base import Array, Integers
@@ -267,7 +268,7 @@ def compare(
     _check_options(models, rules, cv, random_state)
     frame = columns.to_frame(X)
     columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
-    labels = BayesClassifier.checked_labels(y, len(frame))
+    labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     splits, remarks = _split(codes, cv, repeats, random_state)
     units = [(name, index) for name in models for index in range(len(splits))] + [(name, -1) for name in models]

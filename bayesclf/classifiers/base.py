@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import averaging, columns, decisions, inference, rules
+from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.columns import Column
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
-from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.inference import Optimiser, Trace
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pymc as pm
     import xarray as xr
-
-GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -205,7 +202,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labelled rows under each draw of the posterior."""
         rows = self.rows(X)
-        codes = self._known_codes(self.checked_labels(y, len(rows)))
+        codes = self._known_codes(checked_labels(y, len(rows)))
         hypotheses = self.hypotheses("posterior")
         conditional, joint = [], []
         for block in averaging.blocks(hypotheses, rows):
@@ -291,7 +288,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Set the fitted state that depends on model, engine and seed."""
         for name in ("posterior_", "pymc_model_"):
             self.__dict__.pop(name, None)
-        self.seed_ = _seed(self.random_state)
+        self.seed_ = seed_of(self.random_state)
         self.model_ = model
         self._points: dict[str, Parameters | DoesNotExist] = {}
         engine = inference.resolve(self.inference, model)
@@ -416,7 +413,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
         """Check training labels and set `classes_`; return their codes (row)."""
-        y = self.checked_labels(y, rows)
+        y = checked_labels(y, rows)
         announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
         self.classes_ = np.unique(announced)
         if len(self.classes_) < 2:
@@ -434,30 +431,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
         return np.asarray(np.searchsorted(self.classes_, y))
 
-    @staticmethod
-    def checked_labels(y: Any, rows: int) -> NDArray[Any]:
-        """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
-        import pandas as pd
-
-        if y is None:
-            raise InputError("fit requires y to be passed, but the target y is None; give one label a row")
-        labels = pd.Series(column_or_1d(y, warn=True))
-        empty = np.flatnonzero(labels.isna())
-        if empty.size:
-            where = ", ".join(str(row + 1) for row in empty[:5]) + (", …" if empty.size > 5 else "")
-            raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
-        if len(labels) != rows:
-            raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
-        values = labels.to_numpy()
-        if values.dtype == object and all(isinstance(label, str) for label in values):
-            values = values.astype(str)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InputError("y has infinite labels; a label must be a class")
-        if values.dtype.kind not in "biufUO":
-            values = values.astype(object)
-        check_classification_targets(values)
-        return values
-
     @property
     def _labels(self) -> tuple[str, ...]:
         return tuple(str(label) for label in self.classes_)
@@ -469,54 +442,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return tags
 
 
-def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
-    """Return training rows, label codes and weights (row), without the rows of weight 0, which are as if absent."""
-    if sample_weight is None:
-        return frame, y, None
-    weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
-    kept = weight > 0
-    if not kept.any():
-        raise InputError("all sample weights are zero; give some row a weight above 0")
-    return (frame, y, weight) if kept.all() else (frame[kept], y[kept], weight[kept])
-
-
-def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
-    """Return given base rates, an array in the order of `classes` or a mapping from label to probability."""
-    if isinstance(class_prior, dict):
-        unknown = [label for label in class_prior if label not in classes]
-        if unknown:
-            raise InputError(
-                f"class_prior names {str(unknown[0])!r}, which is no class; the classes are {_listed(classes)}"
-            )
-        lacking = [label for label in classes if label not in class_prior]
-        if lacking:
-            raise InputError(f"class_prior lacks a probability for class {str(lacking[0])!r}; give one for each class")
-        class_prior = [class_prior[label] for label in classes]
-    try:
-        pi = np.asarray(class_prior, dtype=float)
-    except (ValueError, TypeError):
-        raise InputError(f"class_prior must be {len(classes)} probabilities, not {class_prior!r}") from None
-    if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
-        raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
-    return KnownClassPrior(pi / pi.sum())
-
-
-def _listed(classes: NDArray[Any]) -> str:
-    return ", ".join(repr(str(label)) for label in classes)
-
-
 def _given_x(rule: str) -> bool:
     if rule not in ("bayes-optimal", "predictive"):
         raise InputError(f"rule must be 'bayes-optimal' or 'predictive' here, not {rule!r}")
     return rule == "predictive"
-
-
-def _seed(random_state: Any) -> int:
-    """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if random_state is None or isinstance(random_state, GENERATORS):
-        return int(np.random.default_rng(random_state).integers(2**31 - 1))
-    raise InputError(f"random_state must be an integer of at least 0, a generator or None, not {random_state!r}")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.joint import categories
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.families import BayesianNetwork
 from bayesclf.families.base import Array
 from bayesclf.families.network import LEARNT

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import columns
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial

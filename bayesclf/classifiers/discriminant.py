@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.families import LKJ, MultivariateGaussian
 from bayesclf.families.base import Array
 from bayesclf.inference import Engine

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayesclf import columns
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.errors import Refused
 from bayesclf.families import JointTable
 from bayesclf.families.base import Array

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, GenerativeClassifier, family_of
+from bayesclf.classifiers.generative import GenerativeClassifier, family_of
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Array, Family

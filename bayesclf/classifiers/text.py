@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.classifiers.counts import CountClassifier
-from bayesclf.classifiers.generative import ColumnBlock, FrozenPrior, Learnt
+from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior, Learnt
 from bayesclf.columns import Column, SparseTable
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
