@@ -14,7 +14,14 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from bayesclf.classifiers import BernoulliNB, CategoricalNB, GaussianDiscriminantAnalysis, GaussianNB, MultinomialNB
+from bayesclf.classifiers import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianDiscriminantAnalysis,
+    GaussianNB,
+    JointBayes,
+    MultinomialNB,
+)
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Exact
 
@@ -26,6 +33,7 @@ FALSE_ALARM = 1e-3
 CONCENTRATION = np.array([1.0, 2.0, 1.5])
 LEVELS = (2, 3)
 ALPHA = np.array([[0.8, 2.0, 1.0, 3.0, 0.7], [1.5, 1.5, 2.0, 2.0, 2.0], [4.0, 1.0, 0.9, 1.0, 2.5]])
+CELLS = np.random.default_rng(3).uniform(0.6, 3.0, (3, 6))
 M = np.array([[0.0, 5.0], [1.0, 4.0], [-2.0, 6.0]])
 KAPPA, A, B = 0.4, 3.0, 2.0
 SHAPES = np.random.default_rng(2).uniform(0.6, 4.0, (2, 3, 3))
@@ -46,6 +54,19 @@ def categorical(rng):
         for j, size in enumerate(LEVELS)
     }
     return {"pi": pi, "theta": np.hstack(theta)}, pd.DataFrame(columns), y
+
+
+def joint(rng):
+    """Return a truth and rows of two columns of words that depend on each other."""
+    pi, y = labels(rng)
+    theta = np.array([rng.dirichlet(row) for row in CELLS])
+    cells = np.array([rng.choice(6, p=theta[k]) for k in y])
+    codes = np.unravel_index(cells, LEVELS)
+    columns = {
+        f"x{j}": pd.Categorical.from_codes(own, list("uvw"[:size]))
+        for j, (own, size) in enumerate(zip(codes, LEVELS, strict=True))
+    }
+    return {"pi": pi, "theta": theta}, pd.DataFrame(columns), y
 
 
 def bernoulli(rng):
@@ -114,6 +135,7 @@ EXPLICIT = {"m": M, "kappa": KAPPA, **COMMON}
 
 CASES = {
     "categorical": (categorical, CategoricalNB(ALPHA, **COMMON)),
+    "joint": (joint, JointBayes(CELLS, **COMMON)),
     "bernoulli": (bernoulli, BernoulliNB(*SHAPES, **COMMON)),
     "multinomial": (multinomial, MultinomialNB(SHAPES[0], **COMMON)),
     **{
