@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.errors import CellTypeError, InputError
-from bayesclf.families.base import Array, Integers
+from bayesclf.families.base import MISSING, UNSEEN, Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
 
 type Kind = Literal["number", "category", "count", "text"]
-
-MISSING, UNSEEN = -1, -2
-"""Codes of a cell that is empty, and of one whose value is not among the levels."""
 
 MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""

@@ -19,8 +19,7 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     """P(x, y) = π_y Normal(x; μ_y, Σ): linear discriminant analysis, or quadratic with a Σ of each class's own.
 
     A column by itself is `GaussianNB`. The MLE divides scatters by the number of rows n, or n_k (Abu-El-Haija 2.1), as
-    scikit-learn's `LinearDiscriminantAnalysis` and `QuadraticDiscriminantAnalysis` do in 1.9; earlier ones divided by
-    n − K (``solver="svd"``) and n_k − 1, from which quadratic probabilities differ.
+    scikit-learn 1.9's `LinearDiscriminantAnalysis` and `QuadraticDiscriminantAnalysis` do.
 
     Parameters
     ----------

@@ -24,6 +24,10 @@ type Parameters = Mapping[str, Array]
 """Values of a model's parameters, by name; every array has the draw as its first axis."""
 
 
+MISSING, UNSEEN = -1, -2
+"""Codes of a categorical cell that is empty, and of one whose value is not among the levels."""
+
+
 @dataclass(frozen=True)
 class Axes:
     """The coordinates of a block's arrays, in the axis words.
@@ -65,7 +69,7 @@ class Statistics(Protocol):
         """Return the same statistics on axes with further labels, or levels, that no row had."""
 
     def arrays(self) -> dict[str, Array]:
-        """Return the numbers by name, for storage."""
+        """Return the numbers by name, for comparing and looking."""
 
 
 class Family[S: Statistics](Protocol):

@@ -90,13 +90,12 @@ class GenerativeModel:
         return self._collect(self.class_prior.map(self.label_counts), lambda b: b.family.map(b.statistics))
 
     def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw from the prior."""
+        """Draw from the hyperparameters as they stand: the prior's, or those of `posterior`."""
         return self._collect(self.class_prior.draw(rng, draws), lambda b: b.family.draw(rng, draws))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw from the exact posterior."""
-        posterior = self.posterior()
-        return posterior._collect(posterior.class_prior.draw(rng, draws), lambda b: b.family.draw(rng, draws))
+        return self.posterior().prior_draw(rng, draws)
 
     def mean(self) -> Parameters:
         """Return the exact posterior mean, or raise `DoesNotExist`."""

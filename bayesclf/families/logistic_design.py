@@ -8,10 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Integers, Rows
-
-MISSING_LEVEL = -1
-UNSEEN_LEVEL = -2
+from bayesclf.families.base import UNSEEN, Array, Integers, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +123,7 @@ class LogisticDesign:
 
     def unseen(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether a category has a level that the training rows do not have, shape (row, category)."""
-        return np.asarray(rows.parts[1] == UNSEEN_LEVEL)
+        return np.asarray(rows.parts[1] == UNSEEN)
 
 
 def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
