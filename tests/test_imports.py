@@ -29,7 +29,7 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 UPWARD = {
-    ("classifiers/base.py", "storage"): "BayesClassifier.save",
+    ("classifiers/conveniences.py", "storage"): "Conveniences.save",
     ("comparison.py", "report"): "Comparison.report",
     ("comparison.py", "plots"): "Comparison.plot_reliability",
 }

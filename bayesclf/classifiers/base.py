@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import averaging, columns, decisions, inference, rules
+from bayesclf.classifiers.conveniences import Conveniences
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.columns import Column
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
@@ -68,7 +69,7 @@ class LogLikelihood:
     conditional: Array
 
 
-class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
 
     inference: str | inference.Engine
@@ -266,13 +267,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
         check_is_fitted(self, "classes_")
         return self.model_.pymc()
-
-    def save(self, path: Any) -> None:
-        """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
-        from bayesclf.storage import save
-
-        check_is_fitted(self, "classes_")
-        save(self, path)
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
