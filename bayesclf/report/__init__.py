@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from bayesclf.comparison import Comparison
-from bayesclf.errors import InputError
 from bayesclf.files import write_whole
+from bayesclf.report import document
 
 __all__ = ["write_comparison"]
 
@@ -31,19 +30,7 @@ def write_comparison(comparison: Comparison, path: str | os.PathLike[str], comma
     InputError
         If the file cannot be written.
     """
-    target = _writable(path)
+    target = document.writable(path)
     from bayesclf.report.page import render
 
     write_whole(target, lambda part: part.write_text(render(comparison, command), encoding="utf-8", newline="\n"))
-
-
-def _writable(path: str | os.PathLike[str]) -> Path:
-    """Check a path before the work of drawing begins."""
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; give the name of a file for the report, such as {target}/report.html")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to write the report into; create it first")
-    if not os.access(target.parent, os.W_OK):
-        raise InputError(f"the folder {target.parent} cannot be written to; choose another place for the report")
-    return target

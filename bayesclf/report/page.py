@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import platform
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,20 +15,17 @@ from bayesclf.comparison import Comparison
 from bayesclf.errors import Refused
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
-from bayesclf.report import figures, table, verdict
+from bayesclf.report import document, figures, table, verdict
 from bayesclf.report.words import count, number, percent
 from bayesclf.rules import RULES
 from bayesclf.scores import CALIBRATION_BINS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from jinja2 import Environment
     from matplotlib.figure import Figure
 
 MOST_DISAGREEMENTS = 20
 """Rows on which rules disagree that are listed for each model."""
-
-PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-learn", "pandas", "xarray")
 
 
 @dataclass(frozen=True)
@@ -88,23 +81,7 @@ class ModelSection:
 
 def render(comparison: Comparison, command: str | None = None) -> str:
     """Return the page of a comparison."""
-    environment = _environment()
-    script = environment.get_template("sort.js").render()
-    policy = b64encode(sha256(script.encode()).digest()).decode()
-    page = environment.get_template("comparison.html.j2")
-    return page.render(context(comparison, command), script=Markup(script), script_hash=policy)
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("bayesclf.report"),
-        autoescape=lambda name: name is None or name.endswith(".html.j2"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return document.fill("comparison.html.j2", **context(comparison, command))
 
 
 def context(comparison: Comparison, command: str | None = None) -> dict[str, Any]:
@@ -116,7 +93,7 @@ def context(comparison: Comparison, command: str | None = None) -> dict[str, Any
         "title": f"Comparison of {' and '.join(comparison.models)}"
         if len(anchors) < 3
         else "Comparison of classifiers",
-        "size": _size(comparison),
+        "subtitle": _size(comparison),
         "verdict": verdict.verdict(comparison, scores),
         "reading": verdict.READING,
         "scores": _scores_figure(scores),
@@ -255,12 +232,10 @@ def _disagreeing_rows(
 
 def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the comparison again."""
-    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     made = [
         ("Folds", f"{comparison.cv}, stratified by class; {count(comparison.repeats, 'repeat')}"),
         ("Seed", str(comparison.seed)),
         ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
-        ("Python", platform.python_version()),
-        ("Packages", versions),
+        *document.versions(),
     ]
     return [("Command", command), *made] if command is not None else made

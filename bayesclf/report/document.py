@@ -1,0 +1,58 @@
+"""Pages: a template filled in, with the policy that lets its own script run and no other."""
+
+from __future__ import annotations
+
+import os
+import platform
+from base64 import b64encode
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from bayesclf.errors import InputError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-learn", "pandas", "xarray")
+
+
+def fill(template: str, **context: Any) -> str:
+    """Return the page of a template; all names that it uses must be in `context`, and none of them is markup."""
+    environment = _environment()
+    script = environment.get_template("sort.js").render()
+    policy = b64encode(sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("bayesclf.report"),
+        autoescape=lambda name: name is None or name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def versions() -> list[tuple[str, str]]:
+    """Return what ran, for the section on how a page was made."""
+    packages = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    return [("Python", platform.python_version()), ("Packages", packages)]
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """Check a path before the work of drawing begins."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; give the name of a file for the report, such as {target}/report.html")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} to write the report into; create it first")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"the folder {target.parent} cannot be written to; choose another place for the report")
+    return target
