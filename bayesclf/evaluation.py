@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
 from bayesclf.families.base import Integers, Rows
+from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.inference import MAP, NUTS, Laplace
 from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
@@ -116,12 +117,30 @@ def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) 
 
 
 def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str]) -> dict[str, RowScores | str]:
-    """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule.
+    """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule."""
+    return score_rules(classifier.hypotheses, classifier.seed_, classifier.rows(X), y, names)
+
+
+def score_rules(
+    hypotheses: Callable[[str], HypothesisSet], seed: int, rows: Rows, y: Integers, names: Sequence[str]
+) -> dict[str, RowScores | str]:
+    """Score the answers of one model under each rule; a rule that cannot answer has its reason instead.
 
     The posterior is averaged over once, whatever the number of rules that average.
+
+    Parameters
+    ----------
+    hypotheses
+        Returns the hypotheses of a source, ``"mle"``, ``"map"``, ``"mean"`` or ``"posterior"``, or raises
+        `DoesNotExist` or `Refused`.
+    seed
+        Of the Gibbs classifier.
+    rows, y
+        Encoded rows and their label codes (row).
+    names
+        Rules.
     """
-    rows = classifier.rows(X)
-    shared = _PosteriorPass(classifier, rows)
+    shared = _PosteriorPass(hypotheses, seed, rows)
     answers: dict[str, RowScores | str] = {}
     for name in names:
         try:
@@ -137,21 +156,24 @@ def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[s
 class _PosteriorPass:
     """The average over the posterior of some rows, taken once and shared by the rules."""
 
-    def __init__(self, classifier: BayesClassifier, rows: Rows) -> None:
-        self._classifier = classifier
+    def __init__(self, hypotheses: Callable[[str], HypothesisSet], seed: int, rows: Rows) -> None:
+        self._hypotheses = hypotheses
+        self._seed = seed
         self._rows = rows
         self._averages: averaging.Averages | None = None
 
     def averages(self) -> averaging.Averages:
+        """Return the averages, computed on first use."""
         if self._averages is None:
-            self._averages = averaging.average(self._classifier.hypotheses("posterior"), self._rows)
+            self._averages = averaging.average(self._hypotheses("posterior"), self._rows)
         return self._averages
 
     def scores(self, name: str, y: Integers) -> RowScores:
-        hypotheses = self._classifier.hypotheses(RULES[name].source)
+        """Return the scores of one rule."""
+        hypotheses = self._hypotheses(RULES[name].source)
         if name == "gibbs":
-            seed = self._classifier.seed_
-            return scores.score_gibbs(rules.log_proba(name, hypotheses, self._rows, seed), self.averages(), y)
+            log_proba = rules.log_proba(name, hypotheses, self._rows, self._seed)
+            return scores.score_gibbs(log_proba, self.averages(), y)
         if name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
             return scores.score(self.averages().log_proba, y)
         return scores.score(rules.log_proba(name, hypotheses, self._rows), y)
