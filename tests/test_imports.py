@@ -24,6 +24,7 @@ LAYERS = (
     {"comparison"},
     {"plots"},
     {"report"},
+    {"experiments"},
     {"cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, models
+from bayesclf.cli import compare, datasets, experiment, models
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
@@ -33,6 +33,7 @@ app.command("compare")(compare.compare)
 app.command("fit")(models.fit)
 app.command("predict")(models.predict)
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(experiment.app, name="experiment")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,97 @@
+"""`bayesclf experiment`: one command an experiment, whose options are its settings."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bayesclf.cli.console import progress_bar, stdout
+from bayesclf.errors import InputError
+from bayesclf.experiments import EXPERIMENTS, Workers, find, run
+
+app = typer.Typer(
+    help="Run an experiment of the package; a run that was stopped goes on where it was.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+
+COMMON: dict[str, tuple[Any, Any]] = {
+    "output": (
+        Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")],
+        None,
+    ),
+    "jobs": (Annotated[int, typer.Option("--jobs", metavar="N", help="Processes at work; they change no number.")], 1),
+    "scheduler": (
+        Annotated[
+            str | None,
+            typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://127.0.0.1:8786."),
+        ],
+        None,
+    ),
+}
+"""Options of every experiment, with their defaults."""
+
+
+def _command(name: str) -> Callable[..., None]:
+    """Return the function of an experiment's command; Typer reads its options from the signature."""
+    settings = find(name).Settings
+    own = {
+        field.name: (
+            Annotated[type(field.default), typer.Option(_flag(field.name), help=field.metadata["help"])],
+            field.default,
+        )
+        for field in fields(settings)
+    }
+    function = partial(_run, name)
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters += [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for key, (annotation, default) in (own | COMMON).items()
+    ]
+
+    def command(**options: Any) -> None:
+        function(**options)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__doc__ = find(name).QUESTION
+    return command
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _run(
+    name: str, context: typer.Context, output: str | None, jobs: int, scheduler: str | None, **options: Any
+) -> None:
+    """Run one experiment and write its table and page."""
+    if jobs < 1 and jobs != -1:
+        raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")
+    from bayesclf.experiments.page import write_page
+    from bayesclf.report.document import versions
+
+    experiment = find(name)
+    settings = experiment.Settings(**options)
+    line = shlex.join(["bayesclf", *context.obj])
+    made = {"command": line, **{key.lower(): value for key, value in versions()}}
+    with progress_bar(name) as progress:
+        outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made, progress)
+    page = write_page(experiment, settings, outcome, line)
+    console = stdout()
+    console.print(outcome.results.headline)
+    for sentence in outcome.results.findings:
+        console.print(f"- {sentence}")
+    console.print(f"\n{page} has the figures, {outcome.folder / 'table.csv'} the numbers")
+
+
+for _name in EXPERIMENTS:
+    app.command(_name)(_command(_name))

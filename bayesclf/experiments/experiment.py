@@ -1,0 +1,107 @@
+"""What every experiment is: settings, independent units of work, and what is made of their records.
+
+An experiment is a module with the names of `Experiment`, in that order; `bayesclf.experiments.EXPERIMENTS` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+type Unit = tuple[str | int | float, ...]
+"""What one unit of work is about; unique within the experiment, and its seed is made of it."""
+
+type Record = dict[str, Any]
+"""One measurement: names to numbers, words or None, as JSON has them."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a results page.
+
+    Attributes
+    ----------
+    name
+        Name of its file, without ending; unique in the experiment.
+    title, text
+        What it is, and what it shows: its alternative text.
+    draw
+        Returns it.
+    caption
+        How to read it, printed below.
+    """
+
+    name: str
+    title: str
+    text: str
+    draw: Callable[[], MatplotlibFigure]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a results page: sentences, then figures, then a table."""
+
+    title: str
+    sentences: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    table: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an experiment found.
+
+    Attributes
+    ----------
+    headline
+        The answer to its question, in one sentence with numbers.
+    findings
+        What supports it.
+    cautions
+        What not to conclude from it.
+    sections
+        The evidence.
+    """
+
+    headline: str
+    findings: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = field(default=())
+
+
+class Experiment(Protocol):
+    """The names of an experiment's module."""
+
+    NAME: str
+    """As the command line has it."""
+
+    QUESTION: str
+    """What it answers, one sentence."""
+
+    Settings: Any
+    """A frozen dataclass; its fields are the options of the command line, their `metadata["help"]` the help."""
+
+    def units(self, settings: Any) -> Sequence[Unit]:
+        """Return the units of work, in the order in which they are best begun."""
+
+    def measure(self, settings: Any, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+        """Do one unit of work: a function of its arguments alone."""
+
+    def summarise(self, settings: Any, records: pd.DataFrame) -> pd.DataFrame:
+        """Return the tidy table of results from the records of all units."""
+
+    def present(self, settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Results:
+        """Say and show what records and table say."""
+
+
+def option(default: Any, help: str) -> Any:
+    """Return a field of settings with its help."""
+    return field(default=default, metadata={"help": help})

@@ -1,0 +1,187 @@
+"""Naive Bayes and logistic regression on growing training sets, without the cost of a table at every size.
+
+Rows are encoded once. The statistics of naive Bayes are extended by the rows that a size adds, not computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesclf import evaluation, inference
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.experiments.problems import Encoded
+from bayesclf.families import Categorical, Gaussian
+from bayesclf.families.base import Axes, Family, Integers, Model, Parameters, Rows, Statistics
+from bayesclf.families.class_prior import LearntClassPrior
+from bayesclf.families.generative import Block, GenerativeModel
+from bayesclf.families.logistic import LogisticModel, LogisticPrior
+from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.inference import NUTS, Exact, Laplace
+from bayesclf.rules import RULES
+from bayesclf.scores import RowScores
+
+PLUG_IN = ("mle", "map")
+AVERAGED = tuple(rule for rule in RULES if rule not in PLUG_IN)
+
+POSTERIOR_DRAWS = 1000
+"""Draws in all: the Monte Carlo error of an averaged probability is then 1/30 of its posterior sd."""
+
+
+def split(encoded: Encoded, rng: np.random.Generator, most_test: int) -> tuple[Integers, Integers]:
+    """Return training rows in the order in which sizes take them, and test rows: a third, at most `most_test`.
+
+    The first two training rows are of different classes, so that every size has both.
+    """
+    order = rng.permutation(len(encoded))
+    n_test = min(max(1, len(encoded) // 3), most_test)
+    test, train = order[:n_test], order[n_test:]
+    other = np.flatnonzero(encoded.y[train] != encoded.y[train[0]])
+    if other.size:
+        train[[1, other[0]]] = train[[other[0], 1]]
+    return train, test
+
+
+def sizes_of(encoded: Encoded, sizes: Sequence[int], most_test: int) -> tuple[int, ...]:
+    """Return the training sizes that the rows allow, ending with all of the training rows or the largest size."""
+    available = len(encoded) - min(max(1, len(encoded) // 3), most_test)
+    kept = [size for size in sizes if size < available]
+    return (*kept, available) if len(kept) < len(sizes) else tuple(kept)
+
+
+class NaiveBayes:
+    """Naive Bayes on an order of training rows: Dirichlet priors for categories, normal-inverse-gamma for numbers.
+
+    Parameters
+    ----------
+    encoded
+        The rows.
+    variance
+        Variance structure of numbers, as in `GaussianNB`.
+    """
+
+    def __init__(self, encoded: Encoded, variance: str = "feature") -> None:
+        self._encoded = encoded
+        self._axes = Axes(encoded.labels, encoded.features, encoded.levels)
+        self._family: Family[Any] = Gaussian(variance) if encoded.problem.kind == "number" else Categorical()
+        self._statistics: Statistics | None = None
+        self._counts = np.zeros(len(encoded.labels))
+
+    def extend(self, rows: Integers) -> None:
+        """Learn further rows."""
+        X, y = self._encoded.X[rows], self._encoded.y[rows]
+        added = self._family.statistics(X, y, self._axes)
+        self._statistics = added if self._statistics is None else self._statistics + added
+        self._counts = self._counts + np.bincount(y, minlength=len(self._counts))
+
+    def model(self) -> tuple[GenerativeModel, Callable[[Integers], Rows]]:
+        """Return the model of the rows so far, and the encoding of other rows for it."""
+        assert self._statistics is not None
+        keep = self._family.informative(self._statistics)
+        statistics = self._statistics.select(keep)
+        blocks = (Block(self._family.resolve_prior(statistics), statistics),) if keep.any() else ()
+        prior = LearntClassPrior(np.ones(len(self._encoded.labels)))
+
+        def encode(rows: Integers) -> Rows:
+            return Rows((self._encoded.X[rows][:, keep],) if blocks else (), len(rows))
+
+        return GenerativeModel(self._encoded.labels, prior, self._counts, blocks), encode
+
+
+class Logistic:
+    """Logistic regression on an order of training rows, with a symmetric prior per sd of a column.
+
+    Parameters
+    ----------
+    encoded
+        The rows.
+    prior
+        Its prior.
+    """
+
+    def __init__(self, encoded: Encoded, prior: LogisticPrior) -> None:
+        self._encoded = encoded
+        self._prior = prior
+        self._rows = np.empty(0, dtype=np.intp)
+
+    def extend(self, rows: Integers) -> None:
+        """Learn further rows."""
+        self._rows = np.concatenate([self._rows, rows])
+
+    def model(self) -> tuple[LogisticModel, Callable[[Integers], Rows]]:
+        """Return the model of the rows so far, and the encoding of other rows for it."""
+        encoded, weight = self._encoded, np.ones(len(self._rows))
+        numbers = encoded.features if encoded.problem.kind == "number" else ()
+        categories = encoded.features if encoded.problem.kind == "category" else ()
+
+        def encode(rows: Integers) -> Rows:
+            return Rows((encoded.numbers[rows], encoded.codes[rows]), len(rows))
+
+        training = encode(self._rows)
+        cells, codes = training.parts
+        design = LogisticDesign.fit(cells, codes, weight, numbers, categories, encoded.levels)
+        y = encoded.y[self._rows]
+        return LogisticModel(encoded.labels, design, design.matrix(training), y, weight, self._prior), encode
+
+
+type Learner = NaiveBayes | Logistic
+"""What learns an order of training rows."""
+
+
+@dataclass
+class Sources:
+    """The hypotheses of one model by source, each inferred on first use."""
+
+    model: Model
+    seed: int
+
+    def __post_init__(self) -> None:
+        self._found: dict[str, Parameters | DoesNotExist] = {}
+
+    def __call__(self, source: str) -> Hypotheses:
+        """Return the hypotheses of a source, or raise `DoesNotExist`."""
+        if source not in self._found:
+            try:
+                self._found[source] = self._infer(source)
+            except DoesNotExist as reason:
+                self._found[source] = reason
+        found = self._found[source]
+        if isinstance(found, DoesNotExist):
+            raise DoesNotExist(str(found))
+        return Hypotheses(self.model, found)
+
+    def _infer(self, source: str) -> Parameters:
+        if source in PLUG_IN:
+            return inference.estimate(self.model, source)
+        if source == "posterior":
+            return posterior(self.model, self.seed)
+        if isinstance(self.model, GenerativeModel):
+            return self.model.mean()
+        return {name: values.mean(axis=0, keepdims=True) for name, values in self("posterior").parameters.items()}
+
+
+def posterior(model: Model, seed: int) -> Parameters:
+    """Return draws: exact, else by importance-weighted Laplace where its check allows it, else by NUTS."""
+    chains = 4
+    draws = POSTERIOR_DRAWS // chains
+    if not model.not_conjugate():
+        drawn = inference.draw(model, Exact(draws, chains), seed)
+    else:
+        try:
+            drawn = inference.draw(model, Laplace(draws, chains), seed)
+        except Refused:
+            drawn = inference.draw(model, NUTS(draws=draws, chains=chains), seed)
+    assert drawn is not None
+    return drawn.parameters
+
+
+def answers(
+    learner: Learner, encoded: Encoded, test: Integers, rules: Sequence[str], seed: int
+) -> dict[str, RowScores | str]:
+    """Score what a learner knows so far on the test rows, under each rule; a rule that cannot answer says why."""
+    model, encode = learner.model()
+    return evaluation.score_rules(Sources(model, seed), seed, encode(test), encoded.y[test], rules)

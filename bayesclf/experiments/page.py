@@ -1,0 +1,78 @@
+"""The results page of an experiment, through the machinery of the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.experiments.experiment import Experiment, Figure, Section
+from bayesclf.experiments.runner import Outcome
+from bayesclf.files import write_whole
+from bayesclf.report import document, figures
+from bayesclf.report.table import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from markupsafe import Markup
+
+PAGE = "results.html"
+
+SIGNIFICANT = 4
+"""Digits of a number in a table."""
+
+
+def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
+    """Write the page of a finished experiment into its folder, beside records and table; return its path."""
+    path = outcome.folder / PAGE
+    page = render(experiment, settings, outcome, command)
+    write_whole(path, lambda part: part.write_text(page, encoding="utf-8", newline="\n"))
+    return path
+
+
+def render(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> str:
+    """Return the page of a finished experiment."""
+    results = outcome.results
+    made = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
+    return document.fill(
+        "experiment.html.j2",
+        title=experiment.NAME,
+        subtitle=experiment.QUESTION,
+        results=results,
+        sections=[_section(section, f"section-{index}") for index, section in enumerate(results.sections, 1)],
+        made=[*([("Command", command)] if command else []), *made, *document.versions()],
+    )
+
+
+def _section(section: Section, anchor: str) -> dict[str, Any]:
+    """Return what the template shows of a section."""
+    return {
+        "title": section.title,
+        "anchor": anchor,
+        "sentences": section.sentences,
+        "figures": [(_svg(figure, anchor), figure.caption) for figure in section.figures],
+        "headings": [] if section.table is None else [str(name).replace("_", " ") for name in section.table],
+        "lines": [] if section.table is None else _lines(section.table),
+    }
+
+
+def _svg(figure: Figure, anchor: str) -> Markup:
+    return figures.svg(figure.draw, f"{anchor}-{figure.name}", figure.title, figure.text)
+
+
+def _lines(table: pd.DataFrame) -> list[Sequence[Cell]]:
+    return [[_cell(value) for value in line] for line in table.itertuples(index=False)]
+
+
+def _cell(value: Any) -> Cell:
+    """Return a number with a few digits, and the number itself to sort by; words as they are."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        return Cell("" if value is None else str(value))
+    if isinstance(value, int | np.integer):
+        return Cell(f"{value:,}", float(value))
+    if np.isnan(value):
+        return Cell("")
+    return Cell(f"{value:.{SIGNIFICANT}g}".replace("-", "−").replace("inf", "∞"), float(value))

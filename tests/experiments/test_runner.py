@@ -1,0 +1,216 @@
+"""The runner: the same numbers for any workers, nothing lost or counted twice, and folders that say what they hold."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesclf.errors import InputError
+from bayesclf.experiments import EXPERIMENTS, Workers, find, run
+from bayesclf.experiments.runner import measure, seed_of
+from bayesclf.experiments.store import RECORDS, SETTINGS, Store
+
+pytestmark = pytest.mark.usefixtures("data_folder")
+
+LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
+
+
+def lenses(folder, **settings):
+    return run(find("ng-jordan"), LENSES, folder, **settings)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, data_folder):
+    """Return an uninterrupted run."""
+    return lenses(tmp_path_factory.mktemp("whole"))
+
+
+def command(folder, *more):
+    words = ["experiment", "ng-jordan", "--splits", "60", "--posterior-splits", "0", "--problems", "lenses"]
+    program = "from bayesclf.cli import main; main()"
+    return [sys.executable, "-c", program, *words, "--output", str(folder), *more]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_has_all_names(name):
+    experiment = find(name)
+    assert name == experiment.NAME
+    assert experiment.QUESTION.endswith("?")
+    settings = experiment.Settings()
+    assert isinstance(settings.seed, int)
+    units = list(experiment.units(settings))
+    assert len(units) == len(set(units)) > 0
+    assert json.loads(json.dumps(units)) == [list(unit) for unit in units]
+    assert callable(experiment.measure)
+    assert callable(experiment.summarise)
+    assert callable(experiment.present)
+
+
+def test_unknown_experiments_are_listed():
+    with pytest.raises(InputError, match="unknown experiment 'x'; they are ng-jordan"):
+        find("x")
+
+
+def test_units_have_seeds_of_their_own():
+    units = [("a", 1), ("a", 2), ("b", 1)]
+    states = {tuple(seed_of(0, unit).generate_state(2)) for unit in units}
+    assert len(states) == 3
+    assert (seed_of(0, ("a", 1)).generate_state(2) == seed_of(0, ("a", 1)).generate_state(2)).all()
+    assert (seed_of(1, ("a", 1)).generate_state(2) != seed_of(0, ("a", 1)).generate_state(2)).any()
+
+
+def test_two_workers_give_the_same_bytes(whole, tmp_path):
+    two = lenses(tmp_path, workers=Workers(jobs=2))
+    assert (two.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+    pd.testing.assert_frame_equal(two.table, whole.table)
+
+
+def test_a_second_run_has_nothing_left_to_do(whole, monkeypatch):
+    def forbidden(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("bayesclf.experiments.runner.measure", forbidden)
+    before = (whole.folder / RECORDS).read_bytes()
+    seen = []
+    again = lenses(whole.folder, progress=lambda *word: seen.append(word))
+    assert (whole.folder / RECORDS).read_bytes() == before
+    assert seen == [("ng-jordan", 6, 6)]
+    pd.testing.assert_frame_equal(again.table, whole.table)
+
+
+def test_an_unfinished_line_is_done_again(whole, tmp_path):
+    text = (whole.folder / RECORDS).read_bytes()
+    lines = text.splitlines(keepends=True)
+    (tmp_path / RECORDS).write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
+    (tmp_path / SETTINGS).write_bytes((whole.folder / SETTINGS).read_bytes())
+    again = lenses(tmp_path)
+    assert (tmp_path / RECORDS).read_bytes() == text
+    pd.testing.assert_frame_equal(again.table, whole.table)
+
+
+def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path):
+    process = subprocess.Popen(command(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    path, deadline = tmp_path / RECORDS, time.monotonic() + 100
+    while not (path.exists() and path.read_bytes().count(b"\n") >= 2):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = path.read_bytes()
+    assert kept.count(b"\n") < 6
+    done = subprocess.run(command(tmp_path, "--jobs", "2"), capture_output=True, text=True, check=True)
+    assert "results.html" in done.stdout
+    assert path.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
+    units = [tuple(json.loads(line)["unit"]) for line in path.read_bytes().splitlines()]
+    assert len(units) == len(set(units)) == 6
+    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
+def test_results_keep_command_settings_and_versions(tmp_path):
+    subprocess.run(command(tmp_path), capture_output=True, check=True)
+    about = json.loads((tmp_path / SETTINGS).read_text())
+    assert about["settings"]["splits"] == 60
+    assert about["settings"]["seed"] == 0
+    assert about["command"].startswith("bayesclf experiment ng-jordan --splits 60")
+    assert "numpy" in about["packages"]
+    assert "bayesclf experiment ng-jordan --splits 60" in (tmp_path / "results.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_belongs_to_its_settings(whole):
+    other = find("ng-jordan").Settings(splits=70, posterior_splits=0, problems="lenses")
+    with pytest.raises(InputError, match=r"holds results of other settings \(splits=60\)"):
+        run(find("ng-jordan"), other, whole.folder)
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match="holds other files"):
+        lenses(tmp_path)
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+    (tmp_path / SETTINGS).write_text("{}")
+    with pytest.raises(InputError, match="does not hold results of ng-jordan"):
+        lenses(tmp_path)
+
+
+def test_one_run_at_a_time(whole):
+    store = Store(whole.folder, "ng-jordan", LENSES, {})
+    try:
+        with pytest.raises(InputError, match="another run is writing"):
+            lenses(whole.folder)
+    finally:
+        store.close()
+
+
+def test_an_error_names_its_unit(monkeypatch):
+    monkeypatch.setattr(find("ng-jordan"), "measure", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        measure("ng-jordan", LENSES, ("lenses", 0))
+    assert caught.value.__notes__ == ["in unit ('lenses', 0) of the experiment ng-jordan"]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return the address of a Dask scheduler with two workers as processes of their own."""
+    pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
+    environment = os.environ | {"DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+    here = "127.0.0.1"
+    with open(os.devnull, "wb") as nothing:
+        scheduler = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", here, "--port", "0", "--no-dashboard"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        address = next(line.split()[-1] for line in scheduler.stderr if "tcp://" in line)
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nworkers", "1", "--nthreads", "1"]
+        workers = [
+            subprocess.Popen([*worker, "--no-dashboard"], stdout=nothing, stderr=nothing, env=environment)
+            for _ in range(2)
+        ]
+    yield address, workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+    scheduler.stderr.close()
+
+
+def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(cluster, whole, tmp_path):
+    address, workers = cluster
+    seen = []
+
+    def kill_one(name, done, total):
+        seen.append(done)
+        if done == 2:
+            workers[0].kill()
+
+    spread = lenses(tmp_path, workers=Workers(scheduler=address), progress=kill_one)
+    assert seen[-1] == 6
+    units = [tuple(json.loads(line)["unit"]) for line in (tmp_path / RECORDS).read_bytes().splitlines()]
+    assert len(units) == len(set(units)) == 6
+    assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
+def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesclf.experiments.runner.CONNECT_SECONDS", 0.5)
+    pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        lenses(tmp_path, workers=Workers(scheduler="tcp://127.0.0.1:9"))
+
+
+def test_the_store_orders_records_by_unit(tmp_path):
+    store = Store(tmp_path / "new" / "folder", "x", LENSES, {})
+    for unit in (("b", 10), ("b", 9), ("a", 2)):
+        store.append(unit, [{"unit": list(unit), "value": np.pi}])
+    frame = store.frame()
+    store.close()
+    assert frame["unit"].tolist() == [["a", 2], ["b", 9], ["b", 10]]
+    assert (frame["value"] == np.pi).all()
+    assert Path(tmp_path / "new" / "folder" / SETTINGS).exists()
