@@ -1,0 +1,74 @@
+"""Ratios of the Gibbs classifier's error: at most 2 where that is promised, and the constructed cases' own figures."""
+
+import numpy as np
+import pytest
+
+from bayesclf.experiments import find, run
+from bayesclf.experiments.gibbs_bound import ratio_of_means
+from bayesclf.experiments.gibbs_cases import CASES, GIBBS
+
+EXPERIMENT = find("gibbs-bound")
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    return run(EXPERIMENT, EXPERIMENT.Settings(targets=100), tmp_path_factory.mktemp("gibbs"))
+
+
+def ratio(outcome, case, gibbs, reference):
+    table = outcome.table.set_index(["case", "gibbs", "reference"])
+    return table.loc[(case, gibbs, reference)]
+
+
+def test_promised_ratios_are_at_most_two_within_their_error(outcome):
+    promised = outcome.table[outcome.table["promised"]]
+    assert len(promised) == 17
+    assert (promised["ratio"] <= 2 + 3 * promised["ratio_se"] + 1e-12).all()
+    assert set(promised["case"]) == set(CASES)
+
+
+def test_the_most_probable_class_of_a_doubtful_hypothesis_breaks_it(outcome):
+    """1 + 2a at a = .9."""
+    assert ratio(outcome, "doubtful", "gibbs", "bayes-optimal").ratio == pytest.approx(2.8)
+    assert ratio(outcome, "doubtful", "gibbs label", "bayes-optimal").ratio == pytest.approx(1.9)
+
+
+def test_drawing_given_the_data_alone_breaks_it(outcome):
+    line = ratio(outcome, "telling", "gibbs", "predictive")
+    assert line.gibbs_error == pytest.approx(0.4998)
+    assert line.reference_error == pytest.approx(0.01)
+    assert ratio(outcome, "telling", "gibbs given x", "predictive").ratio == pytest.approx(1.98)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "reference", "expected", "error"),
+    [("gaussian-2", "bayes-optimal", 3.62, 0.02), ("gaussian-1", "predictive", 44.5, 0.5)],
+)
+def test_gaussian_naive_bayes_breaks_it(case, reference, expected, error):
+    """Figures from 600,000 draws without this library."""
+    seed = np.random.SeedSequence(1)
+    records = [EXPERIMENT.measure(EXPERIMENT.Settings(), (case, 0), own)[0] for own in seed.spawn(100)]
+    above, below = (np.array([record[name] for record in records]) for name in ("gibbs label", reference))
+    found, found_error = ratio_of_means(above, below, np.ones(100))
+    assert found_error < 0.1 * expected
+    assert abs(found - expected) < 4 * np.hypot(found_error, error)
+
+
+def test_the_error_of_a_ratio_is_the_spread_of_ratios():
+    rng = np.random.default_rng(0)
+    simulated = []
+    for _ in range(400):
+        below = rng.gamma(2, size=80)
+        simulated.append(ratio_of_means(3 * below + rng.normal(size=80), below, np.ones(80)))
+    ratios, errors = np.transpose(simulated)
+    assert ratios.mean() == pytest.approx(3, abs=4 * ratios.std() / 20)
+    assert errors.mean() == pytest.approx(ratios.std(), rel=0.12)
+
+
+def test_the_page_says_each_case(outcome):
+    assert outcome.results.headline.startswith("Where theory promises at most 2, the largest of 17 ratios is 1.980.")
+    assert len(outcome.results.findings) == len(CASES) + 1
+    assert len(GIBBS) == 4
+    figure = outcome.results.sections[0].figures[0].draw()
+    assert {text.get_text() for text in figure.axes[0].get_yticklabels()} == set(CASES)
