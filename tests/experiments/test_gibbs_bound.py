@@ -37,7 +37,9 @@ def test_drawing_given_the_data_alone_breaks_it(outcome):
     line = ratio(outcome, "telling", "gibbs", "predictive")
     assert line.gibbs_error == pytest.approx(0.4998)
     assert line.reference_error == pytest.approx(0.01)
-    assert ratio(outcome, "telling", "gibbs given x", "predictive").ratio == pytest.approx(1.98)
+    # Σ_x P(x) · 2 P(h1 | x) P(h2 | x)
+    given_x = 2 * 0.51 * 0.99 * 0.49 * 0.01 * (1 / 0.5098 + 1 / 0.4902)
+    assert ratio(outcome, "telling", "gibbs given x", "predictive").ratio == pytest.approx(given_x / 0.01)
 
 
 @pytest.mark.slow
