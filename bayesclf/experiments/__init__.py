@@ -13,7 +13,7 @@ from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Experiment, Figure, Results, Section
 from bayesclf.experiments.runner import Outcome, Workers, run
 
-EXPERIMENTS: tuple[str, ...] = ("ng-jordan", "gibbs-bound")
+EXPERIMENTS: tuple[str, ...] = ("ng-jordan", "convergence", "gibbs-bound")
 """Names of the experiments; the module's has underscores."""
 
 __all__ = ["EXPERIMENTS", "Experiment", "Figure", "Outcome", "Results", "Section", "Workers", "find", "run"]

@@ -43,14 +43,15 @@ def crossing(sizes: Array, difference: Array, rng: np.random.Generator) -> Cross
     rng
         Of the bootstrap.
     """
-    point = _last_crossing(sizes, difference.mean(axis=0))
+    point = last_crossing(sizes, difference.mean(axis=0))
     chosen = rng.integers(len(difference), size=(BOOTSTRAPS, len(difference)))
-    resampled = [_last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
+    resampled = [last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
     low, high = np.quantile(resampled, BOUNDS, method="nearest")
     return Crossing(point, float(low), float(high))
 
 
-def _last_crossing(sizes: Array, difference: Array) -> float:
+def last_crossing(sizes: Array, difference: Array) -> float:
+    """Return where a difference (m) turns positive for good, interpolated in log m; infinite where it never does."""
     behind = np.flatnonzero(difference <= 0)
     if not behind.size:
         return float(sizes[0])
