@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesclf import averaging, datasets, families, plots, rules
+    from bayesclf import averaging, coverage, datasets, diagnostics, families, plots, predictive_checks, rules
     from bayesclf.classifiers import (
         BayesNetClassifier,
         BernoulliNB,
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
         TextNB,
     )
     from bayesclf.comparison import Comparison, compare
+    from bayesclf.conformal import SplitConformal
     from bayesclf.inference import (
         MAP,
         MLE,
         NUTS,
+        Auto,
         ConjugateGradient,
         Exact,
         GradientAscent,
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
         LBFGSOptimiser,
         Newton,
     )
+    from bayesclf.leave_one_out import compare_elpd, loo
+    from bayesclf.logistic_weights import compare_weights
     from bayesclf.rules import Gibbs
+    from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
 
 __version__ = version("bayesclf")
@@ -52,20 +57,25 @@ _HOMES = {
         "TextNB",
     ),
     "bayesclf.comparison": ("Comparison", "compare"),
+    "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.inference": (
-        *("MAP", "MLE", "NUTS", "Exact", "Laplace"),
+        *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "Newton"),
     ),
+    "bayesclf.leave_one_out": ("compare_elpd", "loo"),
+    "bayesclf.logistic_weights": ("compare_weights",),
     "bayesclf.rules": ("Gibbs",),
+    "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("averaging", "datasets", "families", "plots", "rules")
+_MODULES = ("averaging", "coverage", "datasets", "diagnostics", "families", "plots", "predictive_checks", "rules")
 
 __all__ = [
     "MAP",
     "MLE",
     "NUTS",
+    "Auto",
     "BayesNetClassifier",
     "BernoulliNB",
     "CategoricalNB",
@@ -83,13 +93,21 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "Newton",
+    "SplitConformal",
+    "StackedClassifier",
     "TextNB",
     "averaging",
     "compare",
+    "compare_elpd",
+    "compare_weights",
+    "coverage",
     "datasets",
+    "diagnostics",
     "families",
     "load",
+    "loo",
     "plots",
+    "predictive_checks",
     "rules",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,23 @@ from sklearn.base import clone
 from bayesclf import averaging, rules, scores
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.decision_costs import decision_costs, gibbs_decision_costs
+from bayesclf.decisions import Costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
 from bayesclf.families.base import Integers, Rows
 from bayesclf.hypothesis_set import HypothesisSet
-from bayesclf.inference import MAP, NUTS, Laplace
+from bayesclf.inference import MAP, NUTS, Auto, Laplace
 from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
 
 WORK_LIMIT = 500_000
-"""Rows × columns × weight vectors beyond which `auto` does not sample logistic regression by NUTS."""
+"""Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS."""
 
 COMPARISON_NUTS = NUTS(draws=500, tune=300)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
+COMPARISON_AUTO = Auto(replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS)
+"""`auto` for the same purpose, with as many draws from whichever engine it takes."""
 
 COMPARISON_LAPLACE = Laplace(draws=250)
 """Laplace for the same purpose, beyond the limit: each proposal costs a pass over all rows."""
@@ -101,32 +105,36 @@ def _fit_generative(classifier: BayesClassifier, X: Any, y: Any, classes: Any) -
 
 
 def _fit_logistic(classifier: LogisticRegression, X: Any, y: Any, classes: Any) -> list[str]:
-    """Fit by NUTS within `WORK_LIMIT`, beyond it by Laplace where its check allows, else by MAP."""
-    work = classifier.work(X, len(classes))
-    if work <= WORK_LIMIT:
-        classifier.set_params(inference=COMPARISON_NUTS).fit(X, y, classes=classes)
-        return []
-    bound = (
-        f"with over {WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not sampled by NUTS"
-    )
-    classifier.set_params(inference=COMPARISON_LAPLACE)
+    """Fit by `auto` within `WORK_LIMIT`, beyond it by Laplace where its check allows, else by MAP."""
+    if classifier.work(X, len(classes)) <= WORK_LIMIT:
+        return _fit_or_point(classifier.set_params(inference=COMPARISON_AUTO), X, y, classes)
+    refusal = _fit_or_point(classifier.set_params(inference=COMPARISON_LAPLACE), X, y, classes)
+    instead = "" if refusal else " but by the importance-weighted Laplace approximation"
     return [
-        f"{bound} but by the importance-weighted Laplace approximation; inference='nuts' samples it all the same",
-        *_fit_or_point(classifier, X, y, classes),
+        f"with over {WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not sampled by NUTS"
+        f"{instead}; inference='nuts' samples it all the same",
+        *refusal,
     ]
 
 
-def evaluate(classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str]) -> dict[str, RowScores | str]:
+def evaluate(
+    classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str], costs: Costs | None = None
+) -> dict[str, RowScores | str]:
     """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule."""
-    return score_rules(classifier.hypotheses, classifier.seed_, classifier.rows(X), y, names)
+    return score_rules(classifier.hypotheses, classifier.seed_, classifier.rows(X), y, names, costs)
 
 
 def score_rules(
-    hypotheses: Callable[[str], HypothesisSet], seed: int, rows: Rows, y: Integers, names: Sequence[str]
+    hypotheses: Callable[[str], HypothesisSet],
+    seed: int,
+    rows: Rows,
+    y: Integers,
+    names: Sequence[str],
+    costs: Costs | None = None,
 ) -> dict[str, RowScores | str]:
     """Score the answers of one model under each rule; a rule that cannot answer has its reason instead.
 
-    The posterior is averaged over once, whatever the number of rules that average.
+    The posterior is averaged over once, whatever the number of rules that average; with costs once more for `gibbs`.
 
     Parameters
     ----------
@@ -139,6 +147,8 @@ def score_rules(
         Encoded rows and their label codes (row).
     names
         Rules.
+    costs
+        What decisions cost, and the limit beyond which rows are rejected; None for no such scores.
     """
     shared = _PosteriorPass(hypotheses, seed, rows)
     answers: dict[str, RowScores | str] = {}
@@ -147,7 +157,7 @@ def score_rules(
             with warnings.catch_warnings():
                 # Rows that are impossible under every class show in the scores of their rule.
                 warnings.simplefilter("ignore", PredictionWarning)
-                answers[name] = shared.scores(name, y)
+                answers[name] = shared.scores(name, y) if costs is None else shared.with_costs(name, y, costs)
         except (DoesNotExist, Refused) as reason:
             answers[name] = str(reason)
     return answers
@@ -178,6 +188,15 @@ class _PosteriorPass:
             return scores.score(self.averages().log_proba, y)
         return scores.score(rules.log_proba(name, hypotheses, self._rows), y)
 
+    def with_costs(self, name: str, y: Integers, costs: Costs) -> RowScores:
+        """Return the scores of one rule with what its decisions cost, of `gibbs` in expectation too."""
+        scored = self.scores(name, y)
+        if name == "gibbs":
+            found = gibbs_decision_costs(self._hypotheses("posterior"), self._rows, y, costs)
+        else:
+            found = decision_costs(scored.log_proba, y, costs)
+        return replace(scored, cost=found.cost, rejected=found.rejected)
+
 
 def run(
     classifier: BayesClassifier,
@@ -185,6 +204,7 @@ def run(
     split: tuple[Integers, Integers],
     names: Sequence[str],
     seed: int,
+    costs: Costs | None = None,
 ) -> Evaluation:
     """Fit on the training rows of a split and score on its test rows.
 
@@ -200,6 +220,8 @@ def run(
         Rules.
     seed
         Of this unit alone, so that neither order nor number of workers changes a number.
+    costs
+        What decisions cost, and the limit beyond which rows are rejected; None for no such scores.
     """
     X, y, classes = table
     train, test = split
@@ -208,5 +230,5 @@ def run(
         fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
     except Refused as reason:
         return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
-    answers = evaluate(fitted, X.iloc[test], y[test], names)
+    answers = evaluate(fitted, X.iloc[test], y[test], names, costs)
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)

@@ -163,7 +163,7 @@ def _classes() -> dict[str, type]:
     from bayesclf.families.scatters import Scatters
     from bayesclf.families.selection import Selected
     from bayesclf.families.smoothing import Smoothed
-    from bayesclf.inference import ENGINES, Draws, SeededDraws, Trace
+    from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.rules import Gibbs
 
@@ -181,7 +181,7 @@ def _classes() -> dict[str, type]:
             HalfNormal,
             Scatters,
         ),
-        *(Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt, SeededDraws),
+        *(Auto, Column, ColumnBlock, Draws, FrozenPrior, Gibbs, Learnt, SeededDraws),
         *(BernoulliStatistics, MultinomialStatistics),
         *(LearntAlpha, Smoothed),
     )

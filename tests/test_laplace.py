@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Array, Rows
@@ -73,17 +74,59 @@ def test_log_weights_are_those_of_the_draws() -> None:
     sampled = sample(model, Laplace(draws=100, chains=1), seed=0)
     draws = sampled.parameters["intercept"][0]
     approximation = model.laplace()
-    log_q = -0.5 * ((draws[:, 0] - approximation.centre[0]) / approximation.factor[0, 0]) ** 2
+    log_q = stats.t(laplace.LEAST_DEGREES, approximation.centre[0], approximation.factor[0, 0]).logpdf(draws[:, 0])
     ratio = model.log_posterior(draws, np.zeros((100, 1, 0))) - log_q
     difference = ratio - sampled.stats["log_weight"].to_numpy()[0]
     np.testing.assert_allclose(difference, difference[0], atol=1e-9)
 
 
-def test_a_normal_posterior_needs_no_smoothing() -> None:
+def test_log_weights_of_several_parameters() -> None:
+    """log q is that of a multivariate t with as many degrees of freedom as parameters, where these are many."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 12))
+    model = model_of(X, (X[:, 0] + rng.logistic(size=100) > 0).astype(int), LogisticPrior())
+    approximation = model.laplace()
+    proposals = laplace.propose(model, 200, np.random.default_rng(1))
+    theta = np.column_stack([proposals.parameters["intercept"], proposals.parameters["weight"][:, 0]])
+    density = stats.multivariate_t(approximation.centre, approximation.factor @ approximation.factor.T, df=13)
+    difference = model.log_posterior(**proposals.parameters) - density.logpdf(theta) - proposals.log_weight
+    np.testing.assert_allclose(difference, difference[0], atol=1e-8)
+
+
+def test_a_normal_posterior_costs_what_the_tails_of_t_cost() -> None:
+    """Without rows the posterior is the prior, and the share of effective proposals is 1/∫ p²/q."""
     model = model_of(np.zeros((0, 0)), np.zeros(0), LogisticPrior())
-    sampled = sample(model, Laplace(draws=200), seed=0)
-    assert sampled.khat == -np.inf
-    assert sampled.ess == pytest.approx(laplace.PROPOSALS_PER_DRAW * 800)
+    proposals = laplace.propose(model, 40_000, np.random.default_rng(0))
+    normal, t = stats.norm(), stats.t(laplace.LEAST_DEGREES)
+    inefficiency, _ = integrate.quad(lambda z: normal.pdf(z) ** 2 / t.pdf(z), -12, 12)
+    assert proposals.khat < 0
+    assert proposals.ess / 40_000 == pytest.approx(1 / inefficiency, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_long_side_of_a_skewed_posterior_is_reached(seed: int) -> None:
+    """Eight separable rows under a wide prior: of proposals from a normal, too few come there, and none says so."""
+    x = np.random.default_rng(9).normal(size=8)
+    model = model_of(x[:, None], x > 0, LogisticPrior(prior_scale=5.0))
+    approximation = model.laplace()
+    noise = np.stack(np.meshgrid(*[np.linspace(-7, 20, 600)] * 2), axis=-1).reshape(-1, 2)
+    grid = approximation.centre + noise @ np.diag(np.sign(approximation.centre)) @ approximation.factor.T
+    density = np.exp(model.log_posterior(**model.unravel(grid)) - model.log_posterior(**model.map()))
+    density /= density.sum()
+    sampled = sample(model, Laplace(draws=4000), seed)
+    draws = np.column_stack([sampled.parameters["intercept"].ravel(), sampled.parameters["weight"].ravel()])
+    effective = 1 / (1 / len(draws) + 1 / sampled.ess)
+    for j in range(2):
+        mean = grid[:, j] @ density
+        deviation = grid[:, j] - mean
+        variance, fourth = deviation**2 @ density, deviation**4 @ density
+        assert abs(draws[:, j].mean() - mean) < 4.5 * np.sqrt(variance / effective)
+        assert abs(draws[:, j].var() - variance) < 4.5 * np.sqrt((fourth - variance**2) / effective)
+        order = np.argsort(grid[:, j])
+        cumulative = np.cumsum(density[order])
+        for level in (0.05, 0.95):
+            edge = grid[order[np.searchsorted(cumulative, level)], j]
+            assert abs(np.mean(draws[:, j] < edge) - level) < 4.5 * np.sqrt(level * (1 - level) / effective)
 
 
 def test_large_data_are_accepted() -> None:

@@ -14,13 +14,12 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
-from bayesclf.inference.compiled import compiled, finite_or_nan, start, whitened
+from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
-from bayesclf.inference.nuts import NUTS, STATISTICS, Whitening, sample
+from bayesclf.inference.nuts import NUTS, STATISTICS, sample
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)
-BAD_COVARIANCE = np.array([[1e6, 0.9999e3], [0.9999e3, 1.0]])  # adapting each scale by itself does not help
 
 
 def logistic(n_rows, seed=0):
@@ -110,18 +109,6 @@ def test_new_data_in_another_layout_reach_the_same_machine_code():
     assert len(functions._density.signatures) == known
 
 
-def test_whitened_density_is_the_density_at_the_mapped_point():
-    model = logistic(20)
-    log_density = compiled(model, "logistic").log_density(model)
-    rng = np.random.default_rng(0)
-    centre, factor, z = rng.normal(size=4), rng.normal(size=(4, 4)), rng.normal(size=4)
-    inner = whitened(log_density, centre, factor)
-    assert inner(z)[0] == log_density(centre + factor @ z)[0]
-    step = 1e-6 * np.eye(4)
-    differences = [(inner(z + h)[0] - inner(z - h)[0]) / 2e-6 for h in step]
-    np.testing.assert_allclose(inner(z)[1], differences, rtol=1e-5, atol=1e-5)
-
-
 def test_constrain_reads_bounds_from_the_model_at_hand():
     functions = compiled(skewed(), "skewed")
     x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
@@ -150,23 +137,12 @@ def test_new_data_change_the_draws_without_a_new_compilation(skewed_sample):
     assert compiled(skewed(), "skewed") is before
 
 
-@pytest.mark.parametrize("with_whitening", [False, True])
-def test_draws_follow_a_correlated_normal(with_whitening):
+def test_draws_follow_a_correlated_normal():
     covariance = np.array([[1.0, 0.8], [0.8, 2.0]])
-    whitening = Whitening(np.zeros(2), np.linalg.cholesky(covariance)) if with_whitening else None
-    x = sample(correlated(covariance), NUTS(draws=1500), seed=2, signature="correlated", whitening=whitening).draws["x"]
+    x = sample(correlated(covariance), NUTS(draws=1500), seed=2, signature="correlated").draws["x"]
     assert_same_distribution(x[..., 0], stats.norm(1.0, 1.0))
     assert_same_distribution(x[..., 1], stats.norm(-2.0, np.sqrt(2.0)))
     assert_same_distribution(x.sum(axis=-1), stats.norm(-1.0, np.sqrt(1.0 + 2.0 + 1.6)))
-
-
-def test_whitening_makes_a_badly_scaled_target_cheap():
-    model = correlated(BAD_COVARIANCE)
-    whitening = Whitening(np.array([1.0, -2.0]), np.linalg.cholesky(BAD_COVARIANCE))
-    found = sample(model, SMALL, seed=3, signature="correlated", whitening=whitening)
-    assert found.stats["n_steps"].mean() < 8
-    assert not found.stats["diverging"].any()
-    assert_same_distribution(found.draws["x"][..., 0], stats.norm(1.0, 1e3))
 
 
 def test_a_seed_gives_the_same_draws_on_any_number_of_cores():
@@ -258,8 +234,6 @@ def test_what_cannot_be_sampled_is_refused():
         pm.Poisson("count", 3)
     with pytest.raises(InputError, match="count is discrete"):
         compiled(model, "discrete")
-    with pytest.raises(InputError, match=r"centre \(2,\) and a factor \(2, 2\), but the model has 4"):
-        sample(logistic(5), SMALL, 0, signature="logistic", whitening=Whitening(np.zeros(2), np.eye(2)))
 
 
 def test_the_cache_is_bounded_and_keeps_what_was_used_last(monkeypatch):

@@ -174,7 +174,9 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         hypotheses = self.hypotheses(resolved.source, class_prior)
         return rules.log_proba(rule, hypotheses, rows, self.seed_)
 
-    def predict_interval(self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal") -> Array:
+    def predict_interval(
+        self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
+    ) -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
         It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
@@ -187,16 +189,19 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             Posterior probability between the bounds, in (0, 1).
         rule
             Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+        class_prior
+            Other base rates (outcome) than the training rows'.
         """
         if not 0 < ci_prob < 1:
             raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
         rows = self.rows(X)
-        return averaging.interval(self.hypotheses("posterior"), rows, ci_prob, given_x=_given_x(rule))
+        hypotheses = self.hypotheses("posterior", class_prior)
+        return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))
 
-    def uncertainty(self, X: Any, rule: str = "bayes-optimal") -> Uncertainty:
-        """Split the entropy of the predicted class into aleatoric and epistemic parts; `rule` as in intervals."""
+    def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
+        """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
-        averages = averaging.average(self.hypotheses("posterior"), rows, given_x=_given_x(rule))
+        averages = averaging.average(self.hypotheses("posterior", class_prior), rows, given_x=_given_x(rule))
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
@@ -289,8 +294,9 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         self.trace_ = None
         if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
             self._watch(type(engine).__name__.lower(), engine.optimiser)
-        self._draws = inference.draw(model, engine, self.seed_)
-        self.inference_ = engine
+        inferred = inference.infer(model, engine, self.seed_)
+        self._draws, self.inference_ = inferred.draws, inferred.engine
+        self.notes_ += inferred.notes
         self.convergence_problems_ = self._draws.problems if self._draws else ()
 
     def _watch(self, name: str, optimiser: Optimiser) -> None:

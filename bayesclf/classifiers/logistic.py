@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from bayesclf.errors import InputError
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.logistic import LogisticModel, LogisticPrior
 from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.inference import Engine
+from bayesclf.families.weighted_rows import WeightedRows
+from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
     import pandas as pd
 
+LISTED_COLUMNS = 5
 UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, beside the Gibbs classifier's 0 and 1."""
 
@@ -52,7 +55,9 @@ class LogisticRegression(BayesClassifier):
     missing
         ``"impute"``, the rule above, or ``"error"``.
     inference
-        ``"auto"`` (NUTS), ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``.
+        ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``. `auto`
+        is Laplace where its check says that this is as good as exact, and NUTS otherwise; `notes_` says which, and
+        `inference_` is the engine that was used. `bayesclf.Auto` has the settings of both.
     rule
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state
@@ -99,7 +104,10 @@ class LogisticRegression(BayesClassifier):
         self.random_state = random_state
 
     def work(self, X: Any, labels: int) -> int:
-        """Return rows × columns × weight vectors, to which the cost of one gradient is proportional."""
+        """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
+
+        It is less where many rows are alike, which count as one.
+        """
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)
@@ -123,16 +131,26 @@ class LogisticRegression(BayesClassifier):
             standardize=self.standardize,
         )
         self._columns = tuple(_column(frame, str(name)) for name in frame)
-        rows = self._encode(frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        training = WeightedRows(self._encode(frame), y, weight)
+        if not self._takes_some_rows():
+            training = training.merged()
+        rows, y, weight = training.rows, training.y, training.weight
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         cells, codes = rows.parts
         design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
+        model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, prior)
         self.notes_ = [
             f"column {name!r} has one value only, or none, and contributes nothing" for name in design.constant
         ]
-        return LogisticModel(self._labels, design, design.matrix(rows), y, weight, prior)
+        self.notes_ += _about_collinear(model.collinear())
+        return model
+
+    def _takes_some_rows(self) -> bool:
+        """Return whether an optimiser is asked for whose steps are on some rows: those of the user, each by itself."""
+        optimiser = self.inference.optimiser if isinstance(self.inference, MAP | MLE) else None
+        return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 
     def _encode(self, frame: pd.DataFrame) -> Rows:
         numbers, categories = self._names("number"), self._names("category")
@@ -156,6 +174,18 @@ class LogisticRegression(BayesClassifier):
 def _column(frame: pd.DataFrame, name: str) -> Column:
     kind = columns.kind_of(frame[name])
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
+
+
+def _about_collinear(names: tuple[str, ...]) -> Iterator[str]:
+    """Say, where there are collinear columns, which they are and what follows."""
+    if names:
+        some = ", ".join(map(repr, names[:LISTED_COLUMNS]))
+        more = f" and {len(names) - LISTED_COLUMNS} more" if len(names) > LISTED_COLUMNS else ""
+        yield (
+            f"some columns are weighted sums of others: {some}{more} are collinear, so that their maximum likelihood "
+            "weights are not unique, while the probabilities are; MAP and the posterior, which have a prior, are "
+            "unaffected"
+        )
 
 
 def _refuse_missing(frame: pd.DataFrame) -> None:

@@ -8,48 +8,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.collinearity import collinear_features
+from bayesclf.families.column_space import ColumnSpace
+from bayesclf.families.laplace_approximation import LaplaceApproximation
+from bayesclf.families.linear_scores import LinearScores
+from bayesclf.families.logistic_density import LogisticDensity
 from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.families.logistic_fit import (
-    DENSE_PARAMETERS,
-    ColumnSpace,
-    Likelihood,
-    LogPosterior,
-    maximise,
-    newton,
-)
+from bayesclf.families.logistic_fit import Likelihood, LogPosterior
 from bayesclf.families.logistic_prior import LogisticPrior, WeightPrior
+from bayesclf.families.maximisation import DENSE_PARAMETERS, maximise, newton
 from bayesclf.families.separation import find_separation
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["LaplaceApproximation", "LogisticModel", "LogisticPrior"]
+__all__ = ["LogisticModel", "LogisticPrior"]
 
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is only believed without a look at separability while all log-odds are below this."""
-NULL_WEIGHT = 1e-7
-"""A column with less than this share in every direction of collinearity is not named for it."""
-LISTED_COLUMNS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class LaplaceApproximation:
-    """The normal approximation N(centre, factor factorᵀ) at the posterior mode.
-
-    Attributes
-    ----------
-    centre
-        The mode: intercept, then weight raveled, the free values of the PyMC model in its order.
-    factor
-        Lower triangular root of the inverse of minus the log posterior's Hessian.
-    """
-
-    centre: Array
-    factor: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +125,13 @@ class LogisticModel:
         return self.parameters(self._mode)
 
     def collinear(self) -> tuple[str, ...]:
-        """Return the names of the columns whose weights the likelihood does not determine.
+        """Return the numbers, "… is missing" and categories whose weights the likelihood does not determine.
 
-        Other weights of these give the same probabilities to all training rows. As no level is a reference, the
-        levels of a category are always among them.
+        Other weights on these give the same probabilities to all training rows. The levels of one category, which add
+        up to 1 as no level is a reference, are not counted.
         """
-        likelihood = self._likelihood
-        if not len(likelihood.X):
-            return self.design.names
-        null = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight).null
-        undetermined = np.abs(null).max(axis=1, initial=0.0) > NULL_WEIGHT
-        return tuple(name for name, free in zip(self.design.names, undetermined, strict=True) if free)
+        present = self.sample_weight > 0
+        return collinear_features(self.design, self.X[present], self.sample_weight[present])
 
     def log_posterior(self, intercept: Array, weight: Array) -> Array:
         """Return log p(θ) + Σ w log P(y | x, θ), constants included, shape (draw).
@@ -178,9 +153,6 @@ class LogisticModel:
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
 
-        The Hessian is factored with the weights per sd of a column and the factor scaled then, so that units cost no
-        digits.
-
         Raises
         ------
         DoesNotExist
@@ -196,14 +168,16 @@ class LogisticModel:
             )
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
-        positions = np.arange(mode.size).reshape(mode.shape)
-        order = np.concatenate([positions[:, 0], positions[:, 1:].ravel()])
-        unit = np.concatenate([np.ones(vectors), np.tile(self.design.scale, vectors)])
-        # H = U Uᵀ with U upper triangular, from the Cholesky factor of H in reverse order; then H⁻¹ = U⁻ᵀ U⁻¹.
-        reverse = order[::-1]
-        upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]
-        factor = linalg.solve_triangular(upper, np.eye(mode.size), lower=False, trans="T")
-        return LaplaceApproximation(mode.ravel()[order] / unit, factor / unit[:, None])
+        return LaplaceApproximation.at(mode, curvature, self.design.scale)
+
+    def density(self) -> LogisticDensity:
+        """Return log p(θ, D) in the coordinates z of ``laplace().centre + laplace().factor z``; raises as `laplace`."""
+        approximation = self.laplace()
+        scale = self.design.scale
+        vectors = len(self.labels) - 1
+        unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
+        centre, factor = approximation.centre * unit, approximation.factor * unit[:, None]
+        return LogisticDensity(self._likelihood, self.weight_prior, centre, factor, scale)
 
     def unravel(self, values: Array) -> Parameters:
         """Return the parameters from vectors (draw, value) in the order of `laplace`."""
@@ -235,28 +209,44 @@ class LogisticModel:
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return the log-odds against the reference (draw, row, outcome), its own being 0.
 
-        The memory is laid out (row, outcome, draw). A level that the training rows do not have adds its weight:
-        `parameters["unseen"]` (draw, outcome, category), as `unseen_weights` draws them, or the prior's mean.
+        The memory is laid out (row, outcome, draw).
         """
-        X, unseen = self.design.matrix(rows), self.design.unseen(rows)
-        weight = parameters["weight"] * self.design.scale
-        draws, vectors, columns = weight.shape
-        out = np.empty((len(rows), len(self.labels), draws))
-        flat = out.reshape(len(rows), len(self.labels) * draws)
-        first = self._others.start * draws
-        others = flat[:, first : first + vectors * draws]
-        np.matmul(X, weight.transpose(2, 1, 0).reshape(columns, vectors * draws), out=others)
-        others += parameters["intercept"].T.ravel()
-        if unseen.any():
-            levels = parameters.get("unseen", self.weight_prior.unseen_mean[None])
-            levels = np.broadcast_to(levels, (draws, *levels.shape[1:]))
-            others += unseen.astype(float) @ levels.transpose(2, 1, 0).reshape(-1, vectors * draws)
-        out[:, self._reference] = 0.0
-        return np.moveaxis(out, 2, 0)
+        return self.linear_scores(parameters).scores(rows)
+
+    def linear_scores(self, parameters: Parameters) -> LinearScores:
+        """Return the log-odds against the reference as what is linear in `columns`.
+
+        A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
+        as `unseen_weights` draws them, or the prior's mean.
+        """
+        weight = parameters["weight"].transpose(2, 1, 0)
+        unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
+        columns, vectors, draws = weight.shape
+        coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
+        coefficient[0] = parameters["intercept"].T
+        np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
+        coefficient[1 + columns :] = unseen
+        return LinearScores(self.columns, coefficient, self._reference)
+
+    def columns(self, rows: Rows) -> Array:
+        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        unseen = self.design.unseen(rows)
+        own = [np.ones((len(rows), 1)), self.design.matrix(rows)]
+        return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
 
     def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw weights of unseen levels from their prior, (draw, outcome, category)."""
         return self.weight_prior.draw_unseen(rng, draws)
+
+    def improper(self) -> str:
+        """Return why the posterior cannot be normalised, as a sentence; empty where it can."""
+        counts = self._label_weights()
+        if not self.weight_prior.flat_intercept or counts.all():
+            return ""
+        return (
+            f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
+            "posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        )
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form."""
@@ -289,12 +279,8 @@ class LogisticModel:
     @cached_property
     def _mode(self) -> Array:
         """The posterior mode θ (outcome, 1 + column), weights per sd."""
-        counts = self._label_weights()
-        if self.weight_prior.flat_intercept and not counts.all():
-            raise DoesNotExist(
-                f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
-                "posterior has no maximum; take a finite intercept_scale"
-            )
+        if reason := self.improper():
+            raise DoesNotExist(reason)
         objective, start = self.objective("map")
         return maximise(objective, start)
 
@@ -338,13 +324,5 @@ class LogisticModel:
         """Raise if the classes are linearly separable, perhaps by θ (outcome, 1 + column)."""
         likelihood = self._likelihood
         found = find_separation(likelihood.X, likelihood.y, theta)
-        if found is None:
-            return
-        names = [repr(self.design.names[j]) for j in found.columns[:LISTED_COLUMNS]]
-        columns = ", ".join(names) + (", …" if len(found.columns) > LISTED_COLUMNS else "")
-        kind = "completely" if found.complete else "quasi-completely"
-        where = "strictly on its own class's side" if found.complete else "on its own class's side or on the boundary"
-        raise DoesNotExist(
-            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
-            "likelihood grows with them without bound; take rule 'map', or the posterior"
-        )
+        if found is not None:
+            raise DoesNotExist(found.sentence(self.design.names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,8 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
             scores, dist, logp, signature = eta[:, 0], _binary_dist, _binary_logp, "(),()->()"
         else:
             scores = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
-            dist, logp, signature = _multinomial_dist, _multinomial_logp, "(k),()->()"
+            dist, signature = _multinomial_dist, "(k),()->()"
+            logp = partial(_multinomial_logp, np.arange(len(coords["outcome"]) + 1))
         pm.CustomDist("y", scores, row_weight, dist=dist, logp=logp, signature=signature, observed=y, dims="row")
     return model
 
@@ -67,14 +69,16 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
 def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
     """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
 
-    Without a column there is no weight. The prior's intercept at x = 0 is intercept − centre·weight.
+    Without a column there is no weight. The prior's intercept at x = 0 is intercept − centre·weight. The shapes of the
+    means, and with them those of both variables, are fixed: JAX, and so NumPyro, makes no array of an unknown shape.
     """
     import pymc as pm
 
     prior, has_columns = data.prior, bool(len(data.scale))
     weight = None
     if has_columns:
-        mean = pm.Data("weight_mean", prior.mean[:, 1:] / data.scale, dims=("outcome", "feature"))
+        means = prior.mean[:, 1:] / data.scale
+        mean = pm.Data("weight_mean", means, dims=("outcome", "feature"), shape=means.shape)
         sds = prior.scale[:, 1:] / data.scale
         if prior.symmetric:
             weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
@@ -83,7 +87,7 @@ def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, Tens
     if prior.flat_intercept:
         intercept = pm.Flat.dist(shape=(len(prior.mean),))
     else:
-        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome")
+        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome", shape=(len(prior.mean),))
         if prior.at_zero and weight is not None:
             mean = mean + weight @ pm.Data("centre", prior.shift * data.scale, dims="feature")
         distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
@@ -147,8 +151,9 @@ def _multinomial_dist(scores: TensorVariable, row_weight: TensorVariable, size: 
     return pm.Categorical.dist(logit_p=scores)
 
 
-def _multinomial_logp(y: TensorVariable, scores: TensorVariable, row_weight: TensorVariable) -> Any:
+def _multinomial_logp(labels: Integers, y: TensorVariable, scores: TensorVariable, row_weight: TensorVariable) -> Any:
+    """Return the log likelihood of each row; `labels` are 0, 1, …, as JAX makes no range of an unknown length."""
     import pytensor.tensor as pt
 
-    own = pt.sum(pt.switch(pt.eq(y[:, None], pt.arange(scores.shape[1])), scores, 0.0), axis=1)
+    own = pt.sum(pt.switch(pt.eq(y[:, None], labels), scores, 0.0), axis=1)
     return row_weight * (own - pt.logsumexp(scores, axis=1))

@@ -10,11 +10,13 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.families.base import Array, Model
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
-from bayesclf.inference import exact, laplace, nuts
-from bayesclf.inference.convergence import convergence_problems
+from bayesclf.inference import automatic, exact, laplace, nuts
+from bayesclf.inference.automatic import Auto
+from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.exact import Exact
-from bayesclf.inference.laplace import Laplace
-from bayesclf.inference.nuts import NUTS, Whitening
+from bayesclf.inference.laplace import Laplace, LaplaceSample
+from bayesclf.inference.machine_code import HasMachineCode, MachineCode
+from bayesclf.inference.nuts import NUTS
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
 from bayesclf.inference.seeded import SeededDraws, parameter_count
@@ -22,21 +24,23 @@ from bayesclf.inference.seeded import SeededDraws, parameter_count
 if TYPE_CHECKING:
     import xarray as xr
 
-type Engine = MLE | MAP | Exact | NUTS | Laplace
+type Engine = MLE | MAP | Exact | NUTS | Laplace | Auto
 
 ENGINES: dict[str, type[Engine]] = {"mle": MLE, "map": MAP, "exact": Exact, "nuts": NUTS, "laplace": Laplace}
-"""Engines by name; `auto` is `exact` where the model is conjugate and `nuts` where it is not."""
+"""Engines by name; `auto` takes one of them for each model (`Auto`)."""
 
 __all__ = [
     "ENGINES",
     "MAP",
     "MLE",
     "NUTS",
+    "Auto",
     "ConjugateGradient",
     "Draws",
     "Engine",
     "Exact",
     "GradientAscent",
+    "Inferred",
     "LBFGSOptimiser",
     "Laplace",
     "Newton",
@@ -45,6 +49,7 @@ __all__ = [
     "Trace",
     "draw",
     "estimate",
+    "infer",
     "resolve",
     "watch",
 ]
@@ -78,12 +83,35 @@ class Draws:
     seeded: SeededDraws | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What is known of the parameters, and how.
+
+    Attributes
+    ----------
+    engine
+        The engine that was used.
+    draws
+        Its draws; None for the engines that are point estimates.
+    notes
+        What the user should know of the choice, one sentence each.
+    """
+
+    engine: Engine
+    draws: Draws | None
+    notes: tuple[str, ...] = ()
+
+
 def resolve(inference: str | Engine, model: Model) -> Engine:
-    """Return the engine that `inference` names for this model."""
+    """Return the engine that `inference` names for this model; `Auto` where only the attempt can decide."""
+    if inference == "auto":
+        inference = Auto()
+    if isinstance(inference, Auto):
+        if not model.not_conjugate():
+            return Exact()
+        return inference if isinstance(model, laplace.LaplaceModel) else inference.nuts
     if not isinstance(inference, str):
         return _checked(inference)
-    if inference == "auto":
-        return NUTS() if model.not_conjugate() else Exact()
     if inference not in ENGINES:
         raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
     return ENGINES[inference]()
@@ -95,18 +123,43 @@ def _checked(engine: Engine) -> Engine:
     return engine
 
 
+def infer(model: Model, engine: Engine, seed: int) -> Inferred:
+    """Draw from the posterior by the engine given, or by the one that `Auto` comes down to."""
+    if not isinstance(engine, Auto):
+        return Inferred(engine, draw(model, engine, seed))
+    tried = automatic.attempt(model, engine.laplace, seed)
+    if tried.sample is None:
+        return Inferred(engine.nuts, draw(model, engine.nuts, seed), (tried.note,))
+    return Inferred(engine.laplace, _laplace(tried.sample, engine.laplace), (tried.note,))
+
+
 def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
+    if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
+        raise Refused(reason)
     match engine:
         case Exact():
             return _exact(model, engine, seed)
         case Laplace():
-            sampled = laplace.sample(model, engine, seed)
-            return Draws(_flat(sampled.parameters), engine.chains, sampled.stats)
+            return _laplace(laplace.sample(model, engine, seed), engine)
         case NUTS():
             return _nuts(model, engine, seed)
+        case Auto():
+            return infer(model, engine, seed).draws
         case _:
             return None
+
+
+def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
+    """Return the draws, with a warning where they stand for too few independent ones."""
+    limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
+    if sampled.ess < limit:
+        problems.append(
+            f"the importance weights of the Laplace approximation are too unequal: {sampled.ess:.0f} effective draws "
+            f"(limit {limit}); take inference='nuts'"
+        )
+        warn(problems[0], ConvergenceWarning)
+    return Draws(_flat(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 
 
 def _exact(model: Model, engine: Exact, seed: int) -> Draws:
@@ -129,8 +182,11 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
             "inference='exact' where the model is conjugate, 'map', or fewer columns"
         )
 
-    whitening = _whitening(model)
-    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature(), whitening=whitening)
+    density = _machine_code(model) if engine.sampler == "nutpie" else None
+    if density is None:
+        sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
+    else:
+        sampled = nuts.sample_machine_code(density, engine, seed)
     chains = len(next(iter(sampled.draws.values())))
     parameters = model.from_pymc(_flat(sampled.draws))
     posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
@@ -140,15 +196,14 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     return Draws(parameters, chains, sampled.stats, problems)
 
 
-def _whitening(model: Model) -> Whitening | None:
-    """Return coordinates in which the posterior is nearly standard normal, from the curvature at the mode."""
-    if not isinstance(model, LogisticModel):
+def _machine_code(model: Model) -> MachineCode | None:
+    """Return the model's log posterior as machine code, where it is to be had."""
+    if not isinstance(model, HasMachineCode):
         return None
     try:
-        approximation = model.laplace()
+        return model.density()
     except (DoesNotExist, Refused):
         return None
-    return Whitening(approximation.centre, approximation.factor)
 
 
 def _flat(draws: Mapping[str, Any]) -> dict[str, Array]:

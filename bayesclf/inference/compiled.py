@@ -153,18 +153,6 @@ def start(model: pm.Model, size: int) -> Array:
     return x
 
 
-def whitened(log_density: LogDensity, centre: Array, factor: Array) -> LogDensity:
-    """Return the log density of z where x = centre + factor z, without the Jacobian, which is a constant."""
-    # A product with a matrix that is not contiguous copies it at every call.
-    centre, factor, transposed = (np.ascontiguousarray(a, dtype=np.float64) for a in (centre, factor, factor.T))
-
-    def at(z: Array) -> tuple[float, Array]:
-        value, gradient = log_density(centre + factor @ z)
-        return value, transposed @ gradient
-
-    return at
-
-
 def finite_or_nan(log_density: LogDensity) -> LogDensity:
     """Return NaN where the density cannot be evaluated: a sampler calls that a divergence, and dies of an exception."""
 

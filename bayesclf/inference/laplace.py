@@ -1,4 +1,4 @@
-"""The Laplace approximation, corrected by Pareto-smoothed importance resampling."""
+"""Draws around the posterior mode, corrected by Pareto-smoothed importance resampling."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from bayesclf.families.base import Array, Integers, Model, Parameters
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.families.logistic import LaplaceApproximation
+    from bayesclf.families.laplace_approximation import LaplaceApproximation
 
 PROPOSALS_PER_DRAW = 4
-"""Draws of the normal from which one draw of the posterior is resampled."""
-NEGLIGIBLE_SPREAD = 1e-9
-"""Log weights within this of each other are equal up to rounding, and have no tail to fit."""
+LEAST_PROPOSALS = 1000
+"""Proposals from which one draw of the posterior is resampled, and from which all are, so that k̂ has a tail to fit."""
+LEAST_DEGREES = 10
+"""Degrees of freedom of the t distribution of the proposals, or the number of parameters where that is more."""
 
 
 @runtime_checkable
@@ -57,6 +58,41 @@ class Laplace:
             if not getattr(self, name) >= 1:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
 
+    @property
+    def proposals(self) -> int:
+        """Number of proposals that the draws are resampled from."""
+        return max(PROPOSALS_PER_DRAW * self.draws * self.chains, LEAST_PROPOSALS)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Draws from an approximation of the posterior, with their importance weights.
+
+    Attributes
+    ----------
+    parameters
+        Draws by name, (draw, ...).
+    log_weight
+        Raw log importance ratios, up to a constant (draw).
+    weight
+        Pareto-smoothed weights, adding up to 1 (draw).
+    khat
+        Pareto shape k̂ of the ratios' tail.
+    """
+
+    parameters: Parameters
+    log_weight: Array
+    weight: Array
+    khat: float
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def ess(self) -> float:
+        """Effective number 1/Σw² of the proposals."""
+        return float(1 / np.sum(self.weight**2))
+
 
 @dataclass(frozen=True, eq=False)
 class LaplaceSample:
@@ -82,10 +118,7 @@ class LaplaceSample:
 
 
 def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> LaplaceSample:
-    """Draw from the posterior by importance resampling from its normal approximation.
-
-    θ_i ~ q = N(mode, H⁻¹) with ratios r_i = p(θ_i, D)/q(θ_i), whose largest are smoothed by the order statistics of a
-    generalised Pareto tail; systematic resampling by them leaves equally weighted draws.
+    """Draw from the posterior by importance resampling from its approximation at the mode.
 
     Parameters
     ----------
@@ -100,47 +133,71 @@ def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) 
     ------
     Refused
         If k̂ is above the limit, or if the model has no normal approximation.
+    """
+    rng = np.random.default_rng(seed)
+    proposals = propose(model, settings.proposals, rng)
+    if not proposals.khat <= settings.limit:
+        raise Refused(
+            f"the Laplace approximation is refused: k̂ = {proposals.khat:.2f} is above {settings.limit}, so the "
+            "posterior is too far from a normal for its draws to be corrected by weights; use inference='nuts'"
+        )
+    return resample(proposals, settings, rng)
+
+
+def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
+    """Draw proposals around the mode and weigh them.
+
+    θ_i ~ q = t_ν(mode, H⁻¹) with H the curvature at the mode, ν degrees of freedom and ratios r_i = p(θ_i, D)/q(θ_i),
+    whose largest are smoothed by the order statistics of a generalised Pareto tail. The normal N(mode, H⁻¹) itself
+    hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
+    missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
+    With as many degrees of freedom as parameters, |z| varies through them no more than it does by itself.
+
+    Raises
+    ------
+    Refused
+        If the model has no normal approximation.
 
     References
     ----------
-    Vehtari, Simpson, Gelman, Yao, Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
+    Geweke, *Bayesian inference in econometric models using Monte Carlo integration*, Econometrica 57 (1989),
+    doi:10.2307/1913710. Vehtari, Simpson, Gelman, Yao, Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
     """
-    import xarray as xr
-
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
-    rng = np.random.default_rng(seed)
-    wanted = settings.draws * settings.chains
     approximation = model.laplace()
-    noise = rng.standard_normal((PROPOSALS_PER_DRAW * wanted, len(approximation.centre)))
-    proposals = model.unravel(approximation.centre + noise @ approximation.factor.T)
-    # log q up to its constant: |noise|² is the distance in the metric of the covariance.
-    log_weight = model.log_posterior(**proposals) + 0.5 * np.sum(noise**2, axis=1)
+    size = len(approximation.centre)
+    degrees = max(LEAST_DEGREES, size)
+    z = rng.standard_normal((number, size))
+    z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
+    parameters = model.unravel(approximation.centre + z @ approximation.factor.T)
+    # |z|² is the distance in the metric of the covariance, and gives log q up to its constant.
+    log_weight = model.log_posterior(**parameters) + 0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
     log_weight -= log_weight.max()
-    smoothed, khat = _smooth(log_weight)
-    if not khat <= settings.limit:
-        raise Refused(
-            f"the Laplace approximation is refused: k̂ = {khat:.2f} is above {settings.limit}, so the posterior is too "
-            "far from a normal for its draws to be corrected by weights; use inference='nuts'"
-        )
-    chosen = _systematic(smoothed, wanted, rng)
+    return Proposals(parameters, log_weight, *_smooth(log_weight))
+
+
+def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> LaplaceSample:
+    """Return equally weighted draws, by systematic resampling."""
+    import xarray as xr
+
     shape = (settings.chains, settings.draws)
-    ess = float(1 / np.sum(smoothed**2))
+    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng)
     stats = xr.Dataset(
         {
-            "log_weight": (("chain", "draw"), log_weight[chosen].reshape(shape)),
-            "pareto_k": khat,
-            "importance_ess": ess,
+            "log_weight": (("chain", "draw"), proposals.log_weight[chosen].reshape(shape)),
+            "pareto_k": proposals.khat,
+            "importance_ess": proposals.ess,
         }
     )
-    parameters = {name: values[chosen].reshape(*shape, *values.shape[1:]) for name, values in proposals.items()}
-    return LaplaceSample(parameters, stats, khat, ess)
+    parameters = {
+        name: values[chosen].reshape(*shape, *values.shape[1:]) for name, values in proposals.parameters.items()
+    }
+    return LaplaceSample(parameters, stats, proposals.khat, proposals.ess)
 
 
 def _smooth(log_weight: Array) -> tuple[Array, float]:
     """Return Pareto-smoothed weights, adding up to 1, and k̂."""
-    if not np.ptp(log_weight) > NEGLIGIBLE_SPREAD:
-        return np.full(log_weight.shape, 1 / log_weight.size), -np.inf
     from arviz_stats.base import array_stats
 
     # psislw is made for leave-one-out and takes log likelihoods: it smooths the tail of minus its argument.

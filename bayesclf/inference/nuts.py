@@ -1,24 +1,29 @@
-"""Draws from any PyMC model by the No-U-Turn sampler."""
+"""Draws by the No-U-Turn sampler: from any PyMC model, or from a log density that is machine code."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf import threads
 from bayesclf.errors import InputError
-from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start, whitened
+from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
+from bayesclf.inference.machine_code import MachineCode, nutpie_model
 
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "Sample", "Whitening", "sample"]
+__all__ = ["NUTS", "Sample", "sample", "sample_machine_code"]
 
 SAMPLERS = ("nutpie", "pymc", "numpyro")
+TUNE = 500
+TUNE_STANDARDISED = 200
+"""Draws that adapt the step size and, in coordinates that are not standardised, the scale of each."""
 JITTER = 1.0
 """Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
 
@@ -53,8 +58,11 @@ class NUTS:
 
     Parameters
     ----------
-    draws, tune
-        Number of draws that each chain keeps, and of those before them that adapt the step size and are dropped.
+    draws
+        Number of draws that each chain keeps.
+    tune
+        Number of draws before them, which adapt the step size and are dropped. None is 500, or 200 for logistic
+        regression by nutpie, which is sampled in coordinates in which its posterior is nearly standard normal.
     chains
         Number of independent chains; fewer than two cannot show whether they agree.
     sampler
@@ -64,8 +72,9 @@ class NUTS:
     max_treedepth
         A draw takes at most 2 to this power leapfrog steps.
     cores
-        Chains that run at once, without effect on the draws. None is one: nutpie's threads take turns at the gradient,
-        so that more seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
+        Chains that run at once, without effect on the draws. None is as many as there are cores for logistic
+        regression by nutpie, else one: nutpie's threads take turns at a gradient that Python calls, so that more
+        seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
     progress
         Whether to show a progress bar.
 
@@ -80,7 +89,7 @@ class NUTS:
     """
 
     draws: int = 1000
-    tune: int = 500
+    tune: int | None = None
     chains: int = 4
     sampler: str = "nutpie"
     target_accept: float = 0.8
@@ -89,11 +98,10 @@ class NUTS:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        counts = {"draws": self.draws, "tune": self.tune, "chains": self.chains, "max_treedepth": self.max_treedepth}
-        if self.cores is not None:
-            counts["cores"] = self.cores
-        for name, value in counts.items():
-            if not _is_count(value):
+        counts = {"draws": self.draws, "chains": self.chains, "max_treedepth": self.max_treedepth}
+        optional = {"tune": self.tune, "cores": self.cores}
+        for name, value in (counts | optional).items():
+            if not (_is_count(value) or (value is None and name in optional)):
                 raise InputError(f"NUTS({name}={value!r}): {name} must be a whole number of at least 1")
         if self.sampler not in SAMPLERS:
             allowed = ", ".join(map(repr, SAMPLERS))
@@ -107,29 +115,13 @@ def _is_count(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Whitening:
-    """Coordinates z in which the target is nearly standard normal: x = centre + factor z.
-
-    Attributes
-    ----------
-    centre
-        A point (parameter,) of the model's unconstrained value variables, raveled in their order.
-    factor
-        (parameter, parameter), for example the Cholesky factor of the inverse curvature at the mode.
-    """
-
-    centre: Array
-    factor: Array
-
-
-@dataclass(frozen=True)
 class Sample:
     """Draws and what the sampler says of them.
 
     Attributes
     ----------
     draws
-        Each free random variable of the model in its own space, (chain, draw, ...).
+        Each parameter, or free random variable of a PyMC model, in its own space, (chain, draw, ...).
     stats
         Sample statistics (chain, draw) under ArviZ's names.
     """
@@ -138,9 +130,7 @@ class Sample:
     stats: xr.Dataset
 
 
-def sample(
-    model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable, whitening: Whitening | None = None
-) -> Sample:
+def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
     """Draw from the posterior of a PyMC model.
 
     Parameters
@@ -153,8 +143,6 @@ def sample(
         The same seed gives the same draws.
     signature
         Says the structure of the model: models of one signature are compiled once and differ only in their data.
-    whitening
-        Coordinates to sample in; the draws are of the same distribution, at fewer leapfrog steps. Only nutpie uses it.
 
     Raises
     ------
@@ -163,43 +151,44 @@ def sample(
         the first of its signature; or the sampler is not installed.
     """
     if settings.sampler == "nutpie":
-        return _sample_nutpie(model, settings, seed, signature, whitening)
+        return _sample_nutpie(model, settings, seed, signature)
     return _sample_pymc(model, settings, seed)
 
 
-def _sample_nutpie(
-    model: pm.Model, settings: NUTS, seed: int, signature: Hashable, whitening: Whitening | None
-) -> Sample:
+def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Sample:
+    """Draw from the target of a log density that is machine code, by nutpie.
+
+    Parameters
+    ----------
+    density
+        The log density, in coordinates in which its target is nearly standard normal.
+    settings
+        How to sample.
+    seed
+        The same seed gives the same draws.
+
+    Raises
+    ------
+    InputError
+        The log density is not finite where sampling starts.
+    """
+    settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or threads.available())
+    tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
+    return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
+
+
+def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable) -> Sample:
     functions = compiled(model, signature)
     log_density = functions.log_density(model)
-    if whitening is None:
-        origin = start(model, functions.size)
-    else:
-        _check_whitening(whitening, functions.size)
-        log_density = whitened(log_density, whitening.centre, whitening.factor)
-        origin = np.zeros(functions.size)
+    origin = start(model, functions.size)
     log_density(origin)  # compiles in this thread, before those of the sampler call it
-    tree = _run_nutpie(finite_or_nan(log_density), origin, settings, seed)
-    x = tree["posterior"]["x"].values
-    if whitening is not None:
-        x = whitening.centre + x @ whitening.factor.T
-    return Sample(functions.constrain(model, x), _statistics(tree["sample_stats"].to_dataset(), settings))
+    tree = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed)
+    return Sample(functions.constrain(model, _drawn(tree)), _statistics(tree, settings))
 
 
-def _check_whitening(whitening: Whitening, size: int) -> None:
-    if whitening.centre.shape != (size,) or whitening.factor.shape != (size, size):
-        raise InputError(
-            f"the whitening has a centre {whitening.centre.shape} and a factor {whitening.factor.shape}, "
-            f"but the model has {size} unconstrained parameters"
-        )
-
-
-def _run_nutpie(log_density: LogDensity, origin: Array, settings: NUTS, seed: int) -> Any:
-    import nutpie
+def _python_model(log_density: LogDensity, origin: Array) -> Any:
+    """Return what `nutpie.sample` takes; its draws are named ``x``."""
     from nutpie.compiled_pyfunc import from_pyfunc
-
-    def jittered(chain_seed: int) -> Array:
-        return origin + np.random.default_rng(chain_seed).uniform(-JITTER, JITTER, origin.size)
 
     def make_log_density() -> LogDensity:
         return log_density
@@ -207,19 +196,34 @@ def _run_nutpie(log_density: LogDensity, origin: Array, settings: NUTS, seed: in
     def make_expand(seed: int, other_seed: int, chain: int) -> Callable[[Array], dict[str, Array]]:
         return lambda x: {"x": x}
 
-    model = from_pyfunc(
+    return from_pyfunc(
         origin.size,
         make_log_density,
         make_expand,
         [np.dtype(np.float64)],
         [origin.shape],
         ["x"],
-        make_initial_point_fn=jittered,
+        make_initial_point_fn=_jittered(origin),
     )
+
+
+def _jittered(origin: Array) -> Callable[[int], Array]:
+    """Return the function from a chain's seed to the point where it starts."""
+    return lambda seed: origin + np.random.default_rng(seed).uniform(-JITTER, JITTER, origin.size)
+
+
+def _drawn(tree: xr.DataTree) -> Array:
+    """Return nutpie's draws of its one variable, (chain, draw, coordinate)."""
+    return np.asarray(tree["posterior"].to_dataset()["x"].values)
+
+
+def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
+    import nutpie
+
     run = nutpie.sample(
         model,
         draws=settings.draws,
-        tune=settings.tune,
+        tune=settings.tune or TUNE,
         chains=settings.chains,
         cores=settings.cores or 1,
         seed=seed,
@@ -230,7 +234,8 @@ def _run_nutpie(log_density: LogDensity, origin: Array, settings: NUTS, seed: in
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
     try:
-        return run.wait()
+        tree: xr.DataTree = run.wait()
+        return tree
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
@@ -251,7 +256,7 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
     try:
         tree = pm.sample(
             draws=settings.draws,
-            tune=settings.tune,
+            tune=settings.tune or TUNE,
             chains=settings.chains,
             cores=settings.cores or 1,
             nuts_sampler=settings.sampler,
@@ -267,11 +272,12 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
         raise InputError(NO_START) from error
     posterior = tree["posterior"]
     draws = {name: np.asarray(posterior[name].values, dtype=np.float64) for name in names}
-    return Sample(draws, _statistics(tree["sample_stats"].to_dataset(), settings))
+    return Sample(draws, _statistics(tree, settings))
 
 
-def _statistics(stats: xr.Dataset, settings: NUTS) -> xr.Dataset:
+def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
     """Return the statistics that all samplers share, under one set of names."""
+    stats = tree["sample_stats"].to_dataset()
     stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1

@@ -20,10 +20,12 @@ from bayesclf.classifiers import (
     GaussianDiscriminantAnalysis,
     GaussianNB,
     JointBayes,
+    LogisticRegression,
     MultinomialNB,
 )
+from bayesclf.errors import Refused
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.inference import NUTS, Exact
+from bayesclf.inference import NUTS, Exact, Laplace
 
 pytestmark = pytest.mark.slow
 
@@ -108,12 +110,36 @@ def discriminant(covariance, rng):
     return truth, pd.DataFrame(X, columns=["x0", "x1"]), y
 
 
-def ranks(simulate, make, simulations, thin=1):
-    """Return the rank of each parameter among the draws, (simulation, parameter), and the number of draws."""
+DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
+"""Rows of which three are alike, so that those of one label are merged; fixed, as the labels are what is drawn."""
+WEIGHT_MEAN, WEIGHT_SCALE, INTERCEPT_SCALE = 0.3, 1.2, 1.5
+
+
+def logistic(classes, rng):
+    """Return a truth, its intercept at the column means as that of the posterior, and labels of fixed rows."""
+    scales = np.array([INTERCEPT_SCALE, WEIGHT_SCALE, WEIGHT_SCALE])
+    # Differences of independent vectors from the reference, the first of two classes or the last of more.
+    vectors = rng.normal(size=(classes, 3)) * scales / np.sqrt(2)
+    reference = 0 if classes == 2 else classes - 1
+    theta = np.delete(vectors, reference, axis=0) - vectors[reference] + [0.0, WEIGHT_MEAN, WEIGHT_MEAN]
+    scores = np.insert(theta[:, :1] + theta[:, 1:] @ DESIGN.T, reference, 0.0, axis=0)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
+    truth = {"intercept": theta[:, 0] + theta[:, 1:] @ DESIGN.mean(axis=0), "weight": theta[:, 1:]}
+    return truth, pd.DataFrame(DESIGN, columns=["x0", "x1"]), y
+
+
+def ranks(simulate, make, simulations, thin=1, classes=LABELS):
+    """Return the rank of each parameter among the draws, (simulation, parameter), and the number of draws.
+
+    Where an engine refuses, there is no rank; as that depends on the rows alone, the others stay uniform.
+    """
     found = []
     for seed in range(simulations):
         truth, X, y = simulate(np.random.default_rng([seed, 17]))
-        clf = make(seed).fit(X, np.array(LABELS)[y], classes=LABELS)
+        try:
+            clf = make(seed).fit(X, np.array(classes)[y], classes=classes)
+        except Refused:
+            continue
         posterior = (
             clf.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw")).isel(sample=slice(0, None, thin))
         )
@@ -152,10 +178,17 @@ CASES = {
 }
 """How truth and rows are drawn, and the classifier with the same prior."""
 
+LOGISTIC = LogisticRegression(
+    WEIGHT_MEAN, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
+)
+
 EXACT = Exact(draws=99, chains=1)
 
 SHORT = NUTS(draws=295, tune=200, chains=2)
 """Every 10th draw is kept: 59, nearly independent, so that ranks have 60 values."""
+
+
+PROPOSALS = Laplace(draws=99, chains=1)
 
 
 def with_engine(clf, engine):
@@ -173,3 +206,17 @@ def test_exact(name):
 def test_nuts(name):
     simulate, clf = CASES[name]
     assert_uniform(*ranks(simulate, with_engine(clf, SHORT), 60, thin=10), bins=5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_laplace(classes):
+    found, draws = ranks(partial(logistic, classes), with_engine(LOGISTIC, PROPOSALS), 500, classes=LABELS[:classes])
+    assert len(found) > 450
+    assert_uniform(found, draws, bins=10)
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nuts_of_logistic_regression(classes):
+    drawn = ranks(partial(logistic, classes), with_engine(LOGISTIC, SHORT), 120, thin=10, classes=LABELS[:classes])
+    assert_uniform(*drawn, bins=5)

@@ -1,0 +1,202 @@
+"""The log posterior of logistic regression and its gradient as machine code, for samplers that call C.
+
+Numba compiles `log_density` when it is first needed and keeps the code on disk. It takes no Python object and no lock,
+so that chains run at once. Rows come in blocks, in which the cells of a column are neighbours in memory: loops over
+them become vector instructions, and a block stays in the cache between its two products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+import numba as nb
+import numpy as np
+from numba import types
+
+from bayesclf.families.base import Array
+
+ROWS = 64
+"""Rows of a block."""
+SMALLEST_EXPONENT = -708.0
+"""e to this power is about the smallest number of full precision."""
+SQUARINGS = 10
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+"""Sums may be taken in any order, without which they are not vectorised; infinity and NaN keep their meaning."""
+
+
+def _part[F: Callable[..., Any]](function: F) -> F:
+    """Make a function a part of `log_density`: called, it might be rounded otherwise when that comes from the disk."""
+    return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
+
+
+@cache
+def compiled() -> Any:
+    """Return `log_density` as Numba's ``CFunc``."""
+    at = types.CPointer(types.double)
+    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
+    return nb.cfunc(signature, cache=True, **OPTIONS)(log_density)
+
+
+def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
+    """Write log p(θ, D), up to a constant, and its gradient in z, where θ = centre + factor z raveled.
+
+    Parameters
+    ----------
+    size
+        Number of entries of z, of the gradient and of θ.
+    z, gradient, value
+        Where z is, and where gradient and value go.
+    data
+        Where the arrays of a `LogisticDensity` are, in the order of its attributes.
+
+    Returns
+    -------
+    int
+        0; 1 where the value is not finite.
+    """
+    vectors, columns, blocks = types.intp(data[0][0]), types.intp(data[0][1]), types.intp(data[0][2])
+    symmetric = data[0][3] > 0
+    factor = nb.carray(data[2], (size, size))
+    mean, precision = nb.carray(data[3], (vectors, columns)), nb.carray(data[4], (vectors, columns))
+    shift = nb.carray(data[5], columns)
+    X = nb.carray(data[6], (blocks, columns, ROWS))
+    y, weight = nb.carray(data[7], (blocks, ROWS)), nb.carray(data[8], (blocks, ROWS))
+    theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
+    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    total = _log_prior(theta, mean, precision, shift, symmetric, slope)
+    total += _log_likelihood(theta, X, y, weight, slope)
+    _whiten(slope, factor, nb.carray(gradient, size))
+    value[0] = total
+    return 0 if math.isfinite(total) else 1
+
+
+@_part
+def _unwhiten(z: Array, centre: Array, factor: Array, theta: Array) -> None:
+    """Set θ = centre + factor z."""
+    vectors, columns = theta.shape
+    for k in range(vectors):
+        theta[k, 0] = centre[k] + _dot(factor[k], z, k + 1)
+    entry = vectors
+    for k in range(vectors):
+        for j in range(1, columns):
+            theta[k, j] = centre[entry] + _dot(factor[entry], z, entry + 1)
+            entry += 1
+
+
+@_part
+def _whiten(slope: Array, factor: Array, gradient: Array) -> None:
+    """Set the gradient in z, factorᵀ slope."""
+    vectors, columns = slope.shape
+    for b in range(len(gradient)):
+        gradient[b] = 0.0
+    for k in range(vectors):
+        _add(slope[k, 0], factor[k], k + 1, gradient)
+    entry = vectors
+    for k in range(vectors):
+        for j in range(1, columns):
+            _add(slope[k, j], factor[entry], entry + 1, gradient)
+            entry += 1
+
+
+@_part
+def _dot(a: Array, b: Array, length: int) -> float:
+    total = 0.0
+    for i in range(length):
+        total += a[i] * b[i]
+    return total
+
+
+@_part
+def _add(times: float, a: Array, length: int, to: Array) -> None:
+    for i in range(length):
+        to[i] += times * a[i]
+
+
+@_part
+def _log_prior(theta: Array, mean: Array, precision: Array, shift: Array, symmetric: bool, slope: Array) -> float:
+    """Return log p(θ) up to a constant and set `slope` to its gradient; see `WeightPrior` for the arrays.
+
+    With u = (θ − mean) precision, whose labels have correlation C = I or ½(I + 11ᵀ), it is −½ Σ uᵀ C⁻¹ u over columns.
+    """
+    vectors, columns = theta.shape
+    for k in range(vectors):
+        for j in range(columns):
+            slope[k, j] = (theta[k, j] - mean[k, j]) * precision[k, j]
+            slope[k, 0] -= shift[j] * theta[k, j] * precision[k, 0]
+    total = 0.0
+    for j in range(columns):
+        common = 0.0
+        for k in range(vectors):
+            common += slope[k, j]
+        common /= vectors + 1
+        for k in range(vectors):
+            u = slope[k, j]
+            down = 2 * (u - common) if symmetric else u
+            total -= 0.5 * u * down
+            slope[k, j] = -down * precision[k, j]
+    for k in range(vectors):
+        for j in range(columns):
+            slope[k, j] -= shift[j] * slope[k, 0]
+    return total
+
+
+@_part
+def _log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array) -> float:
+    """Return Σ w log P(y | x, θ) and add its gradient to `slope`; X (block, column, row), y and weight (block, row)."""
+    vectors, columns = theta.shape
+    scores, product = np.empty((vectors, ROWS)), np.empty((vectors, columns))
+    work = np.empty((3, ROWS))
+    total = 0.0
+    for block in range(len(X)):
+        np.dot(theta, X[block], scores)
+        total += _residuals(scores, y[block], weight[block], work)
+        np.dot(scores, X[block].T, product)
+        for k in range(vectors):
+            for j in range(columns):
+                slope[k, j] += product[k, j]
+    return total
+
+
+@_part
+def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
+    """Return Σ w log P(y | x, θ) over the rows of a block; log-odds (label, row) become w (1[y = k] − P(k | x))."""
+    top, own, normaliser = work[0], work[1], work[2]
+    for i in range(ROWS):
+        top[i] = own[i] = 0.0
+    for k in range(len(scores)):
+        for i in range(ROWS):
+            top[i] = max(top[i], scores[k, i])
+            own[i] = scores[k, i] if y[i] == k else own[i]
+    for i in range(ROWS):
+        normaliser[i] = _exp(-top[i])
+    for k in range(len(scores)):
+        for i in range(ROWS):
+            scores[k, i] = _exp(scores[k, i] - top[i])
+            normaliser[i] += scores[k, i]
+    total = 0.0
+    for i in range(ROWS):
+        total += weight[i] * (own[i] - top[i] - math.log(normaliser[i]))
+    for i in range(ROWS):
+        normaliser[i] = weight[i] / normaliser[i]
+    for k in range(len(scores)):
+        for i in range(ROWS):
+            scores[k, i] = (weight[i] if y[i] == k else 0.0) - scores[k, i] * normaliser[i]
+    return total
+
+
+@_part
+def _exp(x: float) -> float:
+    """Return e^x for x ≤ 0, to 13 digits: a Taylor polynomial of x/2^10, squared 10 times.
+
+    The C library's function takes one number at a time; this takes as many as a vector register holds.
+    """
+    x = max(x, SMALLEST_EXPONENT) / 2**SQUARINGS
+    power = 1.0
+    for n in range(13, 0, -1):
+        power = 1.0 + power * x * (1.0 / n)
+    for _ in range(SQUARINGS):
+        power *= power
+    return power

@@ -1,0 +1,150 @@
+"""`auto`: exact where there is a closed form, Laplace where it is as good, NUTS otherwise, and it says which."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+import bayesclf as bc
+from bayesclf import evaluation, inference
+from bayesclf.errors import ConvergenceWarning, Refused
+from bayesclf.inference import automatic, laplace
+from bayesclf.inference.automatic import FINITE_VARIANCE, Auto, attempt
+
+SHORT = bc.NUTS(draws=150, tune=150, chains=2)
+LAPLACE = bc.Laplace(draws=500, limit=FINITE_VARIANCE)
+NOTE = r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: k̂ = -?0\.\d\d, \d,\d{3} "
+
+
+@pytest.fixture(scope="module")
+def overlapping() -> tuple[Any, Any]:
+    """Rows whose posterior is nearly normal."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    return X, np.where(X[:, 0] + rng.logistic(size=200) > 0, "yes", "no")
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of proposals that are asked for, one entry a time."""
+    asked: list[int] = []
+    propose = laplace.propose
+
+    def counted(model: Any, number: int, rng: np.random.Generator) -> laplace.Proposals:
+        asked.append(number)
+        return propose(model, number, rng)
+
+    monkeypatch.setattr(laplace, "propose", counted)
+    return asked
+
+
+def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[int]) -> None:
+    clf = bc.LogisticRegression(inference=Auto(LAPLACE), random_state=3).fit(*overlapping)
+    assert clf.inference_ == LAPLACE
+    assert sizes == [laplace.LEAST_PROPOSALS, 4 * 2000]
+    (note,) = clf.notes_
+    assert re.fullmatch(NOTE + r"effective of 8,000 proposals", note)
+    stats = clf.posterior_["sample_stats"]
+    assert float(stats["pareto_k"]) < FINITE_VARIANCE
+    assert float(stats["importance_ess"]) > 2000
+    asked_for = bc.LogisticRegression(inference=LAPLACE, random_state=3).fit(*overlapping)
+    assert asked_for.notes_ == []
+    np.testing.assert_array_equal(clf.predict_proba(overlapping[0]), asked_for.predict_proba(overlapping[0]))
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_nuts_otherwise(sizes: list[int]) -> None:
+    X, y = load_wine(return_X_y=True)
+    clf = bc.LogisticRegression(inference=Auto(nuts=SHORT), random_state=3).fit(X, y)
+    assert clf.inference_ == SHORT
+    assert sizes == [laplace.LEAST_PROPOSALS]
+    assert clf.notes_ == ["the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"]
+    asked_for = bc.LogisticRegression(inference=SHORT, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(clf.predict_proba(X), asked_for.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "enough"),
+    [
+        (bc.Laplace(draws=500, limit=0.5), True),
+        (bc.Laplace(draws=500, limit=-1.0), False),
+        (bc.Laplace(draws=1, chains=1, limit=0.5), True),
+    ],
+    ids=["", "k̂ above the limit", "few draws"],
+)
+def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.Laplace, enough: bool) -> None:
+    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    assert (attempt(model, settings, seed=1).sample is not None) == enough
+
+
+def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
+    monkeypatch.setattr(automatic, "HOPELESS", 0.0)
+    assert attempt(model, bc.Laplace(limit=np.inf), seed=0).sample is None
+    assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
+
+
+def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
+    """On iris about a sixth of the proposals count, so that the usual four a draw would not do."""
+    model = bc.LogisticRegression(inference="map").fit(*load_iris(return_X_y=True)).model_
+    tried = attempt(model, bc.Laplace(limit=1.0), seed=0)
+    assert tried.sample is not None
+    assert tried.sample.ess >= 4000
+    assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
+
+
+def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
+    overlapping: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    monkeypatch.setattr("bayesclf.families.logistic.DENSE_PARAMETERS", 1)
+    tried = attempt(model, LAPLACE, seed=1)
+    assert tried.sample is None
+    assert tried.note.startswith(
+        "the posterior was sampled by NUTS: the Laplace approximation of 4 parameters is refused"
+    )
+
+
+def test_exact_where_there_is_a_closed_form(overlapping: tuple[Any, Any]) -> None:
+    for engine in ("auto", Auto(nuts=SHORT)):
+        clf = bc.GaussianNB(inference=engine).fit(*overlapping)
+        assert clf.inference_ == bc.Exact()
+        assert clf.notes_ == []
+
+
+def test_draws_alone(overlapping: tuple[Any, Any]) -> None:
+    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    drawn, asked_for = (inference.draw(model, engine, 5) for engine in (Auto(LAPLACE), LAPLACE))
+    assert drawn is not None
+    assert asked_for is not None
+    np.testing.assert_array_equal(drawn.parameters["weight"], asked_for.parameters["weight"])
+
+
+def test_settings_are_stored(overlapping: tuple[Any, Any], tmp_path: Any) -> None:
+    clf = bc.LogisticRegression(inference=Auto(LAPLACE, SHORT), random_state=0).fit(*overlapping)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert loaded.inference == clf.inference
+    assert loaded.inference_ == clf.inference_
+    assert loaded.notes_ == clf.notes_
+
+
+def test_unequal_weights_are_a_problem_that_is_told() -> None:
+    """Draws that stand for too few are not handed out in silence, where Laplace is asked for by itself."""
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match=r"too unequal: \d+ effective draws \(limit 400\)"):
+        clf = bc.LogisticRegression(inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)
+    assert len(clf.convergence_problems_) == 1
+    with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):
+        bc.LogisticRegression(inference="laplace", random_state=0).fit(X, y)
+
+
+def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
+    comparison = bc.compare({"lr": bc.LogisticRegression()}, *overlapping, cv=2)
+    assert comparison.fits["lr"].inference_ == evaluation.COMPARISON_AUTO.laplace
+    assert len(comparison.notes["lr"]) == 3
+    assert all("drawn around its mode" in note for note in comparison.notes["lr"])

@@ -1,0 +1,96 @@
+"""The machine code that NUTS calls for logistic regression is the PyMC model's own log posterior and gradient."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.inference import NUTS
+from bayesclf.inference.nuts import sample_machine_code
+
+CASES = {
+    "two labels": {"labels": 2},
+    "three labels": {"labels": 3},
+    "reference prior": {"labels": 3, "prior_form": "reference"},
+    "intercept at zero": {"labels": 3, "intercept_at": "zero", "intercept_mean": 0.4},
+    "intercept at zero, reference": {"labels": 2, "intercept_at": "zero", "prior_form": "reference"},
+    "flat intercept": {"labels": 3, "intercept_scale": np.inf},
+    "own means and scales": {"labels": 2, "prior_mean": {"a": 0.3, "b": -1.0, "word": 0.2}, "prior_scale": 0.7},
+    "missing cells": {"labels": 3, "missing": True},
+    "weights": {"labels": 2, "weights": True},
+    "many rows": {"labels": 3, "rows": 333},
+    "no column": {"labels": 3, "columns": []},
+}
+
+
+def fitted(labels=2, rows=50, columns=("a", "b", "word"), missing=False, weights=False, **settings):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.normal(5, 30, rows), "b": rng.normal(size=rows), "word": rng.choice(["u", "v"], rows)})
+    X["one"] = 1.0
+    if missing:
+        X = X.mask(rng.random(X.shape) < 0.2)
+    y = rng.integers(labels, size=rows)
+    y[:labels] = range(labels)
+    weight = rng.gamma(2, size=rows) if weights else None
+    # A constant column has no weight, so that a model without columns can be made too.
+    return bc.LogisticRegression(inference="map", **settings).fit(X[[*columns, "one"]], y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_value_and_gradient_are_those_of_the_pymc_model(case):
+    model = fitted(**CASES[case]).model_
+    density = model.density()
+    pymc = model.pymc()
+    function = pymc.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")
+    function.set_extra_values({})
+    approximation = model.laplace()
+    rng = np.random.default_rng(0)
+    points = rng.normal(0, 2, (6, density.size))
+    found = [density(z) for z in points]
+    expected = [function(approximation.centre + approximation.factor @ z) for z in points]
+    values, logps = np.array([f[0] for f in found]), np.array([e[0] for e in expected])
+    np.testing.assert_allclose(values - values[0], logps - logps[0], rtol=1e-9, atol=1e-8)
+    for (_, gradient), (_, slope) in zip(found, expected, strict=True):
+        np.testing.assert_allclose(gradient, approximation.factor.T @ slope, rtol=1e-8, atol=1e-7)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_gradient_is_the_slope_of_the_value(case):
+    density = fitted(**CASES[case]).model_.density()
+    z = np.random.default_rng(1).normal(size=density.size)
+    step = 1e-5 * np.eye(density.size)
+    slopes = [(density(z + h)[0] - density(z - h)[0]) / 2e-5 for h in step]
+    np.testing.assert_allclose(density(z)[1], slopes, rtol=1e-5, atol=1e-5)
+
+
+def test_points_become_the_models_parameters():
+    model = fitted(labels=3).model_
+    density, approximation = model.density(), model.laplace()
+    z = np.random.default_rng(2).normal(size=(4, 5, density.size))
+    found = density.parameters(z)
+    expected = model.unravel((approximation.centre + z @ approximation.factor.T).reshape(20, -1))
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name].reshape(values.shape), values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e8, 1e300])
+def test_far_away_the_value_is_low_or_said_not_to_be_finite(scale):
+    value, _ = fitted(labels=3).model_.density()(np.full(fitted(labels=3).model_.density().size, scale))
+    assert not value > -1e3
+
+
+def test_draws_do_not_depend_on_the_number_of_cores():
+    density = fitted(labels=3).model_.density()
+    one, two = (sample_machine_code(density, NUTS(draws=50, tune=60, cores=cores), 5) for cores in (1, 2))
+    for name, values in one.draws.items():
+        np.testing.assert_array_equal(values, two.draws[name])
+
+
+def test_few_steps_are_enough_however_columns_are_scaled_and_correlated():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=300)
+    X = np.column_stack([1e6 * a, a + rng.normal(0, 1e-3, 300), rng.normal(size=300)])
+    y = (rng.random(300) < 1 / (1 + np.exp(-a))).astype(int)
+    clf = bc.LogisticRegression(inference=NUTS(draws=300), random_state=1).fit(X, y)
+    assert float(clf.posterior_["sample_stats"]["n_steps"].mean()) < 9
+    assert clf.convergence_problems_ == ()

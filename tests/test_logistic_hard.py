@@ -1,0 +1,85 @@
+"""Data that break samplers: each engine either draws a posterior that can be trusted, or says why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf.errors import Refused
+from bayesclf.families.base import Array, Integers
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 2))
+NOISY = (X[:, 0] + RNG.logistic(size=40) > 0).astype(int)
+
+DATA: dict[str, tuple[Array, Integers]] = {
+    "separable classes": (X, (X[:, 0] > 0).astype(int)),
+    "collinear columns": (np.column_stack([X[:, 0], 3 - 2 * X[:, 0]]), NOISY),
+    "a constant column": (np.column_stack([X, np.full(40, 7.0)]), NOISY),
+    "a column of millions": (X * [1e6, 1.0] + [1e8, 0.0], NOISY),
+    "three rows": (X[:3], np.array([0, 1, 1])),
+    "more columns than rows": (RNG.normal(size=(6, 12)), np.arange(6) % 2),
+    "a class of one row": (X, (np.arange(40) == 7).astype(int)),
+    "a separable class of three": (X, np.where(X[:, 0] > 0.3, 2, X[:, 1] + RNG.logistic(size=40) > 0).astype(int)),
+}
+ENGINES: dict[str, Any] = {"map": "map", "laplace": "laplace", "nuts": bc.NUTS(), "auto": "auto"}
+LARGEST_GRADIENT = 1e-8
+"""Of the log posterior by the weights per sd of a column, at its mode."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", DATA)
+def test_default_prior(name: str, engine: str) -> None:
+    rows, y = DATA[name]
+    clf = bc.LogisticRegression(inference=ENGINES[engine], random_state=1)
+    clf.fit(rows, y)
+    assert clf.convergence_problems_ == ()
+    proba = clf.predict_proba(rows)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+    assert np.mean(clf.predict(rows) == y) > 0.5
+    if engine == "map":
+        objective, _ = clf.model_.objective("map")
+        point = clf.model_.map()
+        theta = np.column_stack([point["intercept"][0], point["weight"][0] * clf.model_.design.scale])
+        assert np.abs(objective.gradient(theta)[1]).max() < LARGEST_GRADIENT
+    else:
+        posterior = clf.posterior_["posterior"].to_dataset()
+        assert all(np.isfinite(values).all() for values in posterior.values())
+        assert posterior.sizes["chain"] * posterior.sizes["draw"] == 4000
+
+
+WIDE = bc.LogisticRegression(prior_scale=50.0, random_state=1)
+"""Twenty times the default: as wide is the posterior along what separates, or what no row tells of."""
+
+
+@pytest.mark.parametrize("name", ["three rows", "more columns than rows"])
+def test_laplace_refuses_what_is_far_from_normal(name: str) -> None:
+    clf = clone(WIDE).set_params(inference="laplace")
+    with pytest.raises(Refused, match=r"is refused: k̂ = .* is above 0\.7, .*; use inference='nuts'"):
+        clf.fit(*DATA[name])
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_auto_then_takes_nuts() -> None:
+    short = bc.NUTS(draws=100, tune=100, chains=2)
+    clf = clone(WIDE).set_params(inference=bc.Auto(nuts=short)).fit(*DATA["three rows"])
+    assert clf.inference_ == short
+
+
+@pytest.mark.parametrize("name", ["collinear columns", "a column of millions"])
+def test_nuts_under_a_wide_prior(name: str) -> None:
+    """Neither units nor a ridge that only the prior bounds hold it up, as it samples whitened coordinates."""
+    clf = clone(WIDE).set_params(inference="nuts").fit(*DATA[name])
+    assert clf.convergence_problems_ == ()
+    assert int(clf.posterior_["sample_stats"]["n_steps"].max()) < 64
+
+
+@pytest.mark.parametrize("engine", ["laplace", "nuts", "auto"])
+def test_an_improper_posterior_is_refused(engine: str) -> None:
+    clf = bc.LogisticRegression(intercept_scale=np.inf, inference=ENGINES[engine])
+    with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* take a finite"):
+        clf.fit(X, NOISY, classes=[0, 1, 2])

@@ -1,0 +1,161 @@
+"""Rows that are alike count as one with the sum of their weights, and nothing that follows from them changes."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.errors import ConvergenceWarning, DoesNotExist
+from bayesclf.families import weighted_rows
+from bayesclf.families.base import Rows
+from bayesclf.families.weighted_rows import WeightedRows
+
+
+def rows_of(numbers, codes, y, weight) -> WeightedRows:
+    return WeightedRows(Rows((np.array(numbers), np.array(codes)), len(y)), np.array(y), np.array(weight))
+
+
+@pytest.fixture(scope="module")
+def many() -> WeightedRows:
+    """400 rows of about 100 kinds: numbers with gaps, codes with missing ones, two labels."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 3, (400, 2)) * 0.1
+    numbers[rng.random((400, 2)) < 0.2] = np.nan
+    return rows_of(numbers, rng.integers(-1, 2, (400, 1)), rng.integers(0, 2, 400), rng.uniform(0.1, 2, 400))
+
+
+def kinds(training: WeightedRows) -> dict[tuple[str, ...], float]:
+    """The weight of each kind of row, by a dictionary."""
+    out: dict[tuple[str, ...], float] = defaultdict(float)
+    for row, (label, weight) in enumerate(zip(training.y, training.weight, strict=True)):
+        cells = [str(cell) for part in training.rows.parts for cell in part[row]]
+        out[(str(label), *cells)] += weight
+    return out
+
+
+def test_weights_of_alike_rows_add_up(many: WeightedRows) -> None:
+    merged, expected = many.merged(), kinds(many)
+    assert len(merged.rows) == len(merged.y) == len(merged.weight) == len(expected) < len(many.rows)
+    # A dictionary keeps its keys in the order in which they first came.
+    assert list(kinds(merged)) == list(expected)
+    np.testing.assert_allclose(list(kinds(merged).values()), list(expected.values()), rtol=1e-13)
+
+
+def test_negative_zero_is_zero() -> None:
+    assert len(rows_of([[0.0], [-0.0]], np.zeros((2, 0)), [1, 1], [1.0, 1.0]).merged().rows) == 1
+
+
+def test_rows_without_cells_are_alike() -> None:
+    merged = rows_of(np.zeros((4, 0)), np.zeros((4, 0)), [1, 0, 1, 1], np.ones(4)).merged()
+    np.testing.assert_array_equal(merged.y, [1, 0])
+    np.testing.assert_array_equal(merged.weight, [3, 1])
+
+
+@pytest.mark.parametrize("repeated", [0, 1])
+def test_few_alike_rows_stay(repeated: int) -> None:
+    x = np.arange(20.0)[:, None]
+    x[:repeated] = 1.0
+    training = rows_of(x, np.zeros((20, 0)), np.zeros(20, dtype=int), np.ones(20))
+    assert training.merged() is training
+
+
+@pytest.mark.parametrize("distinct", [30, 1000])
+def test_a_large_table_takes_well_under_a_second(distinct: int) -> None:
+    rng = np.random.default_rng(1)
+    numbers, codes = rng.integers(0, distinct, (50_000, 6)) * 0.5, rng.integers(0, 9, (50_000, 8))
+    codes[:25_000], numbers[:25_000] = codes[25_000:], numbers[25_000:]
+    training = rows_of(numbers, codes, np.tile(rng.integers(0, 2, 25_000), 2), np.ones(50_000))
+    training.merged()  # imports pandas
+    start = time.thread_time()
+    merged = training.merged()
+    assert time.thread_time() - start < 0.5
+    assert len(merged.rows) == 25_000
+
+
+LABELS = {2: ["no", "yes"], 3: ["a", "b", "c"]}
+
+
+def table(n_labels: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """300 rows of some 60 kinds, with gaps in a number and in a category, overlapping classes and weights."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.integers(0, 4, 300) * 10.0, "z": rng.integers(0, 2, 300) * 1e-3})
+    X["k"] = rng.choice(["u", "v", "w"], 300)
+    y = np.array(LABELS[n_labels])[rng.integers(0, n_labels, 300)]
+    X.loc[rng.random(300) < 0.1, "x"] = np.nan
+    X.loc[rng.random(300) < 0.1, "k"] = None
+    return X, y, rng.integers(1, 5, 300).astype(float)
+
+
+@pytest.mark.parametrize("weights", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("n_labels", LABELS)
+class TestLogisticRegression:
+    @pytest.fixture
+    def fits(self, n_labels: int, weights: bool, monkeypatch: pytest.MonkeyPatch) -> list[bc.LogisticRegression]:
+        """The merged fit and the one of all rows."""
+        X, y, weight = table(n_labels)
+        out = [bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None)]
+        monkeypatch.setattr(weighted_rows, "WORTHWHILE", 0.0)
+        out.append(bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None))
+        assert len(out[0].model_.X) < 200
+        assert len(out[1].model_.X) == 300
+        return out
+
+    def test_points(self, fits: list[bc.LogisticRegression]) -> None:
+        for name in ("mle", "map"):
+            merged, whole = (getattr(fit.model_, name)() for fit in fits)
+            for parameter, values in whole.items():
+                scale = np.append(1.0, fits[0].model_.design.scale)[-values.shape[-1] :]
+                np.testing.assert_allclose(merged[parameter] * scale, values * scale, rtol=1e-8, atol=1e-8)
+
+    def test_log_posterior(self, fits: list[bc.LogisticRegression]) -> None:
+        rng = np.random.default_rng(0)
+        point = fits[0].model_.map()
+        draws = {name: values + rng.normal(size=(5, *values.shape[1:])) for name, values in point.items()}
+        merged, whole = (fit.model_.log_posterior(**draws) for fit in fits)
+        np.testing.assert_allclose(merged, whole, rtol=1e-12)
+
+    def test_laplace_approximation(self, fits: list[bc.LogisticRegression]) -> None:
+        merged, whole = (fit.model_.laplace() for fit in fits)
+        np.testing.assert_allclose(merged.centre, whole.centre, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(merged.factor, whole.factor, rtol=1e-8, atol=1e-8 * np.abs(whole.factor).max())
+
+    def test_other_base_rates(self, fits: list[bc.LogisticRegression]) -> None:
+        X = table(2)[0]
+        merged, whole = fits
+        np.testing.assert_allclose(merged.model_.log_class_prior({}), whole.model_.log_class_prior({}), rtol=1e-13)
+        even = np.full(len(merged.classes_), 1 / len(merged.classes_))
+        np.testing.assert_allclose(
+            merged.predict_proba(X, class_prior=even), whole.predict_proba(X, class_prior=even), rtol=1e-8
+        )
+
+
+def test_the_file_of_a_merged_fit(tmp_path: Path) -> None:
+    X, y, weight = table(2)
+    clf = bc.LogisticRegression(inference="map").fit(X, y, weight)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    np.testing.assert_array_equal(loaded.model_.sample_weight, clf.model_.sample_weight)
+
+
+def test_separation_is_found_in_merged_rows() -> None:
+    X, y = np.repeat([[0.0], [1.0], [1.0], [2.0]], 5, axis=0), np.repeat(["a", "a", "b", "b"], 5)
+    clf = bc.LogisticRegression(inference="map").fit(X, y)
+    assert len(clf.model_.X) == 4
+    with pytest.raises(DoesNotExist, match="quasi-completely separable"):
+        clf.predict(X, rule="mle")
+
+
+def test_an_optimiser_of_some_rows_takes_those_of_the_user() -> None:
+    X, y, _ = table(2)
+    engine = bc.MAP(bc.GradientAscent(batch=10, passes=2))
+    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
+        watched = bc.LogisticRegression(inference=engine, random_state=0).fit(X, y)
+    assert len(watched.model_.X) == 300
+    assert len(bc.LogisticRegression(inference=bc.MAP(bc.Newton())).fit(X, y).model_.X) < 200
