@@ -1,86 +1,26 @@
-"""Averages over hypotheses: P(y | x, h) of each, their weights, and what all rules and scores need of both.
+"""Averages over hypotheses: their weights, and what rules and scores need of P(y | x, h) of all of them.
 
-All probabilities are computed in logs, and draws × rows are never held at once beyond `BLOCK_BYTES`. A posterior whose
-parameters do not fit in memory comes in parts; what is averaged over each part is then averaged over the parts.
+A posterior whose parameters do not fit in memory comes in parts; what is averaged over each part is then averaged over
+the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.conditionals import Conditional, blocks, conditional, over_pieces
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Array, Integers, Rows
 from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.softmax import Normalised, weighted
 
-BLOCK_BYTES = 2**20
-"""Size of one array (row, outcome, draw): a handful of these are alive at a time, and stay in the cache."""
-
-LEAST_ROWS = 64
-"""Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
-
-GATHERED_BYTES = 2**28
-"""The same of a posterior in parts, for what needs all draws of a row at once: each block of rows makes them anew."""
-
-UNDERFLOW = 1e-280
-"""Averages of probabilities below this are taken again in logs."""
+__all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]
 
 MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """P(y | x, h_s) of one block of rows.
-
-    Attributes
-    ----------
-    log_proba
-        (row, outcome, draw): draws are next to each other in memory, so that averaging them is one pass.
-    log_x
-        log p(x | h_s) (row, draw), up to a constant for discriminative models.
-    impossible
-        (row, draw): x has density 0 under every class; the answer there is the class prior.
-    """
-
-    log_proba: Array
-    log_x: Array
-    impossible: NDArray[np.bool_]
-
-
-def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
-    """Normalise the scores over the labels; where every class is impossible the class prior answers."""
-    if hypotheses.in_parts:
-        answers = [conditional(part, rows) for part in hypotheses.parts()]
-        return Conditional(
-            np.concatenate([answer.log_proba for answer in answers], axis=2),
-            np.concatenate([answer.log_x for answer in answers], axis=1),
-            np.concatenate([answer.impossible for answer in answers], axis=1),
-        )
-    scores = np.moveaxis(hypotheses.log_scores(rows), 0, -1)
-    top = scores.max(axis=1)
-    impossible = np.isneginf(top)
-    scores = scores - np.where(impossible, 0.0, top)[:, None]
-    with np.errstate(divide="ignore"):
-        log_total = np.log(np.exp(scores).sum(axis=1))
-    if impossible.any():
-        prior = np.broadcast_to(hypotheses.log_class_prior().T, scores.shape)
-        scores = np.where(impossible[:, None], prior, scores)
-        scores -= np.where(impossible, 0.0, log_total)[:, None]
-    else:
-        scores -= log_total[:, None]
-    return Conditional(scores, top + log_total, impossible)
-
-
-def blocks(hypotheses: HypothesisSet, rows: Rows) -> Iterator[slice]:
-    """Return slices of rows such that (row, outcome, draw) stays within `BLOCK_BYTES`, or `GATHERED_BYTES`."""
-    per_row = 8 * len(hypotheses.labels) * len(hypotheses)
-    size = max(1, GATHERED_BYTES // per_row) if hypotheses.in_parts else max(LEAST_ROWS, BLOCK_BYTES // per_row)
-    return (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size))
 
 
 @dataclass(frozen=True)
@@ -125,11 +65,11 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
     """
     if hypotheses.in_parts:
         return _average_parts(hypotheses, rows, given_x)
-    parts = []
-    for block in blocks(hypotheses, rows):
-        answer = conditional(hypotheses, rows[block])
-        parts.append(_average_block(answer, log_weights_of(hypotheses, answer, given_x, block.start)))
-    return _joined(parts, len(hypotheses.labels))
+
+    def averaged(answer: Normalised, first: int) -> tuple[Array, ...]:
+        return _average_piece(answer, log_weights_of(hypotheses, answer, given_x, first))
+
+    return _joined(over_pieces(averaged, hypotheses, rows), len(hypotheses.labels))
 
 
 def _joined(parts: list[tuple[Array, ...]], labels: int) -> Averages:
@@ -208,66 +148,47 @@ def _average_parts(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Aver
 
 def _average_part(part: HypothesisSet, rows: Rows, given_x: bool) -> _Part:
     """Average over equally weighted hypotheses that are held."""
-    averages, masses, squares = [], [np.empty(0)], [np.empty(0)]
-    for block in blocks(part, rows):
-        answer = conditional(part, rows[block])
-        joint = answer.log_x if given_x and part.generative else np.zeros(answer.log_x.shape)
+
+    def averaged(answer: Normalised, first: int) -> tuple[tuple[Array, ...], Array, Array]:
+        joint = answer.log_x if given_x and part.generative else np.zeros(answer.total.shape)
         mass = logsumexp(joint, axis=1)
         log_weights = np.where(np.isneginf(mass)[:, None], -np.log(len(part)), joint - mass[:, None])
-        averages.append(_average_block(answer, log_weights if given_x else part.log_weights))
-        masses.append(mass)
-        squares.append(logsumexp(2 * joint, axis=1))
-    return _Part(_joined(averages, len(part.labels)), len(part), np.concatenate(masses), np.concatenate(squares))
+        averages = _average_piece(answer, log_weights if given_x else part.log_weights)
+        return averages, mass, logsumexp(2 * joint, axis=1)
+
+    done = over_pieces(averaged, part, rows)
+    masses, squares = (np.concatenate([np.empty(0), *(each[place] for each in done)]) for place in (1, 2))
+    return _Part(_joined([averages for averages, _, _ in done], len(part.labels)), len(part), masses, squares)
 
 
-def log_mean(log_proba: Array, proba: Array, log_weights: Array) -> Array:
-    """Return log Σ_s w_s P(k | x, h_s), (row, outcome).
-
-    Parameters
-    ----------
-    log_proba, proba
-        (row, outcome, draw).
-    log_weights
-        (draw) or (row, draw).
-    """
-    mean = _weighted(proba, np.exp(log_weights))
-    with np.errstate(divide="ignore"):
-        logs = np.log(mean)
-    small = (mean < UNDERFLOW).any(axis=1)
-    if small.any():
-        by_row = np.broadcast_to(log_weights, (len(proba), log_weights.shape[-1]))[small]
-        logs[small] = logsumexp(log_proba[small] + by_row[:, None], axis=2)
-    return logs
-
-
-def _average_block(answer: Conditional, log_weights: Array) -> tuple[Array, ...]:
-    """Return the fields of `Averages` for one block; `log_weights` is (draw) or (row, draw)."""
-    log_proba, weights = answer.log_proba, np.exp(log_weights)
-    proba = np.exp(log_proba)
-    best = log_proba.argmax(axis=1)
-    votes = np.stack([_weighted((best == k).astype(float), weights) for k in range(proba.shape[1])], axis=1)
-    finite = log_proba if np.isfinite(log_proba.min(initial=0.0)) else np.where(proba > 0, log_proba, 0.0)
+def _average_piece(answer: Normalised, log_weights: Array) -> tuple[Array, ...]:
+    """Return the fields of `Averages` for some rows; `log_weights` is (draw) or (row, draw)."""
+    weights, proba, scores = np.exp(log_weights), answer.proba, answer.scores
+    mean_log_total = weighted(answer.log_total(), weights)
+    if np.isneginf(scores.min(initial=0.0)):
+        scores = np.where(proba > 0, scores, 0.0)
     return (
-        log_mean(log_proba, proba, log_weights),
-        votes,
-        _weighted(log_proba, weights),
-        _weighted(np.einsum("rkd,rkd->rd", proba, proba), weights),
-        _weighted(-np.einsum("rkd,rkd->rd", proba, finite), weights),
-        _weighted(answer.impossible.astype(float), weights),
+        answer.log_mean(log_weights),
+        _votes(answer.scores, weights),
+        weighted(answer.scores, weights) - mean_log_total[:, None],
+        weighted(np.einsum("rkd,rkd->rd", proba, proba), weights),
+        mean_log_total - weighted(np.einsum("rkd,rkd->rd", proba, scores), weights),
+        weighted(answer.impossible.astype(float), weights),
     )
 
 
-def _weighted(values: Array, weights: Array) -> Array:
-    """Return Σ_s w_s v_s over the last axis; hypotheses of weight 0 count for nothing, infinite v_s included."""
-    if weights.ndim == 1:
-        kept = weights > 0
-        return np.asarray(values @ weights if kept.all() else values[..., kept] @ weights[kept])
-    shaped = weights.reshape(len(weights), *(1,) * (values.ndim - 2), -1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(shaped > 0, values * shaped, 0.0).sum(axis=-1))
+def _votes(scores: Array, weights: Array) -> Array:
+    """Return the weight of the hypotheses whose first class of score 0, the largest, is k, (row, outcome)."""
+    votes = np.empty(scores.shape[:2])
+    left = np.ones((len(scores), scores.shape[2]), dtype=bool)
+    for k in range(scores.shape[1]):
+        first = left & (scores[:, k] == 0)
+        votes[:, k] = weighted(first.astype(float), weights)
+        left &= ~first
+    return votes
 
 
-def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool, first: int = 0) -> Array:
+def log_weights_of(hypotheses: HypothesisSet, answer: Normalised | Conditional, given_x: bool, first: int = 0) -> Array:
     """Return log w_s, (draw), or with `given_x` log P(h_s | D, x), (row, draw); `first` is the block's first row."""
     prior = hypotheses.log_weights
     if not given_x or not hypotheses.generative:
@@ -296,14 +217,46 @@ def _require_effective_draws(ess: Array, draws: int, first: int) -> None:
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:
     """Return the equal-tailed interval of P(k | x, h) over the posterior, (row, outcome, bound)."""
     tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    parts = []
-    for block in blocks(hypotheses, rows):
-        answer = conditional(hypotheses, rows[block])
-        order = answer.log_proba.argsort(axis=2)
-        log_weights = log_weights_of(hypotheses, answer, given_x, block.start)
-        weights = np.broadcast_to(np.exp(log_weights)[..., None, :], answer.log_proba.shape)
-        cumulative = np.cumsum(np.take_along_axis(weights, order, axis=2), axis=2)
-        index = [(cumulative < tail * cumulative[..., -1:]).sum(axis=2) for tail in tails]
-        chosen = np.take_along_axis(order, np.stack(index, axis=2).clip(max=order.shape[2] - 1), axis=2)
-        parts.append(np.exp(np.take_along_axis(answer.log_proba, chosen, axis=2)))
-    return np.concatenate(parts) if parts else np.empty((0, len(hypotheses.labels), 2))
+    alike = hypotheses.log_weights
+    equal = (alike == alike[0]).all() and not (given_x and hypotheses.generative)
+
+    def bounds(answer: Normalised, first: int) -> Array:
+        if not equal:
+            weights = np.exp(log_weights_of(hypotheses, answer, given_x, first))
+            return np.exp(_weighted_quantiles(answer.log_proba(), weights, tails))
+        if answer.scores.shape[1] == 2:
+            return _quantiles_of_two(answer.scores[:, 1] - answer.scores[:, 0], tails)
+        return np.exp(_quantiles(answer.log_proba(), tails))
+
+    return np.concatenate([np.empty((0, len(hypotheses.labels), 2)), *over_pieces(bounds, hypotheses, rows)])
+
+
+def _places(tails: Array, draws: int) -> Integers:
+    """Return where, among so many sorted values, the smallest is that has at least a share `tails` up to it."""
+    # Rounded, as a share of .945 of 4,000 is 3,780 and not a little more.
+    return (np.ceil((tails * draws).round(9)) - 1).astype(int).clip(0, draws - 1)
+
+
+def _quantiles(values: Array, tails: Array) -> Array:
+    """Return the quantiles (row, outcome, tail) of equally weighted values (row, outcome, draw)."""
+    places = _places(tails, values.shape[2])
+    return np.partition(values, places, axis=2)[..., places]
+
+
+def _quantiles_of_two(log_odds: Array, tails: Array) -> Array:
+    """Return the quantiles (row, outcome, tail) of P(k | x, h), from the log-odds (row, draw) of the second label."""
+    places = _places(tails, log_odds.shape[1])
+    # The first label's probability is the smaller, the larger these log-odds are.
+    both = np.stack([log_odds.shape[1] - 1 - places, places])
+    chosen = np.partition(log_odds, np.unique(both), axis=1)[:, both]
+    return np.exp(-np.logaddexp(0.0, chosen * [[1.0], [-1.0]]))
+
+
+def _weighted_quantiles(values: Array, weights: Array, tails: Array) -> Array:
+    """Return the quantiles (row, outcome, tail) of values (row, outcome, draw) with weights (draw) or (row, draw)."""
+    order = values.argsort(axis=2)
+    by_value = np.take_along_axis(np.broadcast_to(weights[..., None, :], values.shape), order, axis=2)
+    cumulative = np.cumsum(by_value, axis=2)
+    index = [(cumulative < tail * cumulative[..., -1:]).sum(axis=2) for tail in tails]
+    chosen = np.take_along_axis(order, np.stack(index, axis=2).clip(max=order.shape[2] - 1), axis=2)
+    return np.take_along_axis(values, chosen, axis=2)

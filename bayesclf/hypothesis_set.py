@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.linear_scores import LinearModel, LinearScores
 
 
 class HypothesisSet(Protocol):
@@ -97,8 +99,21 @@ class Hypotheses:
 
     def log_scores(self, rows: Rows) -> Array:
         """Return the model's scores (draw, row, outcome)."""
+        if self.linear_scores is not None:
+            return self.linear_scores.scores(rows)
         scores = self.model.log_scores(rows, self.parameters)
         return scores if self.offset is None else scores + self.offset
+
+    @cached_property
+    def linear_scores(self) -> LinearScores | None:
+        """The scores as what is linear in columns of the rows, made once; None where they are not linear."""
+        if self.generative or not isinstance(self.model, LinearModel):
+            return None
+        scores = self.model.linear_scores(self.parameters)
+        if self.offset is None:
+            return scores
+        # A base rate of 0 has no log-odds to the others.
+        return scores.plus(self.offset) if np.isfinite(self.offset).all() else None
 
     def log_class_prior(self) -> Array:
         """Return the model's log class prior."""

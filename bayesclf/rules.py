@@ -24,12 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
-from bayesclf.averaging import average, blocks, conditional, log_mean, log_weights_of
+from bayesclf.averaging import average, log_weights_of
+from bayesclf.conditionals import blocks, conditional
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.families.base import Array, Integers, Rows
-from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.mixture import mixture
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
@@ -48,18 +50,9 @@ def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
         averages = average(hypotheses, rows, given_x)
         warn_impossible(averages.impossible > 1 - 1e-9)
         return averages.log_proba
-    counted = hypotheses.log_weights > -np.inf
-    parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
-    for block in blocks(hypotheses, rows):
-        answer = conditional(hypotheses, rows[block])
-        impossible.append(answer.impossible[:, counted].all(axis=1))
-        if len(hypotheses) == 1:
-            parts.append(answer.log_proba[..., 0])
-        else:
-            log_weights = log_weights_of(hypotheses, answer, given_x, block.start)
-            parts.append(log_mean(answer.log_proba, np.exp(answer.log_proba), log_weights))
-    warn_impossible(np.concatenate(impossible))
-    return np.concatenate(parts)
+    answer = mixture(hypotheses, rows, given_x)
+    warn_impossible(answer.impossible)
+    return answer.log_proba
 
 
 def warn_impossible(impossible: NDArray[np.bool_]) -> None:
@@ -143,6 +136,8 @@ class Gibbs:
     @staticmethod
     def _log_proba_of(hypotheses: HypothesisSet, rows: Rows, drawn: Integers) -> Array:
         """Evaluate each row under its own hypothesis only, the rows of one hypothesis together."""
+        if isinstance(hypotheses, Hypotheses) and hypotheses.linear_scores is not None:
+            return np.asarray(log_softmax(hypotheses.linear_scores.own(rows, drawn), axis=1))
         log_proba = np.empty((len(rows), len(hypotheses.labels)))
         impossible = np.zeros(len(rows), dtype=bool)
         order = np.argsort(drawn, kind="stable")

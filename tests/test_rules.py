@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesclf import averaging, rules
+from bayesclf import averaging, conditionals, rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
 from bayesclf.families.base import Rows
@@ -20,8 +20,8 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 
 def one_row_a_block(monkeypatch):
-    monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
+    for name in ("BLOCK_BYTES", "LEAST_ROWS", "PIECE_BYTES"):
+        monkeypatch.setattr(conditionals, name, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,11 +317,11 @@ class TestEffectiveDraws:
         hypotheses.scores[17, 6] += 50
         return hypotheses
 
-    @pytest.mark.parametrize("block_bytes", [1, averaging.BLOCK_BYTES])
+    @pytest.mark.parametrize("by_row", [False, True])
     @pytest.mark.parametrize("rule", ["predictive", Gibbs(given="data and x")])
-    def test_the_refusal_names_the_row(self, rng, monkeypatch, rule, block_bytes):
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", block_bytes)
-        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
+    def test_the_refusal_names_the_row(self, rng, monkeypatch, rule, by_row):
+        if by_row:
+            one_row_a_block(monkeypatch)
         with pytest.raises(Refused, match=r"^row 7 leaves 1\.0 effective draws of 400"):
             rules.log_proba(rule, self.degenerate(rng, exact=False), numbered(9))
 
