@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,48 @@ from bayesclf.families.base import Array, Integers
 
 REJECTED = -1
 """The code of a row that no class is given to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What decisions cost, checked.
+
+    Attributes
+    ----------
+    matrix
+        Costs ``matrix[true, predicted]``, (outcome, outcome).
+    reject
+        Largest acceptable expected cost, and so the price of a row that no class is given to; None where each row must
+        be given one.
+    """
+
+    matrix: Array
+    reject: float | None = None
+
+    @classmethod
+    def checked(cls, labels: int, cost: Any = None, reject: float | None = None) -> Self:
+        """Return the costs of a problem with so many labels, 0-1 loss by default; arguments as in `decide`."""
+        if reject is not None and not reject >= 0:
+            raise InputError(f"reject is an expected cost and must be at least 0, not {reject}")
+        return cls(_matrix(cost, labels), reject)
+
+    def expected(self, log_proba: Array) -> Array:
+        """Return Σ_k P(k | x) matrix[k, predicted] of each decision, (row, outcome), from log P(k | x)."""
+        return np.asarray(np.exp(log_proba) @ self.matrix)
+
+    def decide(self, log_proba: Array) -> Integers:
+        """Return label codes (row) of the smallest expected cost, `REJECTED` where even that is too much."""
+        expected = self.expected(log_proba)
+        best = np.asarray(expected.argmin(axis=1))
+        return best if self.reject is None else np.where(expected.min(axis=1) > self.reject, REJECTED, best)
+
+    def paid(self, decided: Integers, y: Integers) -> Array:
+        """Return what decided codes cost given the true ones, (row); a rejected row costs `reject`.
+
+        It is at this price of a rejection that Chow's rule has the smallest expected cost.
+        """
+        paid = self.matrix[y, decided]
+        return paid if self.reject is None else np.where(decided == REJECTED, self.reject, paid)
 
 
 def decide(log_proba: Array, cost: Any = None, reject: float | None = None) -> Integers:
@@ -34,13 +77,7 @@ def decide(log_proba: Array, cost: Any = None, reject: float | None = None) -> I
     """
     if cost is None and reject is None:
         return np.asarray(log_proba.argmax(axis=1))
-    expected = np.exp(log_proba) @ _matrix(cost, log_proba.shape[1])
-    best = np.asarray(expected.argmin(axis=1))
-    if reject is None:
-        return best
-    if not reject >= 0:
-        raise InputError(f"reject is an expected cost and must be at least 0, not {reject}")
-    return np.where(expected.min(axis=1) > reject, REJECTED, best)
+    return Costs.checked(log_proba.shape[1], cost, reject).decide(log_proba)
 
 
 def _matrix(cost: Any, labels: int) -> Array:

@@ -31,12 +31,16 @@ class RowScores:
         −log P(y | x), (row), infinite where the true class was given probability 0.
     brier
         Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
+    cost, rejected
+        As in `bayesclf.decision_costs.DecisionCosts`, where costs or a limit were given.
     """
 
     log_proba: Array
     error: Array
     log_loss: Array
     brier: Array
+    cost: Array | None = None
+    rejected: Array | None = None
 
 
 def score(log_proba: Array, y: Integers) -> RowScores:

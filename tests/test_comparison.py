@@ -8,8 +8,12 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
 from bayesclf import averaging, evaluation
+from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
 from bayesclf.rules import RULES
+
+COST = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 4.0, 0.0]])
+"""Taking virginica for versicolor costs four times any other mistake."""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,55 @@ def test_differences_are_paired_on_folds_with_the_best_line(comparison):
     assert table.loc[("gnb", "mle"), "log_loss_diff_se"] == pytest.approx(error)
 
 
+@pytest.fixture(scope="module")
+def with_costs(iris, models):
+    return bc.compare({"gnb": models["gnb"]}, *iris, cv=3, repeats=2, random_state=4, cost=COST, reject=0.2)
+
+
+@pytest.mark.parametrize("rule", ["mle", "map", "mean", "bayes-optimal", "predictive"])
+def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs, rule):
+    frame = with_costs.predictions[lambda lines: lines["rule"] == rule]
+    truth = np.searchsorted(with_costs.classes, frame["label"])
+    expected = frame[[f"P({name})" for name in with_costs.classes]].to_numpy() @ COST
+    kept = expected.min(axis=1) <= 0.2
+    paid = np.where(kept, COST[truth, expected.argmin(axis=1)], 0.2)
+    line = with_costs.table.set_index("rule").loc[rule]
+    assert line["cost"] == pytest.approx(paid.mean())
+    assert line["rejected"] == pytest.approx((~kept).mean())
+    assert 0 < line["rejected"] < 0.5
+    assert frame["decided"].isna().to_numpy().tolist() == (~kept).tolist()
+    assert frame["decided"][kept].tolist() == with_costs.classes[expected.argmin(axis=1)[kept]].tolist()
+    folds = np.array([paid[150 * (i // 3) + test].mean() for i, (_, test) in enumerate(with_costs.splits)])
+    assert line["cost_se"] == pytest.approx(np.sqrt((1 / 6 + 50 / 100) * folds.var(ddof=1)))
+
+
+def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
+    X, y = iris
+    train, test = with_costs.splits[0]
+    clf = bc.GaussianNB(random_state=1, inference=bc.Exact(draws=2000)).fit(X.iloc[train], y[train])
+    codes = np.searchsorted(with_costs.classes, y[test])
+    log_proba = averaging.conditional(clf.hypotheses("posterior"), clf.rows(X.iloc[test])).log_proba
+    paid = [Costs(COST, 0.2).paid(decide(log_proba[..., s], COST, 0.2), codes) for s in range(0, 8000, 2)]
+    by_draw = np.mean(paid, axis=1)
+    found = with_costs.answers["gnb", "gibbs"].scores[0].cost[test].mean()
+    assert found == pytest.approx(by_draw.mean(), abs=5 * by_draw.std() / np.sqrt(1000))
+
+
+def test_without_a_limit_that_binds_zero_one_cost_is_the_error(iris, models):
+    table = bc.compare({"gnb": models["gnb"]}, *iris, cv=3, random_state=4, reject=1.0).table
+    np.testing.assert_allclose(table["cost"], 1 - table["accuracy"], atol=1e-12)
+    np.testing.assert_allclose(table["cost_se"], table["accuracy_se"], atol=1e-12)
+    np.testing.assert_allclose(table["cost_diff"], -table["accuracy_diff"], atol=1e-12)
+    assert (table["rejected"] == 0).all()
+
+
+def test_costs_change_no_other_number(with_costs, comparison):
+    own = comparison.table[comparison.table["model"] == "gnb"].drop(columns="reason")
+    assert not {"cost", "cost_se", "rejected"} & set(own)
+    shared = [name for name in own if not name.endswith(("_diff", "_diff_se"))]
+    pd.testing.assert_frame_equal(with_costs.table[shared], own[shared], check_dtype=False)
+
+
 def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
     frame = comparison.disagreements
     decided = frame.loc[frame["model"] == "gnb", list(comparison.rules_of("gnb"))]
@@ -155,6 +208,8 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
         ({"cv": 1}, "cv must lie between 2 and the number of rows, 150"),
         ({"cv": 60}, "cv=60 needs a class with at least 60 rows, but the largest has 50"),
         ({"repeats": 0}, "repeats be at least 1"),
+        ({"cost": np.ones((2, 2))}, r"cost must be a finite matrix .* of shape \(3, 3\)"),
+        ({"reject": -0.5}, "reject is an expected cost"),
     ],
 )
 def test_options_that_cannot_be(iris, models, arguments, message):

@@ -1,0 +1,274 @@
+"""Split-conformal prediction: sets that hold the true class as often as promised, whatever the model."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayesclf import rules
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.errors import InputError, PredictionWarning, Refused, warn
+from bayesclf.families.base import Array
+from bayesclf.prediction_sets import PredictionSets, check_level
+
+SCORES = ("lac", "aps")
+KEY_BYTES = 8
+"""Bytes of a seed and of a hash."""
+TOLERANCE = 1e-10
+"""Difference of two scores, absolute and relative, that rounding can make."""
+
+HASHED_DIGITS = 6
+"""Digits of log P(k | x) after the point that are hashed."""
+
+
+class SplitConformal(BaseEstimator):  # type: ignore[misc]
+    """Prediction sets whose coverage is at least `level` if rows are exchangeable, for whatever model and data.
+
+    A score s(x, k) says how badly a class fits a row. With the scores s_1, …, s_n of n labelled rows that the
+    classifier was not fitted on and q the ⌈(n + 1) level⌉-th smallest of them, the set of a row is {k : s(x, k) ≤ q}.
+    Then P(y in the set) ≥ level, the probability being over calibration rows and the new row; where scores have no
+    ties it is below level + 1/(n + 1). Given the calibration rows it varies, see `coverage_interval`. With too few
+    calibration rows, n < level/(1 − level), each set holds all classes, and a warning says so.
+
+    ========= ======================================== ============================================================
+    score     s(x, k)                                  sets
+    ========= ======================================== ============================================================
+    ``"lac"`` 1 − P(k | x)                             smallest on average where P is right; empty where no class fits
+    ``"aps"`` P(j more probable than k | x) + u P(k|x) grow with how unsure a row is; u is uniform, one a row
+    ========= ======================================== ============================================================
+
+    The promise is about rows like the calibration rows; not about each row or each class, and after a change of the
+    source nothing is left of it. It needs all labels that can occur to be known to the classifier.
+
+    Parameters
+    ----------
+    classifier
+        A classifier of bayesclf: unfitted for `fit`, fitted for `calibrate`.
+    level
+        Least coverage, in (0, 1).
+    score
+        ``"lac"`` or ``"aps"``.
+    by_class
+        Whether the promise holds within each class, P(y in the set | y = k) ≥ level, from the calibration rows of
+        that class. A class of too few rows is in every set.
+    share
+        Share of the rows that `fit` sets aside for calibration, in (0, 1); drawn without regard to labels, as
+        stratified rows are not exchangeable with a new one.
+    rule
+        Rule of the probabilities, any but ``"gibbs"``; by default the classifier's own.
+    random_state
+        Seed of the split and of u. A row has the same u whatever other rows it is asked about with.
+
+    Attributes
+    ----------
+    classifier_
+        The fitted classifier.
+    n_calibration_
+        Calibration rows, (outcome): of each class with `by_class`, else all rows.
+    thresholds_
+        q for each class (outcome), in terms of −log P(k | x) for ``"lac"``, and of −log(1 − s) for ``"aps"``.
+
+    References
+    ----------
+    Sadinle, Lei & Wasserman, *Least ambiguous set-valued classifiers with bounded error levels*, JASA 114 (2019).
+    Romano, Sesia & Candès, *Classification with valid and adaptive coverage*, NeurIPS (2020). Vovk, *Conditional
+    validity of inductive conformal predictors*, ACML (2012) (by class; the coverage given the calibration rows).
+
+    Examples
+    --------
+    >>> import numpy as np, bayesclf as bc
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=4000)
+    >>> X = rng.normal(size=(4000, 2)) + 2 * np.eye(3, 2)[y]
+    >>> conformal = bc.SplitConformal(bc.GaussianNB(), level=0.9, random_state=1).fit(X[:2000], y[:2000])
+    >>> sets = conformal.predict_set(X[2000:])
+    >>> round(float(sets.contains(y[2000:]).mean()), 2), round(float(sets.sizes.mean()), 2)
+    (0.89, 1.33)
+    >>> conformal.coverage_interval()[0].round(2)
+    array([0.88, 0.92])
+    """
+
+    def __init__(
+        self,
+        classifier: BayesClassifier,
+        level: float = 0.9,
+        score: str = "lac",
+        *,
+        by_class: bool = False,
+        share: float = 0.25,
+        rule: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.level = level
+        self.score = score
+        self.by_class = by_class
+        self.share = share
+        self.rule = rule
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Fit a copy of the classifier on some of the rows, and calibrate on the others.
+
+        Parameters
+        ----------
+        X, y
+            Table (row, feature) and labels (row).
+        classes
+            All labels that can occur, where the rows may lack some.
+
+        Raises
+        ------
+        InputError
+            For options, labels or cells that cannot be used.
+        Refused
+            For the rule ``"gibbs"``.
+        """
+        self._check()
+        if not 0 < self.share < 1:
+            raise InputError(f"share must lie between 0 and 1, not {self.share}")
+        labels = checked_labels(y, _num_samples(X))
+        if len(labels) < 2:
+            raise InputError("a split needs at least two rows, one to fit and one to calibrate")
+        aside = min(max(1, round(self.share * len(labels))), len(labels) - 1)
+        self.seed_ = seed_of(self.random_state)
+        X_fit, X_rest, y_fit, y_rest = train_test_split(X, labels, test_size=aside, random_state=self.seed_)
+        known = np.unique(labels if classes is None else np.concatenate([labels, np.asarray(classes)]))
+        return self._calibrate(clone(self.classifier).fit(X_fit, y_fit, classes=known), X_rest, y_rest)
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Calibrate the classifier, which is fitted already, on rows that it was not fitted on; errors as in `fit`."""
+        self._check()
+        check_is_fitted(self.classifier, "classes_")
+        self.seed_ = seed_of(self.random_state)
+        return self._calibrate(self.classifier, X, checked_labels(y, _num_samples(X)))
+
+    def predict_set(self, X: Any) -> PredictionSets:
+        """Return the set of classes of each row of a table (row, feature)."""
+        check_is_fitted(self, "thresholds_")
+        # a row that equals a calibration row has its score, but perhaps other last digits: these must not cost coverage
+        limit = self.thresholds_ + TOLERANCE * (1 + np.abs(self.thresholds_))
+        member = self._scores(self.classifier_, X) <= limit
+        return PredictionSets(member, self.classifier_.classes_, self.level)
+
+    def coverage_interval(self, ci_prob: float = CI_PROB) -> Array:
+        """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
+
+        Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, where scores have no ties, and
+        larger where they have. Without `by_class` the lines are equal.
+        """
+        check_is_fitted(self, "thresholds_")
+        tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+        ranks = [(n, rank(n, self.level)) for n in self.n_calibration_.tolist()]
+        return np.array([beta.ppf(tails, k, n + 1 - k) if k <= n else (1.0, 1.0) for n, k in ranks])
+
+    def _check(self) -> None:
+        """Raise for options that cannot be used."""
+        check_level(self.level)
+        if self.score not in SCORES:
+            raise InputError(f"score must be one of {', '.join(map(repr, SCORES))}, not {self.score!r}")
+        if not isinstance(self.classifier, BayesClassifier):
+            raise InputError(f"classifier must be one of bayesclf, such as NaiveBayes(), not {self.classifier!r}")
+        rule = self.classifier.rule if self.rule is None else self.rule
+        if rule is not None and rules.resolve(rule)[0].name == "gibbs":
+            raise Refused(
+                "the rule 'gibbs' draws a hypothesis for each row, so that scores of different rows do not compare; "
+                "take 'bayes-optimal'"
+            )
+
+    def _calibrate(self, fitted: BayesClassifier, X: Any, y: NDArray[Any]) -> Self:
+        """Set the thresholds from calibration rows and their labels."""
+        unknown = ~np.isin(y, fitted.classes_)
+        if unknown.any():
+            raise InputError(
+                f"label {str(y[unknown][0])!r} is unknown to the classifier, whose sets can never hold it; fit it with "
+                "classes=[…], all labels that can occur"
+            )
+        codes = np.searchsorted(fitted.classes_, y)
+        own = self._scores(fitted, X)[np.arange(len(codes)), codes]
+        labels = len(fitted.classes_)
+        groups = [codes == k for k in range(labels)] if self.by_class else [np.ones(len(codes), dtype=bool)] * labels
+        self.n_calibration_ = np.array([group.sum() for group in groups], dtype=np.intp)
+        self.thresholds_ = np.array([quantile(own[group], self.level) for group in groups])
+        self.classifier_ = fitted
+        self._warn_of_few(fitted.classes_)
+        return self
+
+    def _warn_of_few(self, classes: NDArray[Any]) -> None:
+        """Say which classes are in every set because there are too few calibration rows."""
+        exact = Fraction(repr(float(self.level)))
+        needed = math.ceil(exact / (1 - exact))
+        few = self.n_calibration_ < needed
+        if few.any():
+            names = ", ".join(f"{str(classes[k])!r} ({self.n_calibration_[k]})" for k in np.flatnonzero(few))
+            there = (
+                f"of {names} there are fewer: these classes are in every set"
+                if self.by_class
+                else (f"there are {self.n_calibration_[0]}: every set holds all classes")
+            )
+            warn(
+                f"a coverage of {self.level} needs at least {needed} calibration rows, but {there}; calibrate on more "
+                "rows, or lower the level",
+                PredictionWarning,
+            )
+
+    def _scores(self, fitted: BayesClassifier, X: Any) -> Array:
+        """Return how badly each class fits, (row, outcome), on the scale of `thresholds_`."""
+        log_proba = fitted.predict_log_proba(X, self.rule)
+        return -log_proba if self.score == "lac" else adaptive_scores(log_proba, uniforms(log_proba, self.seed_))
+
+
+def rank(n: int, level: float) -> int:
+    """Return ⌈(n + 1) level⌉, `level` as the decimal number that it is written as."""
+    return math.ceil((n + 1) * Fraction(repr(float(level))))
+
+
+def quantile(scores: Array, level: float) -> float:
+    """Return the ⌈(n + 1) level⌉-th smallest of n scores, infinite where there are too few."""
+    k = rank(len(scores), level)
+    return float(np.partition(scores, k - 1)[k - 1]) if k <= len(scores) else math.inf
+
+
+def adaptive_scores(log_proba: Array, u: Array) -> Array:
+    """Return −log(1 − s) for s = P(more probable classes | x) + u P(k | x), (row, outcome).
+
+    1 − s is added up from the least probable class on: where one class has all but 1e-16 of the probability, the
+    others still differ.
+
+    Parameters
+    ----------
+    log_proba
+        log P(k | x), (row, outcome). Of equally probable classes the first counts as more probable.
+    u
+        Uniform numbers in [0, 1), (row).
+    """
+    ascending = np.argsort(-log_proba, axis=1, kind="stable")[:, ::-1]
+    logs = np.take_along_axis(log_proba, ascending, axis=1)
+    below = np.logaddexp.accumulate(logs, axis=1)
+    less_probable = np.concatenate([np.full((len(logs), 1), -np.inf), below[:, :-1]], axis=1)
+    scores = np.empty(log_proba.shape)
+    np.put_along_axis(scores, ascending, -np.logaddexp(less_probable, logs + np.log1p(-u)[:, None]), axis=1)
+    return scores
+
+
+def uniforms(log_proba: Array, seed: int) -> Array:
+    """Return a number in [0, 1) for each row (row): a hash of its probabilities with a seed.
+
+    Being a function of the row, it leaves rows exchangeable, and a row its set, however rows are batched: the last
+    digits of log P(k | x), which may depend on the batch, are left out.
+    """
+    key = seed.to_bytes(KEY_BYTES, "little")
+    rounded = np.ascontiguousarray(np.round(log_proba, HASHED_DIGITS) + 0.0)  # −0 and 0 are other bytes
+    digests = [blake2b(row.tobytes(), digest_size=KEY_BYTES, key=key).digest() for row in rounded]
+    hashed = np.frombuffer(b"".join(digests), dtype="<u8")
+    return np.asarray((hashed >> np.uint64(11)) / 2.0**53)

@@ -1,0 +1,236 @@
+"""Why a row was classified as it was: the log-odds between two classes, feature by feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf import rules
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Array, Integers
+from bayesclf.families.contributions import Pair
+from bayesclf.log_odds import TermSummary, summaries
+from bayesclf.rules import Gibbs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
+"""Rules under which each hypothesis's log-odds are a sum over features."""
+
+PRIOR, INTERCEPT = "(class prior)", "(intercept)"
+"""The term of the log-odds that does not depend on x, of generative models and of logistic regression."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The log-odds between two classes of each row, and what each feature contributes to them.
+
+    With a posterior each number is the mean over the hypotheses, with the equal-tailed interval of probability
+    `ci_prob` in `low` and `high`; under a plug-in rule there is one hypothesis and no interval. The mean of the
+    log-odds is *not* the log-odds of the Bayes-optimal probabilities, which average probabilities: mostly it is further
+    from 0. Means add up over the features, intervals do not.
+
+    Attributes
+    ----------
+    terms
+        One line a row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
+        first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
+    rows
+        One line a row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
+        contributions, and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
+    rule
+        The rule that was explained.
+    ci_prob
+        Probability of the intervals; None without.
+    """
+
+    terms: pd.DataFrame
+    rows: pd.DataFrame
+    rule: str
+    ci_prob: float | None
+
+    def table(self, row: int = 0) -> pd.DataFrame:
+        """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
+        import pandas as pd
+
+        if not 0 <= row < len(self.rows):
+            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row}")
+        own = self.terms[self.terms["row"] == row].drop(columns="row")
+        own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
+        line = {name: column.iloc[row] for name, column in self.rows.items()}
+        total = {"feature": f"log-odds of {line['outcome']} against {line['against']}", "value": None}
+        total |= {"contribution": line["log_odds"]} | {name: line[name] for name in ("low", "high") if name in own}
+        return pd.concat([own, pd.DataFrame([total]).astype({"value": object})], ignore_index=True)
+
+
+def explain(
+    classifier: BayesClassifier,
+    X: Any,
+    outcome: Any = None,
+    against: Any = None,
+    ci_prob: float = CI_PROB,
+    rule: str | Gibbs | None = None,
+) -> Explanation:
+    """Take the log-odds between two classes apart, feature by feature.
+
+    For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
+    (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
+    intercept, add up to log P(k | x)/P(k′ | x). The features of a block that has dependent ones are one, "a, b";
+    levels, and the indicator of a missing cell, belong to their column. Of a text, the words in it are the features.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    X
+        Table (row, feature).
+    outcome
+        The class k: a label, or one a row; by default the second of two classes, or the most probable of more.
+    against
+        The class k′, likewise; by default the other of two classes, or the most probable of the rest.
+    ci_prob
+        Posterior probability between the bounds, in (0, 1).
+    rule
+        ``"mle"``, ``"map"``, ``"mean"`` or ``"bayes-optimal"``; by default the classifier's own.
+
+    Raises
+    ------
+    InputError
+        For labels that are no classes, or the same ones twice.
+    Refused
+        For a rule that is not a sum over features, or a row that is impossible under both classes.
+
+    References
+    ----------
+    Mitchell, eqs 16 to 22 (the log-odds of naive Bayes as a sum). Kononenko, *Inductive and Bayesian learning in
+    medical diagnosis*, Applied Artificial Intelligence 7 (1993) (its terms as an explanation).
+    """
+    if not 0 < ci_prob < 1:
+        raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    check_is_fitted(classifier, "classes_")
+    frame = classifier._validated(X, reset=False)
+    rows = classifier._encode(frame)
+    name = _explained(classifier._rule(rule))
+    hypotheses = classifier.hypotheses(rules.RULES[name].source)
+    log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
+    pair = _pair(log_proba, classifier.classes_, outcome, against)
+    interval = ci_prob if name == "bayes-optimal" else None
+    places = {column.name: place for place, column in enumerate(classifier.columns_)}
+    found = list(summaries(hypotheses, rows, pair, places, interval))
+    constant = PRIOR if hypotheses.generative else INTERCEPT
+    return Explanation(
+        _terms(found, constant, frame), _rows(found, pair, classifier.classes_, log_proba), name, interval
+    )
+
+
+def _explained(rule: str | Gibbs) -> str:
+    """Return the name of a rule whose hypotheses can be explained."""
+    name = rules.resolve(rule)[0].name
+    if name not in EXPLAINED:
+        raise Refused(
+            f"under the rule {name!r} the log-odds are not those of hypotheses that are the same for all rows; take "
+            f"one of {', '.join(map(repr, EXPLAINED))}"
+        )
+    return name
+
+
+def _pair(log_proba: Array, classes: NDArray[Any], outcome: Any, against: Any) -> Pair:
+    """Return the two classes of each row, those that were not given by default."""
+    rows, labels = log_proba.shape
+    first, second = (None if label is None else _codes(label, classes, rows) for label in (outcome, against))
+    if first is None:
+        first = np.ones(rows, dtype=np.intp) if labels == 2 and second is None else _most_probable(log_proba, second)
+    if second is None:
+        second = _most_probable(log_proba, first)
+    same = np.flatnonzero(first == second)
+    if same.size:
+        raise InputError(f"row {same[0] + 1} has {str(classes[first[same[0]]])!r} on both sides; choose two classes")
+    return Pair(first, second)
+
+
+def _most_probable(log_proba: Array, but: Integers | None) -> Integers:
+    """Return the most probable classes (row), of the others where some are taken."""
+    # a class of probability 0 still comes before the one that is taken
+    logs = np.maximum(log_proba, np.finfo(float).min)
+    if but is not None:
+        logs[np.arange(len(logs)), but] = -np.inf
+    return np.asarray(logs.argmax(axis=1))
+
+
+def _codes(label: Any, classes: NDArray[Any], rows: int) -> Integers:
+    """Return the codes (row) of a label, or of one a row."""
+    given = np.asarray(label)
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != rows):
+        raise InputError(f"give one label, or one for each of the {rows} rows, not shape {given.shape}")
+    unknown = ~np.isin(given, classes)
+    if unknown.any():
+        listed = ", ".join(repr(str(known)) for known in classes)
+        raise InputError(f"{str(given[unknown].flat[0])!r} is no class; the classes are {listed}")
+    return np.broadcast_to(np.searchsorted(classes, given), (rows,)).astype(np.intp)
+
+
+def _terms(found: list[TermSummary], constant: str, frame: Any) -> pd.DataFrame:
+    """Return one line a row and feature."""
+    import pandas as pd
+
+    starts = np.cumsum([0, *(len(part.totals) for part in found)])
+    row = np.concatenate([part.row + start for part, start in zip(found, starts, strict=False)])
+    columns = [names for part in found for names in part.columns]
+    values = _cells(row, columns, np.concatenate([part.counts for part in found]), frame)
+    numbers = np.concatenate([part.terms for part in found])
+    return pd.DataFrame(
+        {"row": row, "feature": [", ".join(names) or constant for names in columns]}
+        | {"value": pd.Series(values, dtype=object)}
+        | dict(zip(("contribution", "low", "high"), numbers.T, strict=False))
+    )
+
+
+def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: Any) -> NDArray[Any]:
+    """Return what each term is about: a count, the cell of its column, or the cells of its block."""
+    import pandas as pd
+
+    values = np.full(len(row), None, dtype=object)
+    counted = ~np.isnan(count)
+    values[counted] = count[counted]
+    if not isinstance(frame, pd.DataFrame):
+        return values
+    lines_of: dict[tuple[str, ...], list[int]] = {}
+    for index in np.flatnonzero(~counted).tolist():
+        lines_of.setdefault(columns[index], []).append(index)
+    for names, lines in lines_of.items():
+        if names and set(names) <= set(frame.columns):
+            cells = frame.iloc[row[lines]][list(names)].astype(object)
+            values[lines] = (
+                cells.iloc[:, 0] if len(names) == 1 else [", ".join(map(str, line)) for line in cells.values]
+            )
+    return values
+
+
+def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba: Array) -> pd.DataFrame:
+    """Return one line a row; raises for rows without log-odds."""
+    import pandas as pd
+
+    numbers = np.concatenate([part.totals for part in found])
+    undefined = np.flatnonzero(np.isnan(numbers[:, 0]))
+    if undefined.size:
+        row = int(undefined[0])
+        both = " and ".join(repr(str(classes[codes[row]])) for codes in (pair.outcome, pair.against))
+        raise Refused(
+            f"row {row + 1} has probability 0 under both {both}, so that their log-odds are undefined; take a rule "
+            "with smoothing, such as 'map'"
+        )
+    each = np.arange(len(log_proba))
+    return pd.DataFrame(
+        {"row": each, "outcome": classes[pair.outcome], "against": classes[pair.against]}
+        | dict(zip(("log_odds", "low", "high"), numbers.T, strict=False))
+        | {
+            "proba_outcome": np.exp(log_proba[each, pair.outcome]),
+            "proba_against": np.exp(log_proba[each, pair.against]),
+        }
+    )

@@ -1,0 +1,185 @@
+"""Leave-one-out log scores of a fitted classifier: how well each training row's label is predicted from the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf import rules
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.errors import InputError, PredictionWarning, Refused, warn
+from bayesclf.families.base import Array, Integers
+from bayesclf.leave_one_out.importance import reweighted
+from bayesclf.leave_one_out.refits import conjugate, exact, too_much_work
+from bayesclf.leave_one_out.scores import RowElpd
+from bayesclf.leave_one_out.training import TrainingRows, training_rows
+from bayesclf.rules import RULES, Gibbs
+
+if TYPE_CHECKING:
+    from arviz_stats import ELPDData
+
+METHODS = ("auto", "psis", "exact")
+
+NAMED_ROWS = 5
+"""Rows that a warning names."""
+
+
+def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+    """Return the leave-one-out expected log score of P(y | x), as ArviZ holds it.
+
+    elpd = Σ_i log P(y_i | x_i, all rows but i), under a rule. A generative posterior was conditioned on x and y
+    together, so that its draws are reweighted by r_s ∝ 1/p(x_i, y_i | θ_s), Pareto-smoothed, though the score is that
+    of y given x:
+
+    ================= ==========================================================
+    rule              log P(y_i | x_i, all rows but i)
+    ================= ==========================================================
+    ``bayes-optimal`` log Σ_s r_s P(y_i | x_i, θ_s) / Σ_s r_s
+    ``predictive``    log Σ_s r_s p(x_i, y_i | θ_s) / Σ_s r_s p(x_i | θ_s)
+    ================= ==========================================================
+
+    For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both are the same, and this is `arviz.loo`. A generative model's
+    P(y | x, θ) handed to `arviz.loo` is not wrong for ``predictive``, as E[1/P(y_i | x_i, θ)] over the posterior is
+    1/P(y_i | x_i, all rows but i) under that rule; it is wrong for ``bayes-optimal``.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    X, y
+        The rows it was fitted on, in any order, a row of weight w as w rows: most fits do not hold their rows. Other
+        rows are refused.
+    rule
+        ``"bayes-optimal"`` or ``"predictive"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose estimate
+        without a row is always computed, as there are no draws to weight.
+    method
+        ``"psis"``: the weights above. ``"exact"``: the row is left out, in closed form where a conjugate model's
+        ``predictive`` has one, else by inference from the other rows. ``"auto"``: the closed form where there is one,
+        else weights, and where their k̂ says that they cannot be trusted inference from the other rows for conjugate
+        models, a warning for others.
+
+    Returns
+    -------
+    arviz.ELPDData
+        For `arviz.compare`, `arviz.plot_khat` and others: ``elpd``, its standard error ``se``, the effective number of
+        parameters ``p`` (by how much the score with all rows is better), ``elpd_i`` and ``pareto_k`` (row), 0 where a
+        row was left out exactly, ``good_k``, the largest k̂ to trust, ``warning``, whether some row's is larger.
+
+    Raises
+    ------
+    InputError
+        For other rows than the training rows, or an unknown rule or method.
+    Refused
+        For a rule that has no such score, a fit without a posterior where the rule needs one, or too much work.
+    DoesNotExist
+        For a plug-in rule whose estimate does not exist without some row.
+
+    Notes
+    -----
+    Exact or not, what all rows resolved stays: a default prior's numbers, an empirical class prior, a learnt α, the
+    columns that count, levels, vocabulary, a learnt tree. What was learnt from a row flatters its score, little for a
+    prior's numbers, perhaps much for a tree; cross-validation learns all of it anew in each fold.
+
+    References
+    ----------
+    Vehtari, Gelman & Gabry (2017), doi:10.1007/s11222-016-9696-4; Vehtari et al. (2024), *Pareto smoothed importance
+    sampling*, JMLR 25.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> days = bc.datasets.load("play_tennis")
+    >>> clf = bc.CategoricalNB(alpha=1.0, random_state=1).fit(days.X, days.y)
+    >>> round(bc.loo(clf, days.X, days.y, rule="predictive").elpd, 3)
+    -10.299
+    """
+    name = scored(rule)
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")
+    if method == "psis" and not RULES[name].averages:
+        raise Refused(f"the rule {name!r} plugs in an estimate, and has no draws to weight; take method='exact'")
+    training = training_rows(clf, X, y)
+    scores = _scores(clf, training, name, method)
+    return _elpd_data(scores, len(clf.hypotheses(RULES[name].source)))
+
+
+def scored(rule: str | Gibbs) -> str:
+    """Return the name of a rule that has log scores; raises `Refused` for the Gibbs classifier."""
+    resolved, _ = rules.resolve(rule)
+    if resolved.name == "gibbs":
+        raise Refused(
+            "the Gibbs classifier answers by one draw, whose log score is noise; take rule 'bayes-optimal', or its "
+            "expected log loss in bayesclf.compare"
+        )
+    return resolved.name
+
+
+def _scores(clf: BayesClassifier, training: TrainingRows, rule: str, method: str) -> RowElpd:
+    """Return the log scores of all rows by the method, or by the one that ``"auto"`` chooses."""
+    closed_form = not RULES[rule].averages or (rule == "predictive" and conjugate(clf.model_))
+    if method == "exact" or (method == "auto" and closed_form):
+        with_all = rules.log_proba(rule, clf.hypotheses(RULES[rule].source), training.rows)
+        own = with_all[np.arange(len(training)), training.y]
+        return RowElpd(exact(clf, training, rule, np.arange(len(training))), own, np.zeros(len(training)))
+    scores = reweighted(clf, training, given_x=rule == "predictive")
+    bad = ~(scores.khat <= good_k(len(clf.hypotheses("posterior"))))
+    if not bad.any():
+        return scores
+    reason = ""
+    if method == "auto" and conjugate(clf.model_):
+        reason = too_much_work(clf, training, rule, int(bad.sum()))
+        if not reason:
+            return scores.replaced(bad, exact(clf, training, rule, np.flatnonzero(bad)))
+    _warn(np.flatnonzero(bad) + 1, len(training), reason)
+    return scores
+
+
+def good_k(draws: int) -> float:
+    """Return the largest k̂ at which the weights of so many draws can be trusted, min(1 − 1/log₁₀ S, 0.7).
+
+    References
+    ----------
+    Vehtari et al. (2024), *Pareto smoothed importance sampling*, JMLR 25, §3.2.
+    """
+    return float(min(1 - 1 / np.log10(draws), 0.7)) if draws > 1 else 0.7
+
+
+def _warn(bad: Integers, rows: int, reason: str) -> None:
+    """Say which rows importance weights do not leave out well."""
+    named = ", ".join(str(row) for row in bad[:NAMED_ROWS]) + (", …" if len(bad) > NAMED_ROWS else "")
+    remedy = f"{reason}; compare by cross-validation" if reason else "method='exact' leaves them out by inference anew"
+    warn(
+        f"for {len(bad)} of {rows} rows ({named}) Pareto k̂ is too large, so that reweighted draws do not stand for a "
+        f"posterior without the row; {remedy}",
+        PredictionWarning,
+    )
+
+
+def _elpd_data(scores: RowElpd, draws: int) -> ELPDData:
+    """Return scores as ArviZ holds them."""
+    import xarray as xr
+    from arviz_stats import ELPDDataLOO
+    from arviz_stats.base import array_stats
+
+    with np.errstate(invalid="ignore"):  # infinite scores have no differences
+        p_i = scores.with_all - scores.without
+        elpd, se, p, _ = array_stats.loo_summary(scores.without, p_i)
+    limit = good_k(draws)
+
+    def by_row(values: Array, name: str) -> xr.DataArray:
+        return xr.DataArray(values, dims="row", coords={"row": np.arange(len(values))}, name=name)
+
+    return ELPDDataLOO(
+        elpd=float(elpd),
+        se=float(se),
+        p=float(p),
+        n_samples=draws,
+        n_data_points=len(p_i),
+        scale="log",
+        warning=bool((~(scores.khat <= limit)).any()),
+        good_k=limit,
+        elpd_i=by_row(scores.without, "elpd_i"),
+        pareto_k=by_row(scores.khat, "pareto_k"),
+        p_loo_i=by_row(p_i, "p_loo_i"),
+    )

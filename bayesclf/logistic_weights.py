@@ -1,0 +1,161 @@
+"""The logistic weights that a generative classifier implies, beside those of logistic regression itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.classifiers.base import CI_PROB
+from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.families.base import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+INTERCEPT = "(intercept)"
+
+
+def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: float = CI_PROB) -> pd.DataFrame:
+    """Return the weights of both classifiers, fitted to the same rows, one under the other.
+
+    Both are log-odds against the same class, so that differences beyond the intervals are about the assumptions: naive
+    Bayes's weight of a column does not know of the other columns, logistic regression's is given all of them. To be
+    comparable, the weights of a category's levels are measured from their mean, which the probabilities do not
+    determine apart from the intercept, and both intercepts are at the column means of `lr`.
+
+    Parameters
+    ----------
+    nb
+        Fitted, with blocks that imply logistic weights, see `to_logistic`.
+    lr
+        Fitted.
+    ci_prob
+        Posterior probability of the equal-tailed intervals, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        One line a class, column and model: `outcome`; `feature`, "(intercept)" first; `model`, "implied" or
+        "logistic"; `mean`, `low` and `high` of the log-odds per unit of the column. A fit without a posterior has its
+        point estimate as `mean`, and no bounds (NaN); so has a column that a model lacks.
+
+    Raises
+    ------
+    InputError
+        For classifiers of different classes.
+    Refused
+        For a block of `nb` that is not linear, with the reason.
+    DoesNotExist
+        For weights that are infinite, or too many to hold.
+
+    References
+    ----------
+    Mitchell, eqs 16 to 22; Ng & Jordan.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [2.0], [4.0], [1.0]], ["low", "low", "high", "high", "high"]
+    >>> nb = bc.GaussianNB("feature", inference="map").fit(X, y)
+    >>> lr = bc.LogisticRegression(inference="map").fit(X, y)
+    >>> bc.compare_weights(nb, lr)[["outcome", "feature", "model", "mean"]].round(2)
+      outcome      feature     model  mean
+    0     low  (intercept)   implied -0.45
+    1     low  (intercept)  logistic -0.47
+    2     low           x0   implied -1.06
+    3     low           x0  logistic -0.72
+    """
+    import pandas as pd
+
+    if not 0 < ci_prob < 1:
+        raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    implied = nb.to_logistic()
+    labels = tuple(str(label) for label in lr.classes_)
+    if implied.labels != labels:
+        raise InputError(
+            f"the classifiers have different classes, {', '.join(implied.labels)} and {', '.join(labels)}; fit them to "
+            "the same rows"
+        )
+    design: Any = lr.model_.design  # type: ignore[attr-defined]
+    found = {
+        "implied": _centred(_of(nb, implied.posterior_), implied.columns, _levels(nb)),
+        "logistic": _centred(_of(lr, lr.posterior_), design.names, _categories(design)),
+    }
+    centres = dict(zip(design.names, design.centre, strict=True))
+    shift = np.array([centres.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])
+    intercept, weight = found["implied"]
+    found["implied"] = (intercept + weight @ shift, weight)
+    names = {"implied": implied.columns, "logistic": design.names}
+    frames = [_lines(model, *values, names[model], ci_prob) for model, values in found.items()]
+    outcomes = [label for label in labels if label != implied.reference]
+    order = {name: place for place, name in enumerate([INTERCEPT, *dict.fromkeys([*design.names, *implied.columns])])}
+    lines = pd.concat(frames, ignore_index=True)
+    every = pd.MultiIndex.from_product(
+        [range(len(outcomes)), list(order), list(found)], names=["outcome", "feature", "model"]
+    )
+    table = lines.set_index(["outcome", "feature", "model"]).reindex(every).reset_index()
+    return table.assign(outcome=[outcomes[k] for k in table["outcome"]])
+
+
+def _of(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
+    """Return intercept (draw, outcome) and weight (draw, outcome, column) of the posterior, else of the point."""
+    source = "posterior" if "posterior" in tree.children else str(classifier._rule(None))
+    group = tree[source]
+    if reason := group.attrs.get("does_not_exist"):
+        raise DoesNotExist(reason)
+    intercept = group["intercept"].transpose("chain", "draw", "outcome").values
+    weight = group["weight"].transpose("chain", "draw", "outcome", "feature").values
+    return intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
+
+
+def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of a generative model."""
+    for block in nb.model_.blocks:
+        axes = block.statistics.axes
+        for feature, values in zip(axes.features, axes.levels, strict=False):
+            yield [f"{feature}={value}" for value in values]
+
+
+def _categories(design: Any) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of logistic regression."""
+    for category in design.category_names:
+        yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]
+
+
+def _centred(
+    values: tuple[Array, Array], names: tuple[str, ...], categories: Iterable[list[str]]
+) -> tuple[Array, Array]:
+    """Return intercept and weights, those of a category's levels measured from their mean."""
+    intercept, weight = values[0].copy(), values[1].copy()
+    place = {name: index for index, name in enumerate(names)}
+    for levels in categories:
+        columns = [place[name] for name in levels]
+        mean = weight[..., columns].mean(axis=-1, keepdims=True)
+        weight[..., columns] -= mean
+        intercept += mean[..., 0]
+    return intercept, weight
+
+
+def _lines(model: str, intercept: Array, weight: Array, names: tuple[str, ...], ci_prob: float) -> pd.DataFrame:
+    """Return one line a class (its number) and column."""
+    import pandas as pd
+
+    every = np.concatenate([intercept[..., None], weight], axis=2)
+    draws, outcomes, columns = every.shape
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    low, high = np.quantile(every, tails, axis=0) if draws > 1 else np.full((2, outcomes, columns), np.nan)
+    return pd.DataFrame(
+        {
+            "outcome": np.repeat(np.arange(outcomes), columns),
+            "feature": np.tile(np.array([INTERCEPT, *names], dtype=object), outcomes),
+            "model": model,
+            "mean": every.mean(axis=0).ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+    )

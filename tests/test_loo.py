@@ -1,0 +1,569 @@
+"""Leave-one-out scores against refits, closed forms, ArviZ's own, and draws made by hand."""
+
+import tracemalloc
+from dataclasses import replace
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf import averaging
+from bayesclf.classifiers.learnt import FrozenPrior
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.families import LearntAlpha
+from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.inference import MAP, NUTS, Exact, Laplace
+from bayesclf.leave_one_out import elpd, importance, refits
+from bayesclf.leave_one_out.closed_form import log_joint_without
+from bayesclf.leave_one_out.refits import models_without
+from bayesclf.leave_one_out.training import training_rows
+
+DRAWS = 60_000
+"""Draws by hand."""
+
+STANDARD_ERRORS = 5.0
+"""A right number is further off once in two million comparisons."""
+
+DOCUMENTS = [
+    "a prize to win",
+    "win the prize now",
+    "see you at lunch",
+    "now or at lunch",
+    "lunch prize",
+    "see the prize",
+]
+OF_DOCUMENTS = np.array(["spam", "spam", "ham", "ham", "ham", "spam"])
+
+NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]
+
+GENERATIVE = {
+    "nb": (bc.NaiveBayes(), NUMBERS + WORDS),
+    "nb missing as a level": (bc.NaiveBayes(missing="level"), NUMBERS + WORDS),
+    "nb selected": (bc.NaiveBayes(select=True), NUMBERS + WORDS),
+    **{f"gnb {v}": (bc.GaussianNB(v), NUMBERS) for v in SHARED_OVER},
+    **{f"gda {c}": (bc.GaussianDiscriminantAnalysis(c), NUMBERS) for c in ("shared", "class")},
+    "joint": (bc.JointBayes(), WORDS),
+    "tan": (bc.BayesNetClassifier(class_prior="empirical"), WORDS),
+    "bernoulli": (bc.BernoulliNB(1.5, 1.2), EVENTS),
+    "multinomial": (bc.MultinomialNB(1.3), COUNTS),
+}
+
+
+def table_of(name, mixed_table):
+    """Return rows under which a classifier is conjugate."""
+    X, y = mixed_table
+    complete = name.startswith(("gda", "joint", "tan"))
+    fill = {"ward": "north", "smoker": "no", "age": 35.0, "dose": 1.5}
+    return (X.fillna(fill) if complete else X)[GENERATIVE[name][1]].iloc[:18], y[:18]
+
+
+def with_resolved_prior(clf):
+    """Return an unfitted copy whose prior is the one that the rows of a fit resolved, in numbers."""
+    families = iter(clf.model_.blocks)
+    prior = FrozenPrior(
+        learnt=replace(clf._learnt, counts=np.zeros(len(clf.classes_)), statistics=()),
+        families=tuple(
+            next(families).family if kept.any() else block.family
+            for block, kept in zip(clf._learnt.blocks, clf._kept, strict=True)
+        ),
+        kept=clf._kept,
+        class_prior=clf.model_.class_prior,
+    )
+    return clone(clf).set_params(prior=prior)
+
+
+def by_refits(clf, X, y, rule):
+    """Return log P(y_i | x_i) after a fit to all rows but one, under the same prior, (row)."""
+    scores = []
+    for i, label in enumerate(np.searchsorted(clf.classes_, y)):
+        others = np.arange(len(y)) != i
+        fitted = with_resolved_prior(clf).fit(X[others], y[others], classes=clf.classes_)
+        scores.append(fitted.predict_log_proba(X[~others], rule=rule)[0, label])
+    return np.array(scores)
+
+
+def as_arviz(log_likelihood, chains=1):
+    """Return a tree from which ArviZ takes one array (draw, row), of draws as good as independent."""
+    array = log_likelihood.reshape(chains, -1, log_likelihood.shape[1])
+    return az.from_dict({"posterior": {"t": np.zeros((1, 1))}, "log_likelihood": {"y": array}}, dims={"y": ["row"]})
+
+
+@pytest.fixture(scope="module")
+def tennis(play_tennis):
+    """Return its table, whose columns know their levels, and labels."""
+    return play_tennis.X.astype("category"), np.asarray(play_tennis.y)
+
+
+@pytest.fixture(scope="module")
+def tennis_fit(tennis):
+    return bc.CategoricalNB(alpha=1.0, random_state=1, inference=Exact(draws=5_000)).fit(*tennis)
+
+
+@pytest.fixture(scope="module")
+def laplace():
+    rng = np.random.default_rng(1)
+    X, y = pd.DataFrame(rng.normal(size=(60, 2)), columns=["u", "v"]), np.repeat(["a", "b", "c"], 20)
+    X["u"] += 0.7 * (y == "c")
+    return bc.LogisticRegression(inference=Laplace(draws=500), random_state=2).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def by_hand(tennis):
+    """Return Σ log E[P(y_i | x_i, θ)] over θ given the other days, from Beta draws, and its standard error."""
+    rng = np.random.default_rng(0)
+    codes = tennis[0].apply(lambda column: column.cat.codes).to_numpy()
+    y = (tennis[1] == "yes").astype(int)
+    total, variance = 0.0, 0.0
+    for i in range(14):
+        others = np.arange(14) != i
+        counts = np.bincount(y[others], minlength=2)
+        pi = rng.beta(1 + counts[1], 1 + counts[0], DRAWS)
+        log_odds = np.log(pi) - np.log1p(-pi)
+        for k, sign in ((0, -1), (1, 1)):
+            for j, levels in enumerate(codes.max(axis=0) + 1):
+                own = codes[others & (y == k), j]
+                n = np.sum(own == codes[i, j])
+                log_odds += sign * np.log(rng.beta(1 + n, levels - 1 + len(own) - n, DRAWS))
+        proba = expit(np.where(y[i], 1, -1) * log_odds)
+        total += np.log(proba.mean())
+        variance += proba.var() / proba.mean() ** 2 / DRAWS
+    return total, np.sqrt(variance)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Return a fit to few rows of many columns: each row moves the posterior far."""
+    rng = np.random.default_rng(4)
+    y = np.repeat(["a", "b"], 8)
+    X = rng.normal(size=(16, 12)) + 0.5 * (y == "b")[:, None]
+    return bc.GaussianNB(random_state=1, inference=Exact(draws=300)).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return bc.TextNB(random_state=1, inference=Exact(draws=2000)).fit(DOCUMENTS, OF_DOCUMENTS)
+
+
+@pytest.fixture(scope="module")
+def fits(tennis):
+    models = {"naive": bc.CategoricalNB(), "joint": bc.JointBayes(), "flat": bc.CategoricalNB(alpha=1e3)}
+    return {name: model.set_params(random_state=1).fit(*tennis) for name, model in models.items()}
+
+
+class TestPlayTennis:
+    """14 days, α = 1, π ~ Dirichlet(1, 1): few rows, so that each matters."""
+
+    def test_by_hand_it_is_about_minus_10_1(self, by_hand):
+        assert by_hand[0] == pytest.approx(-10.105, abs=0.03)
+
+    @pytest.mark.parametrize("method", ["psis", "exact", "auto"])
+    def test_every_method_gives_the_number_by_hand(self, tennis_fit, tennis, by_hand, method):
+        found = bc.loo(tennis_fit, *tennis, method=method).elpd
+        draws = len(tennis_fit.hypotheses("posterior"))
+        error = by_hand[1] * np.sqrt(1 + 2 * DRAWS / draws)  # weighted draws count for half as many
+        assert found == pytest.approx(by_hand[0], abs=STANDARD_ERRORS * error)
+        assert abs(found - by_hand[0]) < 0.12
+
+    def test_the_conditional_array_in_arviz_answers_for_predictive_and_not_for_bayes_optimal(
+        self, tennis_fit, tennis, by_hand
+    ):
+        found = az.loo(as_arviz(tennis_fit.log_likelihood(*tennis).conditional), reff=1.0, pointwise=True)
+        predictive = bc.loo(tennis_fit, *tennis, rule="predictive").elpd_i
+        steady = (found.pareto_k < 0.5).to_numpy()
+        assert steady.sum() >= 10
+        np.testing.assert_allclose(found.elpd_i[steady], predictive[steady], atol=0.04)
+        assert found.elpd < by_hand[0] - 0.1
+
+    def test_predictive_is_that_of_refits_and_of_the_posterior_mean(self, tennis_fit, tennis):
+        found = bc.loo(tennis_fit, *tennis, rule="predictive")
+        np.testing.assert_allclose(found.elpd_i, by_refits(tennis_fit, *tennis, "predictive"), rtol=1e-12)
+        np.testing.assert_allclose(found.elpd_i, bc.loo(tennis_fit, *tennis, rule="mean").elpd_i, rtol=1e-12)
+
+
+def test_gaussians_of_3_and_30_rows_need_the_ratios_of_the_joint():
+    rng = np.random.default_rng(3)
+    y = np.repeat(["few", "many"], [3, 30])
+    X = rng.normal(size=(33, 2)) + 2 * (y == "many")[:, None]
+    clf = bc.GaussianNB(random_state=1, inference=Exact(draws=5000)).fit(X, y)
+    exact, weighted = (bc.loo(clf, X, y, method=method) for method in ("exact", "auto"))
+    with pytest.warns(UserWarning, match="shape parameter of Pareto distribution"):
+        conditional = az.loo(as_arviz(clf.log_likelihood(X, y).conditional), reff=1.0)
+    assert weighted.elpd == pytest.approx(exact.elpd, abs=0.1)
+    assert abs(conditional.elpd - exact.elpd) > 0.4
+
+
+@pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
+def test_weights_agree_with_leaving_out_on_the_average_over_seeds(mixed_table, rule):
+    X, y = mixed_table[0][["age", "ward"]], mixed_table[1]
+    wanted, differences = np.arange(0, 90, 12), []
+    for seed in range(10):
+        clf, other = (bc.NaiveBayes(random_state=s, inference=Exact(draws=500)).fit(X, y) for s in (seed, 100 + seed))
+        weighted = bc.loo(clf, X, y, rule, "psis")
+        assert not weighted.warning
+        differences.append(weighted.elpd_i[wanted] - refits.exact(other, training_rows(other, X, y), rule, wanted))
+    differences = np.array(differences)
+    error = differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
+    # 4.8 standard errors of 9 degrees of freedom: further off once in a thousand rows; 0.002 is for the weights' bias.
+    assert (np.abs(differences.mean(axis=0)) < 4.8 * error + 0.002).all()
+
+
+class TestExact:
+    @pytest.mark.parametrize("rule", ["predictive", "mean", "map"])
+    @pytest.mark.parametrize("name", GENERATIVE)
+    def test_it_is_that_of_refits_under_the_resolved_prior(self, mixed_table, name, rule):
+        X, y = table_of(name, mixed_table)
+        clf = clone(GENERATIVE[name][0]).set_params(random_state=1, inference=Exact(draws=30)).fit(X, y)
+        found = bc.loo(clf, X, y, rule)
+        np.testing.assert_allclose(found.elpd_i, by_refits(clf, X, y, rule), rtol=1e-8, atol=1e-10)
+        assert (found.pareto_k == 0).all()
+        own = clf.predict_log_proba(X, rule=rule)[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
+        assert found.p == pytest.approx((own - found.elpd_i.to_numpy()).sum())
+
+    @pytest.mark.parametrize("name", ["nb", "gda shared", "multinomial"])
+    def test_bayes_optimal_is_that_of_refits_up_to_their_draws(self, mixed_table, name):
+        X, y = table_of(name, mixed_table)
+        X, y = X.iloc[::2], y[::2]
+        clf = clone(GENERATIVE[name][0]).set_params(random_state=1, inference=Exact(draws=1000)).fit(X, y)
+        found, refitted = bc.loo(clf, X, y, method="exact").elpd_i, by_refits(clf, X, y, "bayes-optimal")
+        # P between 0 and 1 has an sd of at most √(P(1 − P)), of which the posterior's is a part.
+        proba = np.exp(refitted)
+        error = np.sqrt(2 * (1 - proba) / proba / 4000)
+        assert (np.abs(found - refitted) < STANDARD_ERRORS * error).all()
+
+    def test_an_outlier_that_makes_up_a_variance_is_left_out_by_adding_up_the_others(self, rng):
+        y = np.repeat(["a", "b"], 8)
+        X = rng.normal(size=(16, 2)) + (y == "b")[:, None]
+        X[7] = 1e5, -3e4
+        for clf in (bc.GaussianNB(), bc.GaussianNB("shared"), bc.GaussianDiscriminantAnalysis()):
+            kind = type(clf)
+            given = {"m": 0.0, "kappa": 1.0} | (
+                {"a": 2.0, "b": 1.0} if kind is bc.GaussianNB else {"nu": 4.0, "psi": 1.0}
+            )
+            clf = clf.set_params(random_state=1, **given).fit(X, y)
+            training = training_rows(clf, X, y)
+            joint = log_joint_without(clf.model_, training.rows, training.y)
+            np.testing.assert_array_equal(np.isnan(joint).any(axis=1), np.arange(16) == 7)
+            np.testing.assert_allclose(
+                bc.loo(clf, X, y, "predictive").elpd_i, by_refits(clf, X, y, "predictive"), rtol=1e-7, atol=1e-9
+            )
+
+    def test_maximum_likelihood_names_the_row_without_which_it_does_not_exist(self):
+        X, y = [[1.0], [2.0], [4.0], [5.0], [7.0]], ["a", "a", "b", "b", "b"]
+        clf = bc.GaussianNB(random_state=1).fit(X, y)
+        with pytest.raises(DoesNotExist, match="without row 1: class 'a' has too few different values"):
+            bc.loo(clf, X, y, "mle")
+
+    def test_a_row_that_is_impossible_without_itself_has_an_infinite_score(self, tennis_fit, tennis):
+        found = bc.loo(tennis_fit, *tennis, rule="mle")
+        assert found.elpd == -np.inf
+        np.testing.assert_allclose(found.elpd_i, by_refits(tennis_fit, *tennis, "mle"), rtol=1e-12)
+
+
+class TestLogisticRegression:
+    def test_weights_are_those_of_arviz(self, laplace):
+        clf, X, y = laplace
+        expected = clf.posterior_.copy()
+        conditional = clf.log_likelihood(X, y).conditional.reshape(4, 500, len(y))
+        expected["log_likelihood"] = as_arviz(conditional.reshape(2000, -1), 4)["log_likelihood"]
+        expected = az.loo(expected, pointwise=True)
+        for rule in ("bayes-optimal", "predictive"):
+            found = bc.loo(clf, X, y, rule, "psis")
+            for name in ("elpd_i", "pareto_k"):
+                np.testing.assert_allclose(found[name], expected[name], rtol=1e-10)
+            for name in ("elpd", "se", "p", "good_k"):
+                assert found[name] == pytest.approx(expected[name], rel=1e-10)
+            for name in ("n_samples", "n_data_points", "scale", "warning", "kind"):
+                assert found[name] == expected[name]
+
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+    def test_weights_are_those_of_arviz_for_a_markov_chain_too(self, laplace):
+        _, X, y = laplace
+        clf = bc.LogisticRegression(inference=NUTS(draws=300, tune=300), random_state=2).fit(X, y)
+        expected = clf.posterior_.copy()
+        conditional = clf.log_likelihood(X, y).conditional
+        expected["log_likelihood"] = as_arviz(conditional, 4)["log_likelihood"]
+        found, expected = bc.loo(clf, X, y, method="psis"), az.loo(expected, pointwise=True)
+        np.testing.assert_allclose(found.elpd_i, expected.elpd_i, rtol=1e-10)
+        np.testing.assert_allclose(found.pareto_k, expected.pareto_k, rtol=1e-10)
+
+    @pytest.mark.parametrize("repeats", [1, 3])
+    def test_the_mode_without_a_row_is_that_of_a_refit_with_the_prior_given_in_units(self, rng, repeats):
+        X = np.repeat(rng.normal(3.0, 2.0, size=(12, 2)), repeats, axis=0)
+        y = np.repeat(rng.permutation(np.repeat(["a", "b", "c"], 4)), repeats)
+        options = {"prior_scale": 0.8, "standardize": False, "intercept_at": "zero", "inference": MAP()}
+        clf = bc.LogisticRegression(**options).fit(X, y)
+        expected = []
+        for i in range(len(y)):
+            others = np.arange(len(y)) != i
+            fitted = bc.LogisticRegression(**options).fit(X[others], y[others])
+            expected.append(fitted.predict_log_proba(X[~others])[0, "abc".index(y[i])])
+        np.testing.assert_allclose(bc.loo(clf, X, y, "map").elpd_i, expected, rtol=1e-7)
+
+    def test_exact_is_by_the_engine_and_agrees_with_weights(self, laplace):
+        clf, X, y = laplace
+        wanted = np.arange(0, 60, 6)
+        exact = refits.exact(clf, training_rows(clf, X, y), "bayes-optimal", wanted)
+        weighted = bc.loo(clf, X, y, method="psis")
+        assert (weighted.pareto_k[wanted] < weighted.good_k).all()
+        np.testing.assert_allclose(exact, weighted.elpd_i[wanted], atol=0.03)
+
+    def test_a_row_that_weights_cannot_leave_out_is_named(self, laplace, monkeypatch):
+        clf, X, y = laplace
+        khat = bc.loo(clf, X, y).pareto_k.to_numpy()
+        worst = np.argsort(khat)[-2:]
+        monkeypatch.setattr(elpd, "good_k", lambda draws: khat[worst[0]])
+        with pytest.warns(
+            PredictionWarning, match=rf"1 of 60 rows \({worst[1] + 1}\) Pareto k̂ is too large.*method='exact'"
+        ):
+            found = clf.loo(X, y)
+        assert found.warning
+        assert found.good_k == khat[worst[0]]
+
+    def test_an_engine_that_refuses_without_a_row_names_it(self, laplace, monkeypatch):
+        clf, X, y = laplace
+        monkeypatch.setattr(clf, "inference_", Laplace(draws=500, limit=-1.0))
+        with pytest.raises(Refused, match="without row 1: the Laplace approximation is refused"):
+            bc.loo(clf, X, y, method="exact")
+
+    def test_too_many_runs_are_refused(self, laplace, monkeypatch):
+        clf, X, y = laplace
+        monkeypatch.setitem(refits.MOST_RUNS, Laplace, 59)
+        with pytest.raises(Refused, match=r"leaving out 60 rows would take as many runs of Laplace \(limit 59\)"):
+            bc.loo(clf, X, y, method="exact")
+
+
+class TestAuto:
+    def test_rows_that_weights_cannot_leave_out_are_left_out_exactly(self, wide):
+        clf, X, y = wide
+        with pytest.warns(PredictionWarning, match="of 16 rows"):
+            weighted = bc.loo(clf, X, y, method="psis")
+        exact, auto = bc.loo(clf, X, y, method="exact"), bc.loo(clf, X, y)
+        bad = (weighted.pareto_k > weighted.good_k).to_numpy()
+        assert 0 < bad.sum() < 16
+        assert weighted.warning
+        assert not auto.warning
+        np.testing.assert_array_equal(auto.elpd_i, np.where(bad, exact.elpd_i, weighted.elpd_i))
+        np.testing.assert_array_equal(auto.pareto_k, np.where(bad, 0.0, weighted.pareto_k))
+
+    def test_beyond_the_bound_on_work_it_warns_and_exact_is_refused(self, wide, monkeypatch):
+        clf, X, y = wide
+        monkeypatch.setattr(refits, "MOST_NUMBERS", 1e4)
+        with pytest.warns(
+            PredictionWarning, match=r"would take \d+e\+\d+ random numbers \(limit 1e\+04\); compare by cross"
+        ):
+            assert bc.loo(clf, X, y).warning
+        with pytest.raises(Refused, match=r"random numbers .*; take method='psis', or K-fold cross-validation"):
+            bc.loo(clf, X, y, method="exact")
+
+    def test_a_closed_form_needs_no_weights(self, wide, monkeypatch):
+        clf, X, y = wide
+        monkeypatch.setattr(importance, "reweighted", None)
+        assert np.isfinite(bc.loo(clf, X, y, "predictive").elpd)
+
+
+class TestMissingCells:
+    """Discriminant analysis with gaps in its training rows is not conjugate: weights, or a run a row."""
+
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+    def test_weights_and_runs_agree(self, mixed_table):
+        X, y = mixed_table[0][NUMBERS], mixed_table[1]
+        clf = bc.GaussianDiscriminantAnalysis(inference=NUTS(draws=1000, tune=500), random_state=1).fit(X, y)
+        wanted = np.flatnonzero(X.isna().any(axis=1))[:4]
+        training = training_rows(clf, X, y)
+        weighted = importance.reweighted(clf, training, given_x=False)
+        assert (weighted.khat[wanted] < 0.5).all()
+        exact = refits.exact(clf, training, "bayes-optimal", wanted)
+        np.testing.assert_allclose(exact, weighted.without[wanted], atol=0.06)
+
+
+def test_a_learnt_concentration_is_drawn_without_the_row(tennis):
+    clf = bc.CategoricalNB(LearntAlpha("posterior"), inference="map").fit(*tennis)
+    training = training_rows(clf, *tennis)
+    for i, model, _ in models_without(clf.model_, training, np.arange(3)):
+        others = np.arange(14) != i
+        expected = clf.model_.blocks[0].family.statistics(
+            training.rows.parts[0][others], training.y[others], clf.model_.blocks[0].statistics.axes
+        )
+        np.testing.assert_array_equal(model.blocks[0].family.counts, expected.counts)
+
+
+class TestText:
+    @pytest.mark.parametrize("rule", ["predictive", "mean", "map"])
+    def test_documents_are_left_out_as_by_refits(self, fit, rule):
+        found = bc.loo(fit, DOCUMENTS, OF_DOCUMENTS, rule).elpd_i
+        np.testing.assert_allclose(
+            found, by_refits(fit, np.array(DOCUMENTS, dtype=object), OF_DOCUMENTS, rule), rtol=1e-9
+        )
+
+    def test_a_documents_own_words_are_enough_for_its_posterior(self, fit):
+        training = training_rows(fit, DOCUMENTS, OF_DOCUMENTS)
+        every = np.arange(len(DOCUMENTS))
+        narrow = list(models_without(fit.model_, training, every))
+        for (_, own, row), (_, whole, same) in zip(
+            narrow, models_without(fit.model_, training, every, narrow=False), strict=True
+        ):
+            np.testing.assert_allclose(own.log_predictive(row), whole.log_predictive(same), rtol=1e-12)
+            scores = [
+                model.log_scores(r, model.draw(np.random.default_rng(3), 20_000))[:, 0]
+                for model, r in ((own, row), (whole, same))
+            ]
+            spread = np.sqrt(sum(s.var(axis=0) for s in scores) / 20_000)
+            assert (np.abs(scores[0].mean(axis=0) - scores[1].mean(axis=0)) < STANDARD_ERRORS * spread).all()
+            assert scores[0].std(axis=0) == pytest.approx(scores[1].std(axis=0), rel=0.1)
+
+    def test_sparse_and_dense_counts_are_left_out_alike(self, mixed_table):
+        X, y = mixed_table
+        X = X[COUNTS].to_numpy()
+        for kind in (bc.MultinomialNB, bc.BernoulliNB):
+            clf = kind(random_state=1)
+            dense, thin = (clone(clf).fit(t, y).loo(t, y, "predictive") for t in (X, sparse.csr_array(X)))
+            np.testing.assert_allclose(dense.elpd_i, thin.elpd_i, rtol=1e-12)
+
+
+class TestWeights:
+    """Pareto-smoothed weights of one row at the edges."""
+
+    def test_the_same_density_under_all_draws_needs_no_smoothing(self):
+        log_weight, khat = importance._smoothed(np.full(100, -3.0), 1.0)
+        np.testing.assert_allclose(np.exp(log_weight), 0.01)
+        assert khat == -np.inf
+
+    def test_draws_under_which_the_row_is_impossible_have_all_the_weight(self):
+        log_weight, khat = importance._smoothed(np.array([-1.0, -np.inf, -2.0, -np.inf]), 1.0)
+        np.testing.assert_array_equal(np.exp(log_weight), [0, 0.5, 0, 0.5])
+        assert khat == np.inf
+
+    def test_equal_largest_ratios_are_not_smoothed(self):
+        log_density = np.append(np.zeros(50), np.full(50, -1.0))
+        log_weight, khat = importance._smoothed(log_density, 1.0)
+        np.testing.assert_allclose(np.exp(log_weight), np.append(np.ones(50), np.full(50, np.e)) / (50 * (1 + np.e)))
+        assert khat == np.inf
+
+    def test_too_few_draws_are_refused(self, tennis):
+        clf = bc.CategoricalNB(random_state=1, inference=Exact(draws=6)).fit(*tennis)
+        with pytest.raises(Refused, match="24 draws are too few"):
+            bc.loo(clf, *tennis)
+
+
+class TestBlocks:
+    def test_scores_do_not_depend_on_the_blocks_of_rows(self, tennis_fit, tennis, monkeypatch):
+        whole = bc.loo(tennis_fit, *tennis, method="psis").elpd_i
+        monkeypatch.setattr(averaging, "blocks", lambda _, rows: [slice(start, start + 3) for start in range(0, 14, 3)])
+        np.testing.assert_allclose(bc.loo(tennis_fit, *tennis, method="psis").elpd_i, whole, rtol=1e-12)
+
+    def test_no_array_of_draws_and_rows_is_held(self, rng):
+        peaks = []
+        for rows in (96, 288):
+            y = np.tile(["a", "b"], rows // 2)
+            X = rng.normal(size=(rows, 1)) + (y == "b")[:, None]
+            clf = bc.GaussianNB(random_state=1).fit(X, y)
+            tracemalloc.start()
+            importance.reweighted(clf, training_rows(clf, X, y), given_x=False)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert peaks[1] - peaks[0] < 8 * 1000 * (288 - 96) / 8
+
+
+class TestRows:
+    """Most fits do not hold their rows, and say so where they are given others."""
+
+    def test_the_order_of_the_rows_is_free(self, laplace, tennis_fit, tennis):
+        for clf, X, y in (laplace, (tennis_fit, *tennis)):
+            order = np.random.default_rng(1).permutation(len(y))
+            found = bc.loo(clf, X.iloc[order], y[order], method="psis").elpd_i
+            np.testing.assert_allclose(found, bc.loo(clf, X, y, method="psis").elpd_i[order], rtol=1e-9)
+
+    def test_rows_in_parts_are_left_out_of_all(self, tennis_fit, tennis):
+        X, y = tennis
+        clf = bc.CategoricalNB(alpha=1.0, random_state=1)
+        clf.partial_fit(X[9:], y[9:]).partial_fit(X[:9], y[:9])
+        found = bc.loo(clf, X, y, "predictive").elpd
+        assert found == pytest.approx(bc.loo(tennis_fit, X, y, "predictive").elpd)
+        with pytest.raises(InputError, match="fitted on 5 of 'no', 9 of 'yes', but y has 4 of 'no', 5 of 'yes'"):
+            bc.loo(clf, X[:9], y[:9])
+
+    @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.GaussianDiscriminantAnalysis, bc.LogisticRegression])
+    def test_other_rows_are_refused(self, rng, kind):
+        X, y = rng.normal(size=(20, 2)), np.repeat(["a", "b"], 10)
+        clf = kind(random_state=1, inference="map").fit(X, y)
+        for others, labels in ((X + 1e-3, y), (X[::-1], y), (X, np.where(y == "a", "c", y)), (X[:12], y[:12])):
+            with pytest.raises(InputError, match="leaving rows out needs the training rows"):
+                bc.loo(clf, others, labels, "map")
+
+    @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
+    def test_a_row_of_weight_two_is_two_rows(self, rng, kind):
+        X, y = rng.normal(size=(20, 2)), np.repeat(["a", "b"], 10)
+        weight = np.where(np.arange(20) % 5 == 0, 2, 1)
+        repeated = np.repeat(np.arange(20), weight)
+        clf = kind(random_state=1, inference="map").fit(X, y, sample_weight=weight)
+        twice = kind(random_state=1, inference="map").fit(X[repeated], y[repeated])
+        with pytest.raises(InputError, match="a row of weight 2 twice"):
+            bc.loo(clf, X, y, "map")
+        found = [bc.loo(fit, X[repeated], y[repeated], "map").elpd_i for fit in (clf, twice)]
+        np.testing.assert_allclose(*found, rtol=1e-8)
+        clf = kind(random_state=1, inference="map").fit(X, y, sample_weight=np.full(20, 0.5))
+        with pytest.raises(InputError, match="fitted on 5 of 'a', 5 of 'b', but y has 10"):
+            bc.loo(clf, X, y, "map")
+
+
+class TestRefusals:
+    def test_a_rule_without_leave_one_out_scores(self, tennis_fit, tennis):
+        with pytest.raises(Refused, match="Gibbs classifier answers by one draw"):
+            bc.loo(tennis_fit, *tennis, rule="gibbs")
+        with pytest.raises(Refused, match="'map' plugs in an estimate"):
+            bc.loo(tennis_fit, *tennis, rule="map", method="psis")
+
+    def test_an_unknown_rule_or_method(self, tennis_fit, tennis):
+        with pytest.raises(InputError, match="unknown rule"):
+            bc.loo(tennis_fit, *tennis, rule="best")
+        with pytest.raises(InputError, match="method must be one of 'auto', 'psis', 'exact', not 'waic'"):
+            bc.loo(tennis_fit, *tennis, method="waic")
+
+    @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
+    @pytest.mark.parametrize("method", ["auto", "exact"])
+    def test_a_class_that_the_known_base_rates_exclude(self, tennis, rule, method):
+        clf = bc.CategoricalNB(class_prior=[0.0, 1.0], random_state=1).fit(*tennis)
+        found = bc.loo(clf, *tennis, rule, method)
+        np.testing.assert_array_equal(np.isneginf(found.elpd_i), tennis[1] == "no")
+        np.testing.assert_allclose(found.elpd_i[tennis[1] == "yes"], 0, atol=1e-12)
+
+    @pytest.mark.parametrize("method", ["auto", "psis", "exact"])
+    def test_a_fit_without_a_posterior(self, tennis, method):
+        clf = bc.CategoricalNB(inference="map").fit(*tennis)
+        with pytest.raises(Refused, match="leaves no posterior to average over"):
+            bc.loo(clf, *tennis, method=method)
+
+
+class TestCompareElpd:
+    def test_it_is_arvizs_table_with_weights_to_more_digits(self, fits, tennis):
+        table = bc.compare_elpd(fits, *tennis, rule="predictive")
+        elpds = {name: bc.loo(clf, *tennis, "predictive") for name, clf in fits.items()}
+        expected = az.compare(elpds, round_to="none")
+        pd.testing.assert_frame_equal(table.drop(columns="weight"), expected.drop(columns="weight"))
+        np.testing.assert_allclose(table["weight"], expected["weight"], atol=2e-3)
+        assert table["weight"].sum() == pytest.approx(1)
+        best, other = table.index[:2]
+        difference = (elpds[other].elpd_i - elpds[best].elpd_i).to_numpy()
+        assert table.loc[other, "elpd_diff"] == pytest.approx(difference.sum())
+        assert table.loc[other, "dse"] == pytest.approx(np.sqrt(14 * difference.var()))
+
+    def test_arviz_plots_it(self, fits, tennis):
+        az.plot_compare(bc.compare_elpd(fits, *tennis), backend="matplotlib")
+        az.plot_khat(bc.loo(fits["naive"], *tennis, method="auto"), backend="matplotlib")
+        plt.close("all")
+
+    def test_one_model_is_no_comparison(self, fits, tennis):
+        with pytest.raises(InputError, match="at least two fitted classifiers"):
+            bc.compare_elpd({"naive": fits["naive"]}, *tennis)
+
+    def test_a_model_that_thinks_a_row_impossible_is_named(self, fits, tennis):
+        with pytest.raises(Refused, match="'naive' gives the label of row 6 probability 0 without that row"):
+            bc.compare_elpd({name: fits[name] for name in ("naive", "flat")}, *tennis, rule="mle")

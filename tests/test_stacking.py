@@ -1,0 +1,248 @@
+"""Mixtures of classifiers: the weights are optimal, and the answers are the mixture's."""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Refused
+from bayesclf.inference import Exact
+from bayesclf.leave_one_out import stacking_weights
+
+ESTIMATORS = [
+    bc.StackedClassifier(
+        {"own": bc.GaussianNB(random_state=0), "shared": bc.GaussianNB("feature", random_state=0)},
+        rule="predictive",
+    ),
+    bc.StackedClassifier(
+        {"gnb": bc.GaussianNB(random_state=0), "lr": bc.LogisticRegression(inference="map", random_state=0)}, cv=2
+    ),
+]
+CHECKS = 54
+"""Checks of one classifier without sample weights: scikit-learn leaves some out without a word when a tag is wrong."""
+
+NEEDS_ARRAY_API = {"check_array_api_input"}
+"""Left out: scikit-learn skips it unless SciPy's array API is switched on for the whole process."""
+
+
+def checks(estimator):
+    return list(estimator_checks_generator(estimator, mark=None))
+
+
+def name_of(check):
+    return getattr(check, "func", check).__name__
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return 60 rows whose classes differ in a mean and in how two columns hang together."""
+    rng = np.random.default_rng(6)
+    y = np.repeat(["one", "three", "two"], 20)
+    X = rng.normal(size=(60, 3))
+    X[:, 1] += np.where(y == "two", 0.8, -0.8) * X[:, 0]
+    X[:, 2] += y == "three"
+    return pd.DataFrame(X, columns=["u", "v", "w"]), y
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {
+        "gnb": bc.GaussianNB(random_state=1, inference=Exact(draws=100)),
+        "gda": bc.GaussianDiscriminantAnalysis("class", random_state=1, inference=Exact(draws=100)),
+        "lr": bc.LogisticRegression(inference="map", random_state=1),
+    }
+
+
+@pytest.fixture(scope="module")
+def stacked(models, table):
+    return bc.StackedClassifier(models).fit(*table)
+
+
+class TestWeights:
+    """max Σ_i log Σ_m w_m P_im over the simplex."""
+
+    @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 7), st.floats(0.1, 6.0))
+    @settings(max_examples=150, deadline=None)
+    def test_the_karush_kuhn_tucker_conditions_hold(self, seed, rows, count, spread):
+        rng = np.random.default_rng(seed)
+        log_score = -np.abs(rng.normal(scale=spread, size=(rows, count)))
+        log_score[rng.random(log_score.shape) < 0.1] = -np.inf
+        log_score[:, 0] = np.maximum(log_score[:, 0], -50.0)
+        weights = stacking_weights(log_score)
+        assert (weights >= 0).all()
+        assert weights.sum() == pytest.approx(1, abs=1e-12)
+        likelihood = np.exp(log_score)
+        gradient = (likelihood / (likelihood @ weights)[:, None]).mean(axis=0)
+        assert gradient.max() <= 1 + 1e-9
+        assert gradient @ weights == pytest.approx(1, abs=1e-9)
+
+    def test_they_are_arvizs_to_more_digits(self, models, table):
+        fits = {name: clone(model).fit(*table) for name, model in models.items() if name != "lr"}
+        elpds = {name: bc.loo(clf, *table, "predictive") for name, clf in fits.items()}
+        scores = np.column_stack([elpd.elpd_i for elpd in elpds.values()])
+        found = stacking_weights(scores)
+        expected = az.compare(elpds, method="stacking", round_to="none")["weight"][list(elpds)].to_numpy()
+        np.testing.assert_allclose(found, expected, atol=2e-3)
+        value, arvizs = (np.log(np.exp(scores) @ w).sum() for w in (found, expected))
+        assert value >= arvizs
+
+    @pytest.mark.parametrize("right", [1, 7, 10, 13, 19])
+    def test_two_models_right_in_turn_are_weighed_by_how_often(self, right):
+        # P = (p, q) in `right` rows, (q, p) in the others: the best mixture has probability right/20 in the former.
+        p, q = 0.9, 0.1
+        log_score = np.log(np.where(np.arange(20)[:, None] < right, [[p, q]], [[q, p]]))
+        best = np.clip((right / 20 - q) / (p - q), 0, 1)
+        np.testing.assert_allclose(stacking_weights(log_score), [best, 1 - best], atol=1e-9)
+
+    def test_a_model_that_is_worse_everywhere_has_no_weight_at_all(self):
+        log_score = np.log([[0.6, 0.5, 0.2], [0.3, 0.4, 0.2], [0.7, 0.5, 0.4]])
+        assert stacking_weights(log_score)[2] == 0
+
+    def test_equal_models_are_no_obstacle(self):
+        one = np.log([0.3, 0.6, 0.5])
+        np.testing.assert_array_equal(stacking_weights(np.column_stack([one, one])), [0.5, 0.5])
+        better = np.column_stack([one, one, one + 0.1])
+        np.testing.assert_allclose(stacking_weights(better), [0, 0, 1], atol=1e-9)
+
+    def test_rows_of_tiny_probability_do_not_underflow(self, rng):
+        log_score = -np.abs(rng.normal(size=(30, 3)))
+        shift = np.linspace(0, -5000, 30)[:, None]
+        np.testing.assert_allclose(stacking_weights(log_score + shift), stacking_weights(log_score), atol=1e-9)
+
+    def test_a_row_that_no_model_thinks_possible_is_named(self):
+        with pytest.raises(InputError, match="row 2 has probability 0 under every model"):
+            stacking_weights(np.array([[-1.0, -1.0], [-np.inf, -np.inf]]))
+
+
+class TestStackedClassifier:
+    def test_it_answers_by_the_weighted_mean_of_the_models(self, stacked, table):
+        X, _ = table
+        expected = sum(w * stacked.models_[name].predict_proba(X) for name, w in stacked.weights_.items())
+        np.testing.assert_allclose(stacked.predict_proba(X), expected, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(stacked.predict_log_proba(X)), expected, rtol=1e-12)
+        np.testing.assert_array_equal(stacked.predict(X), stacked.classes_[expected.argmax(axis=1)])
+
+    def test_each_model_is_scored_under_its_own_rule_by_leave_one_out(self, stacked, table):
+        scores = [
+            bc.loo(clf, *table, "map" if name == "lr" else "bayes-optimal").elpd_i
+            for name, clf in stacked.models_.items()
+        ]
+        np.testing.assert_array_equal(stacked.log_scores_, np.column_stack(scores))
+        np.testing.assert_array_equal(list(stacked.weights_.values()), stacking_weights(stacked.log_scores_))
+
+    def test_the_mixture_beats_every_model_on_rows_left_out(self, stacked):
+        weights = np.array(list(stacked.weights_.values()))
+        mixed = np.log(np.exp(stacked.log_scores_) @ weights).sum()
+        assert (mixed > stacked.log_scores_.sum(axis=0) + 0.1).all()
+
+    def test_the_models_given_are_left_as_they_are(self, stacked, models):
+        assert not any(hasattr(model, "classes_") for model in models.values())
+        assert stacked.models is models
+
+    def test_fitted_models_can_be_weighed_as_they_are(self, stacked, table):
+        prefit = bc.StackedClassifier(stacked.models_, cv="prefit").fit(*table)
+        assert prefit.models_ == stacked.models_
+        assert prefit.weights_ == stacked.weights_
+        with pytest.raises(InputError, match="needs the training rows"):
+            prefit.fit(table[0] + 1, table[1])
+
+    def test_folds_give_the_scores_of_refits(self, models, table):
+        X, y = table
+        clf = bc.StackedClassifier(models, rule="map", cv=4, random_state=3).fit(X, y)
+        folds = StratifiedKFold(4, shuffle=True, random_state=3)
+        for m, model in enumerate(models.values()):
+            plug_in = clone(model).set_params(rule="map")
+            proba = cross_val_predict(plug_in, X, y, cv=folds, method="predict_proba")
+            own = proba[np.arange(60), np.searchsorted(clf.classes_, y)]
+            np.testing.assert_allclose(clf.log_scores_[:, m], np.log(own), rtol=1e-10)
+
+    def test_costs_decide_by_the_mixtures_probabilities(self, stacked, table):
+        X, _ = table
+        cost = np.array([[0.0, 1.0, 1.0], [5.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        expected = stacked.predict_proba(X) @ cost
+        np.testing.assert_array_equal(stacked.predict(X, cost=cost), stacked.classes_[expected.argmin(axis=1)])
+        rejected = np.array([label is None for label in stacked.predict(X, cost=cost, reject=0.3)])
+        np.testing.assert_array_equal(rejected, expected.min(axis=1) > 0.3)
+        assert 0 < rejected.sum() < 60
+
+    def test_one_model_has_all_the_weight(self, table):
+        clf = bc.StackedClassifier({"gnb": bc.GaussianNB(random_state=1)}, rule="predictive").fit(*table)
+        assert clf.weights_ == {"gnb": 1.0}
+
+    def test_a_model_without_weight_is_not_asked(self, stacked, table):
+        class Broken:
+            def predict_log_proba(self, X, rule):
+                raise AssertionError
+
+        clf = bc.StackedClassifier(stacked.models_, cv="prefit").fit(*table)
+        clf.weights_ |= {"gnb": 0.0}
+        clf.models_ = {**clf.models_, "gnb": Broken()}
+        assert np.isfinite(clf.predict_log_proba(table[0])).all()
+
+    def test_texts_and_sparse_counts_are_stacked_too(self):
+        texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize", "the lunch"] * 2
+        y = np.array(["spam", "spam", "ham", "ham", "spam", "ham"] * 2)
+        kinds = {"counts": bc.TextNB(random_state=1), "events": bc.TextNB("bernoulli", random_state=1)}
+        for cv in (None, 3):
+            clf = bc.StackedClassifier(kinds, rule="predictive", cv=cv).fit(texts, y)
+            assert clf.predict(["prize prize", "lunch at lunch"]).tolist() == ["spam", "ham"]
+        counts = sparse.csr_array(np.random.default_rng(1).poisson(1.0, size=(12, 4)).astype(float))
+        kinds = {"counts": bc.MultinomialNB(random_state=1), "events": bc.BernoulliNB(random_state=1)}
+        for cv in (None, 3):
+            clf = bc.StackedClassifier(kinds, rule="predictive", cv=cv).fit(counts, y)
+            assert clf.predict_proba(counts).shape == (12, 2)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"models": {}}, "models must be a mapping from names to classifiers"),
+            ({"models": [bc.GaussianNB()]}, "models must be a mapping"),
+            ({"models": {"nb": "gnb"}}, "model 'nb' is no classifier of bayesclf but 'gnb'"),
+            ({"cv": "loo"}, "cv must be None, 'prefit' or a number of folds, not 'loo'"),
+            ({"cv": True}, "cv must be None"),
+            ({"cv": 1}, "cv must lie between 2 and the number of rows, 60"),
+            ({"cv": 21}, "cv=21 needs a class with at least 21 rows, but the largest has 20"),
+        ],
+    )
+    def test_options_that_cannot_be(self, models, table, options, message):
+        with pytest.raises(InputError, match=message):
+            bc.StackedClassifier(**{"models": models, **options}).fit(*table)
+
+    def test_the_gibbs_classifier_has_no_log_scores(self, models, table):
+        with pytest.raises(Refused, match="Gibbs classifier"):
+            bc.StackedClassifier({"gnb": models["gnb"]}, rule="gibbs").fit(*table)
+        with pytest.raises(Refused, match="Gibbs classifier"):
+            bc.StackedClassifier({"gnb": models["gnb"]}, rule="gibbs", cv=3).fit(*table)
+
+    def test_fits_with_other_classes(self, models, table):
+        X, y = table
+        fits = {"gnb": clone(models["gnb"]).fit(X, y), "gda": clone(models["gda"]).fit(X, y, classes=[*y, "four"])}
+        with pytest.raises(InputError, match="model 'gda' knows other classes than the first"):
+            bc.StackedClassifier(fits, cv="prefit").fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=["loo", "folds"])
+def test_the_number_of_checks(estimator):
+    assert len(checks(estimator)) == CHECKS
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(instance, check, id=f"{name}-{name_of(check)}")
+        for name, estimator in zip(("loo", "folds"), ESTIMATORS, strict=True)
+        for instance, check in checks(estimator)
+        if name_of(check) not in NEEDS_ARRAY_API
+    ],
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
