@@ -1,0 +1,63 @@
+"""Numbered checks of a fitted classifier: its posterior (P…), its model (M…) and its predictions (Y…).
+
+Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`, the checks in
+`registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.diagnostics.check import Check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.diagnosis import Diagnosis
+from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.registry import CHECKS, chosen
+
+__all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "diagnose"]
+
+
+def diagnose(
+    classifier: BayesClassifier,
+    X: Any = None,
+    y: Any = None,
+    *,
+    new: Any = None,
+    against: BayesClassifier | None = None,
+    checks: Sequence[str] | None = None,
+) -> Diagnosis:
+    """Run the checks on a fitted classifier; the numbers depend on its seed and on nothing else that is random.
+
+    Predictions are judged on rows that were held out: the classifier's settings are fitted anew on parts of the rows,
+    by exact inference, Laplace or a short NUTS run, each row counting once. Of a large table some rows do; each finding
+    says how many.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    X, y
+        The training rows: a fit keeps its statistics only, and checks that need rows are skipped without them.
+    new
+        Rows to be predicted, to see how far they are from the training rows.
+    against
+        A classifier, fitted or not, whose confidence is compared; by default `LogisticRegression` for a generative
+        model with dependent columns.
+    checks
+        Codes to run, such as ``["P", "M03"]``; a letter stands for its section. All by default.
+
+    Returns
+    -------
+    Diagnosis
+        The findings.
+
+    Raises
+    ------
+    InputError
+        For rows or codes that cannot be used.
+    """
+    run = chosen(checks)
+    context = Context.of(classifier, X, y, new, against)
+    return Diagnosis(type(classifier).__name__, tuple(check().finding(context) for check in run))

@@ -1,0 +1,131 @@
+"""Checks of probabilities for rows that were held out: are they worth anything, and do they mean what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesclf import scores
+from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.check import Check
+from bayesclf.diagnostics.finding import Finding
+from bayesclf.families.base import Array
+
+if TYPE_CHECKING:
+    from bayesclf.diagnostics.context import Context
+
+
+SIMULATED_CELLS = 2**20
+"""Simulated predictions that are held at once."""
+
+SCORES = {"log_loss": "log loss", "brier": "Brier score"}
+
+
+class Baseline(Check):
+    """Proper scores against a classifier that knows the classes' frequencies and nothing else."""
+
+    code = "Y01"
+    title = "Better than the class frequencies"
+    applies_to = "all models"
+
+    def run(self, context: Context) -> Finding:
+        """Compare log loss and Brier score of held-out rows, paired by row."""
+        import pandas as pd
+
+        answers = context.held_out
+        own = answers.of(answers.own)
+        with np.errstate(divide="ignore"):  # a class that a part of the rows lacks
+            base = scores.score(np.log(answers.frequencies), answers.y)
+        infinite = int(np.isinf(own.log_loss).sum())
+        lines = []
+        for name in ("log_loss", "brier"):
+            mine, theirs = getattr(own, name), getattr(base, name)
+            both = np.isfinite(mine) & np.isfinite(theirs)
+            gain = (theirs - mine)[both]
+            lines.append((name, mine.mean(), theirs.mean(), gain.mean(), gain.std() / np.sqrt(max(len(gain), 1))))
+        evidence = pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se"])
+        where = f"({answers.setting}, rule {answers.own!r})"
+        log_loss, brier = (evidence[answers.own].iloc[i] for i in range(2))
+        against = f"against {evidence['frequencies'].iloc[0]:.3f} and {evidence['frequencies'].iloc[1]:.3f} of the"
+        if infinite:
+            return self.issue(
+                f"{infinite} of {len(own.log_loss)} held-out rows have a class that was given probability 0 {where}",
+                "take a rule with smoothing, such as 'bayes-optimal' or 'predictive'",
+                evidence,
+            )
+        if (evidence["gain"] <= 0).any():
+            return self.issue(
+                f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}: the "
+                "probabilities are worse than none",
+                "look at over-confidence (Y03) and at duplicate columns (M07); decisions may still be useful",
+                evidence,
+            )
+        small = evidence["gain"] < thresholds.Z * evidence["gain_se"]
+        if small.any():
+            scores_named = " and ".join(SCORES[name] for name in evidence["score"][small])
+            return self.tip(
+                f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}: the "
+                f"gain in {scores_named} is within its error",
+                "gather more rows, or columns that bear on the class"
+                if small.all()
+                else "see over-confidence (Y03): a few rows that were confidently wrong outweigh the others",
+                evidence,
+            )
+        return self.passed(f"log loss {log_loss:.3f}, Brier score {brier:.3f} {against} frequencies {where}", evidence)
+
+
+class Calibration(Check):
+    """Calibration error of each rule, against what calibrated probabilities would show on as many rows."""
+
+    code = "Y02"
+    title = "Calibration by rule"
+    applies_to = "all models"
+
+    def run(self, context: Context) -> Finding:
+        """Simulate labels from the probabilities: a binned error is above 0 even where these are right."""
+        import pandas as pd
+
+        answers = context.held_out
+        answers.of(answers.own)
+        lines = []
+        for rule, found in answers.answered.items():
+            error = scores.calibration_error(found.log_proba, answers.y, context.seed)
+            expected, p_value = _if_calibrated(found.log_proba, error.error, context.seed)
+            parts = scores.corp(found.log_proba, answers.y)
+            lines.append((rule, error.error, error.low, error.high, expected, p_value, parts.miscalibration))
+        names = ["rule", "error", "low", "high", "if_calibrated", "p_value", "corp_miscalibration"]
+        evidence = pd.DataFrame(lines, columns=names)
+        own = evidence[evidence["rule"] == answers.own].iloc[0]
+        best = evidence.nsmallest(1, "error").iloc[0]
+        says = (
+            f"calibration error {own['error']:.3f} under rule {answers.own!r}, where calibrated probabilities would "
+            f"show {own['if_calibrated']:.3f} ({answers.setting}, p = {own['p_value']:.3f})"
+        )
+        excess = own["error"] - own["if_calibrated"]
+        if own["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS:
+            other = f"; rule {best['rule']!r} has {best['error']:.3f}" if best["rule"] != answers.own else ""
+            return self.issue(
+                says + other,
+                "see over-confidence (Y03) for the cause; do not read the probabilities as frequencies",
+                evidence,
+                "moderate",
+            )
+        return self.passed(says, evidence)
+
+
+def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, float]:
+    """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`).
+
+    Where probabilities mean what they say, a prediction of confidence c is right with probability c.
+    """
+    rng = np.random.default_rng(seed)
+    confidence = np.exp(log_proba.max(axis=1))
+    bins = scores.CALIBRATION_BINS
+    members = np.minimum((confidence * bins).astype(int), bins - 1)[:, None] == np.arange(bins)
+    simulated = np.empty(thresholds.REPLICATES)
+    step = max(1, SIMULATED_CELLS // len(confidence))
+    for start in range(0, len(simulated), step):
+        right = rng.random((len(simulated[start : start + step]), len(confidence))) < confidence
+        simulated[start : start + step] = np.abs((right - confidence) @ members).sum(axis=1) / len(confidence)
+    return float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated)))

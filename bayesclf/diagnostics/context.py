@@ -1,0 +1,176 @@
+"""What the checks look at: the fitted classifier, the rows that were given, and what several checks need of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf import inference
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.columns import SparseTable
+from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.check import NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import HeldOut, held_out, splits
+from bayesclf.diagnostics.labelled import Labelled, Unlabelled
+from bayesclf.diagnostics.power_scaling import sensitivities
+from bayesclf.diagnostics.reference import reference_for
+from bayesclf.errors import InputError
+from bayesclf.families.base import Integers
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.logistic import LogisticModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+NO_ROWS = "give the training rows, clf.diagnose(X, y)"
+NO_NEW_ROWS = "give the rows that are to be predicted, clf.diagnose(X, y, new=X_new)"
+EXACT = "independent draws from the closed-form posterior"
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A fitted classifier, with or without rows.
+
+    Attributes
+    ----------
+    classifier
+        Fitted.
+    labelled
+        Its training rows, or None.
+    new
+        Rows to be predicted, or None.
+    against
+        A classifier to compare with, fitted or not; None for the one that the model suggests.
+    X, y
+        The training rows as they were given.
+    """
+
+    classifier: BayesClassifier
+    labelled: Labelled | None = None
+    new: Unlabelled | None = None
+    against: BayesClassifier | None = None
+    X: Any = None
+    y: Any = None
+
+    @classmethod
+    def of(cls, classifier: BayesClassifier, X: Any, y: Any, new: Any, against: BayesClassifier | None) -> Context:
+        """Return the context of the arguments of `diagnose`, checked."""
+        if (X is None) != (y is None):
+            raise InputError("the training rows are a table and its labels; give both, clf.diagnose(X, y), or neither")
+        if against is not None and not isinstance(against, BayesClassifier):
+            raise InputError(f"against must be a classifier of bayesclf, such as LogisticRegression(), not {against!r}")
+        labelled = None
+        if X is not None:
+            rows = classifier.rows(X)
+            codes = classifier._known_codes(checked_labels(y, len(rows)))
+            labelled = Labelled(classifier._validated(X, reset=False), codes, rows, classifier.classes_)
+        asked = None
+        if new is not None:
+            asked = Unlabelled(classifier._validated(new, reset=False), classifier.rows(new))
+        return cls(classifier, labelled, asked, against, X, y)
+
+    @property
+    def training(self) -> Labelled:
+        """The training rows; raises `Skipped` without them."""
+        if self.labelled is None:
+            raise Skipped(NO_ROWS)
+        return self.labelled
+
+    @property
+    def new_rows(self) -> Unlabelled:
+        """The rows to be predicted; raises `Skipped` without them."""
+        if self.new is None:
+            raise Skipped(NO_NEW_ROWS)
+        return self.new
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The training table, where it has columns to look at one by one; raises `NotApplicable` where not."""
+        table = self.training.table
+        if isinstance(table, SparseTable):
+            raise NotApplicable("the table is sparse: its columns are words or events, most of them absent")
+        if self.classifier.columns_[0].kind == "text":
+            raise NotApplicable("the table is one column of text")
+        return table
+
+    @property
+    def generative(self) -> GenerativeModel:
+        """The model; raises `NotApplicable` for a discriminative one."""
+        if not isinstance(self.classifier.model_, GenerativeModel):
+            raise NotApplicable("a discriminative model has no p(x)")
+        return self.classifier.model_
+
+    @property
+    def logistic(self) -> LogisticModel:
+        """The model; raises `NotApplicable` for a generative one."""
+        if not isinstance(self.classifier.model_, LogisticModel):
+            raise NotApplicable("a generative model fits no weights")
+        return self.classifier.model_
+
+    @cached_property
+    def posterior(self) -> xr.Dataset:
+        """The draws that are held, (chain, draw, …); raises `NotApplicable` for a point estimate.
+
+        It is that group of `posterior_`, without the point estimates beside it, which may take their time.
+        """
+        if self.classifier._draws is None:
+            raise NotApplicable(f"a fit by {self.engine} is a point estimate and has no draws")
+        model = self.classifier.model_
+        return self.classifier._posterior_group(model.dims(), model.coords())
+
+    @property
+    def statistics(self) -> xr.Dataset | None:
+        """What the engine says of its draws; None for independent ones without weights."""
+        return None if self.classifier._draws is None else self.classifier._draws.stats
+
+    @property
+    def chains(self) -> tuple[xr.Dataset, xr.Dataset]:
+        """Draws and statistics of Markov chains; raises `NotApplicable` for draws that are independent."""
+        posterior = self.posterior
+        if isinstance(self.classifier.inference_, inference.Exact):
+            raise NotApplicable(EXACT)
+        if not isinstance(self.classifier.inference_, inference.NUTS) or self.statistics is None:
+            raise NotApplicable("independent draws, resampled by their importance weights")
+        return posterior, self.statistics
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine's class."""
+        return type(self.classifier.inference_).__name__
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random: the fit's own, so that a diagnosis can be repeated."""
+        return self.classifier.seed_
+
+    def some_rows(self, most: int) -> Integers:
+        """Return the numbers of the training rows, or of a random part of them, in order."""
+        size = min(len(self.training), most)
+        return np.sort(np.random.default_rng(self.seed).choice(len(self.training), size, replace=False))
+
+    @cached_property
+    def sensitivities(self) -> pd.DataFrame:
+        """How each parameter moves with the power of the prior and of the likelihood."""
+        return sensitivities(self)
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """The classifier's answers to rows that it was not fitted on."""
+        return held_out(self.classifier, self.training, self._splits, self.seed)
+
+    @cached_property
+    def reference(self) -> HeldOut:
+        """The same of the model to compare with; raises `Skipped` where none suggests itself."""
+        other = self.against
+        if other is None:
+            other = reference_for(self.classifier, self.training[self.some_rows(thresholds.TEST_ROWS)])
+        return held_out(other, self.training, self._splits, self.seed, by_chains=False)
+
+    @cached_property
+    def _splits(self) -> list[tuple[Integers, Integers]]:
+        return splits(self.classifier, self.training, self.seed)

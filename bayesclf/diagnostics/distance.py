@@ -1,0 +1,143 @@
+"""New rows that are unlike the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+from scipy.special import logsumexp
+
+from bayesclf import averaging
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.columns import SparseTable
+from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.check import Check, NotApplicable
+from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.labelled import Unlabelled
+from bayesclf.families.base import UNSEEN, Array, Rows
+from bayesclf.families.logistic import LogisticModel
+
+if TYPE_CHECKING:
+    from bayesclf.diagnostics.context import Context
+
+
+RIDGE = 1e-9
+"""Added to the variances, per row, so that a direction in which no training row varies has one that is not 0."""
+
+
+class FarRows(Check):
+    """Rows further out than every training row, and levels that no training row has.
+
+    By p(x | D) for a generative model: that of the seen cells of each new row, against the same cells of held-out
+    training rows. For logistic regression by leverage, the Mahalanobis distance of the numbers, each training row's
+    own from the others.
+    """
+
+    code = "Y06"
+    title = "New rows far from the training rows"
+    applies_to = "rows given as new="
+
+    def run(self, context: Context) -> Finding:
+        """Count the rows that are further out than all training rows: of m, m/(n + 1) are expected to be."""
+        import pandas as pd
+
+        new = context.new_rows
+        compared = _compared(context, new)
+        unseen = _unseen(new.rows)
+        far = compared.distance > compared.furthest
+        asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
+        chance = float(stats.binom.sf(int(far.sum()) - 1, asked, 1 / (known + 1)))
+        columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
+        evidence = pd.DataFrame({"row": np.arange(len(unseen)), **columns})[far | (unseen > 0)]
+        evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
+        says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
+        reasons = [f"{says} (expected {asked / (known + 1):.1f})"] if chance < thresholds.SIGNIFICANCE else []
+        if unseen.any():
+            reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
+        if reasons:
+            return self.tip(
+                "; ".join(reasons),
+                "look at these rows: there the answers are the model's assumptions continued, not experience",
+                evidence,
+            )
+        return self.passed(says, evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """How far out new rows are.
+
+    Attributes
+    ----------
+    distance
+        −log p(x | D), or the leverage, of each new row.
+    furthest
+        The largest of the training rows that it is compared with; infinite where it is compared with none.
+    known
+        How many training rows these are.
+    """
+
+    distance: Array
+    furthest: Array
+    known: int
+
+
+def _compared(context: Context, new: Unlabelled) -> Compared:
+    model = context.classifier.model_
+    if isinstance(model, LogisticModel):
+        own, others = leverages(model, context.training.rows, new.rows)
+        return Compared(others, np.full(len(others), own.max()), len(own))
+    if any(block.family.kind == "count" for block in context.generative.blocks):
+        raise NotApplicable("how probable a document is says how long it is")
+    context.frame  # noqa: B018  raises where there is none
+    assert not isinstance(new.table, SparseTable)
+    held_out = context.held_out
+    table = context.training[held_out.numbers].X
+    distance = -log_marginal(context.classifier, new.rows)
+    furthest = np.full(len(distance), np.inf)
+    absent, pattern_of, size = np.unique(new.table.isna().to_numpy(), axis=0, return_inverse=True, return_counts=True)
+    for pattern in np.argsort(-size, kind="stable")[: thresholds.MAX_PATTERNS]:
+        masked = table.assign(**dict.fromkeys(table.columns[absent[pattern]], np.nan))
+        known = [log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits]
+        furthest[pattern_of.ravel() == pattern] = -np.concatenate(known).min()
+    return Compared(distance, furthest, len(table))
+
+
+def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:
+    """Return x(XᵀX)⁻¹x of training rows, each without itself in X, and of new rows; x are a one and the numbers.
+
+    That of a row that is left out follows from its own h by h/(1 − h).
+    """
+    numbers = len(model.design.varying)
+    if not numbers:
+        raise NotApplicable("the model has no column of numbers, and levels that are not known are counted")
+    known, asked = (
+        np.column_stack([np.ones(len(rows)), model.design.matrix(rows)[:, :numbers]]) for rows in (training, new)
+    )
+    # What is no more than rounding of collinear columns must not decide; a new row that breaks their sum still does.
+    gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
+    factor = np.linalg.cholesky(gram)
+    own, others = (np.square(np.linalg.solve(factor, rows.T)).sum(axis=0) for rows in (known, asked))
+    return own / np.maximum(1 - own, RIDGE), others
+
+
+def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
+    """Return log p(x | D), (row): in closed form, or averaged over the draws."""
+    joint = classifier.model_.log_predictive(rows)
+    if joint is not None:
+        return np.asarray(logsumexp(joint, axis=1))
+    hypotheses = classifier.hypotheses("posterior")
+    parts = [averaging.conditional(hypotheses, rows[block]).log_x for block in averaging.blocks(hypotheses, rows)]
+    return np.asarray(logsumexp(np.concatenate(parts), axis=1) - np.log(len(hypotheses)))
+
+
+def _unseen(rows: Rows) -> NDArray[np.intp]:
+    """Return how many cells have a level that the training rows lack, (row)."""
+    counts = np.zeros(len(rows), dtype=np.intp)
+    for part in rows.parts:
+        if not sparse.issparse(part) and part.dtype.kind == "i":
+            counts += (part == UNSEEN).sum(axis=1)
+    return counts

@@ -1,0 +1,118 @@
+"""Checks of whether the rows determine the parameters at all, without the prior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.check import Check, NotApplicable
+from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.words import named
+from bayesclf.errors import DoesNotExist
+from bayesclf.families.covariance import collinear
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.logistic import LogisticModel
+from bayesclf.families.multivariate_gaussian import MultivariateGaussian
+
+if TYPE_CHECKING:
+    from bayesclf.diagnostics.context import Context
+
+
+class SeparatedClasses(Check):
+    """A hyperplane with all rows of a class on one side (Albert and Anderson 1984, doi:10.1093/biomet/71.1.1)."""
+
+    code = "M01"
+    title = "Linearly separable classes"
+    applies_to = "logistic regression"
+
+    def run(self, context: Context) -> Finding:
+        """Look at each column by itself, then at some of the rows, and at all only where these are separable.
+
+        Where a part of the rows overlaps all rows do.
+        """
+        model = context.logistic
+        found = _separated_by_one_column(model)
+        reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
+        if not found:
+            if len(model.y) > thresholds.TEST_ROWS and _has_maximum(model, context.seed):
+                return self.passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+            try:
+                context.classifier.hypotheses("mle")
+            except DoesNotExist as error:
+                reason = str(error).partition("; take")[0]
+            else:
+                return self.passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+        return self.tip(
+            f"{reason}: how large these weights are is for the prior to say",
+            "trust the signs of these weights and not their sizes, and set prior_scale by what is known of the "
+            "problem; there is no maximum likelihood estimate",
+            {"separable": 1, "columns": ", ".join(found)},
+        )
+
+
+def _separated_by_one_column(model: LogisticModel) -> list[str]:
+    """Return the columns whose values in one class all lie on one side of those of all other rows, or at their end."""
+    present = model.sample_weight > 0
+    X, y = model.X[present], model.y[present]
+    found = np.zeros(X.shape[1], dtype=bool)
+    for k in range(len(model.labels)):
+        own, others = X[y == k], X[y != k]
+        if len(own) and len(others):
+            apart = (own.min(axis=0) >= others.max(axis=0)) | (own.max(axis=0) <= others.min(axis=0))
+            found |= apart & (np.ptp(X, axis=0) > 0)
+    return [name for name, yes in zip(model.design.names, found, strict=True) if yes]
+
+
+def _has_maximum(model: LogisticModel, seed: int) -> bool:
+    """Return whether the likelihood of a random part of the rows has a maximum; that of all then has one too."""
+    some = np.random.default_rng(seed).choice(len(model.y), thresholds.TEST_ROWS, replace=False)
+    part = replace(model, X=model.X[some], y=model.y[some], sample_weight=model.sample_weight[some])
+    try:
+        part.mle()
+    except DoesNotExist:
+        return False
+    return True
+
+
+class CollinearColumns(Check):
+    """Columns of which one is a weighted sum of others, so that their weights are not determined one by one."""
+
+    code = "M02"
+    title = "Collinear columns"
+    applies_to = "logistic regression, Gaussian discriminant analysis"
+
+    def run(self, context: Context) -> Finding:
+        """Ask the model; that the levels of a category always add up to one is not counted."""
+        model = context.classifier.model_
+        if isinstance(model, LogisticModel):
+            names, consequence = list(model.collinear()), "their weights are not determined one by one"
+        else:
+            assert isinstance(model, GenerativeModel)
+            names, consequence = _collinear_covariances(model), "their covariance is singular but for the prior"
+        evidence = {"columns": ", ".join(names), "count": len(names)}
+        if names:
+            return self.tip(
+                f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
+                "defined",
+                "leave columns out if the parameters are to be read; for predictions alone it does not matter",
+                evidence,
+            )
+        return self.passed("every column varies by itself", evidence)
+
+
+def _collinear_covariances(model: GenerativeModel) -> list[str]:
+    """Return the columns without a covariance of their own in the complete rows of a class, or of all."""
+    names: list[str] = []
+    blocks = [block for block in model.blocks if isinstance(block.family, MultivariateGaussian)]
+    if not blocks:
+        raise NotApplicable("this model has neither weights nor covariances of its columns")
+    for block in blocks:
+        statistics: Any = block.statistics
+        scatters = statistics.scatter[0]  # of complete rows
+        for scatter in [scatters.sum(axis=0)] if "outcome" not in block.family.dims()["Sigma"] else scatters:
+            wrong = collinear(scatter, np.diagonal(scatter) <= 0)
+            names += [name for name, yes in zip(statistics.axes.features, wrong, strict=True) if yes]
+    return list(dict.fromkeys(names))

@@ -1,0 +1,21 @@
+"""Lists of names in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayesclf.diagnostics import thresholds
+
+
+def named(names: Sequence[str]) -> str:
+    """Return quoted names joined by commas and "and", `SHOWN` of them at most.
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e", "f", "g"])
+    ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    shown = [repr(name) for name in names[: thresholds.SHOWN]]
+    if len(names) > thresholds.SHOWN:
+        shown.append(f"{len(names) - thresholds.SHOWN} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

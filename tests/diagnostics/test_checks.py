@@ -1,0 +1,45 @@
+"""Every check finds its fault and is silent without it: parametrised over the registry, so that none lacks a case."""
+
+import inspect
+
+import pytest
+from faults import FAULTY, HEALTHY, diagnose
+
+from bayesclf.diagnostics import CHECKS, thresholds
+from bayesclf.inference import convergence
+
+
+@pytest.mark.parametrize("code", CHECKS)
+def test_a_healthy_fit_passes(code):
+    finding = diagnose(HEALTHY[code](), [code])[code]
+    assert (finding.section, finding.severity, finding.next_step) == ("passed", "none", ""), finding.reason
+    assert finding.reason
+
+
+@pytest.mark.parametrize("code", CHECKS)
+def test_a_fault_is_found(code):
+    finding = diagnose(FAULTY[code](), [code])[code]
+    assert finding.section in ("issue", "tip"), finding.reason
+    assert finding.severity == "mild" or finding.section == "issue"
+    assert finding.next_step
+    assert len(finding.evidence)
+
+
+def test_cases_are_of_checks_that_there_are():
+    assert set(HEALTHY) == set(FAULTY) == set(CHECKS)
+
+
+def test_checks_are_numbered_within_their_section_and_say_what_they_are():
+    for letter in "PMY":
+        codes = [code for code in CHECKS if code.startswith(letter)]
+        assert codes == [f"{letter}{number:02}" for number in range(1, len(codes) + 1)]
+    assert {code[0] for code in CHECKS} == set("PMY")
+    assert len({check.title for check in CHECKS.values()}) == len(CHECKS)
+    for check in CHECKS.values():
+        assert inspect.getdoc(check).endswith((".", ")"))
+        assert check.applies_to
+
+
+def test_limits_of_chains_are_those_of_the_fit():
+    for name in ("MAX_RHAT", "MIN_ESS_PER_CHAIN", "MIN_BFMI", "MAX_SATURATED_SHARE"):
+        assert getattr(thresholds, name) == getattr(convergence, name)

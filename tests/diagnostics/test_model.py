@@ -1,0 +1,179 @@
+"""Checks of what a fit can and cannot learn from its table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from faults import diagnose, gaussian, logistic, naive, normal_rows, word_rows
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist
+
+
+def found(case, code):
+    return diagnose(case, [code])[code]
+
+
+def three_classes(rows=300, distance=1.0):
+    """Return rows of three classes, each `distance` from the others along its own column."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(3, size=rows)
+    X = rng.normal(size=(rows, 3)) + distance * np.eye(3)[codes]
+    return pd.DataFrame(X, columns=["x0", "x1", "x2"]), np.array(["a", "b", "c"])[codes]
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0, 3.0, 6.0, 12.0])
+@pytest.mark.parametrize("make", [lambda d: normal_rows(60, distance=d), lambda d: three_classes(60, d)])
+def test_classes_are_separable_where_the_estimate_does_not_exist(make, distance):
+    clf, rows = logistic(*make(distance))
+    try:
+        clf.hypotheses("mle")
+        exists = True
+    except DoesNotExist:
+        exists = False
+    assert (found((clf, rows), "M01").section == "passed") == exists
+
+
+def test_a_level_that_one_class_alone_has_separates():
+    X, y = word_rows(200)
+    X["ward"] = np.where((y == "yes") & (np.arange(200) < 20), "east", "west").astype(object)
+    clf, rows = logistic(X, y)
+    with pytest.raises(DoesNotExist, match="separable"):
+        clf.hypotheses("mle")
+    finding = found((clf, rows), "M01")
+    assert "ward=east" in finding.evidence["columns"]
+
+
+def test_a_level_that_one_of_three_classes_lacks_separates():
+    X, y = three_classes()
+    X["ward"] = np.where((y != "b") & (np.arange(300) % 3 == 0), "east", "west").astype(object)
+    clf, rows = logistic(X, y)
+    with pytest.raises(DoesNotExist, match="separable"):
+        clf.hypotheses("mle")
+    assert "ward=east" in found((clf, rows), "M01").evidence["columns"]
+
+
+def test_separable_rows_far_beyond_a_sample_are_found():
+    X, y = normal_rows(6000, 3, distance=0.0)
+    margin = X.sum(axis=1)
+    y = np.where(margin > 0, "yes", "no")
+    assert "separable" in found(logistic(X, y), "M01").reason
+
+
+def test_levels_are_collinear_only_with_other_columns():
+    X, y = word_rows(200)
+    assert found(logistic(X, y), "M02").section == "passed"
+    again = X.assign(gale=X["wind"].map({"weak": "no", "strong": "yes"}).astype(object))
+    finding = found(logistic(again, y), "M02")
+    assert finding.evidence["columns"] == "wind, gale"
+
+
+def test_levels_with_missing_cells_are_not_collinear_by_themselves():
+    X, y = word_rows(200)
+    X["wind"] = X["wind"].mask(np.arange(200) % 7 == 0)
+    assert found(logistic(X, y), "M02").section == "passed"
+
+
+@pytest.mark.parametrize("covariance", ["shared", "class"])
+def test_collinear_columns_of_discriminant_analysis(covariance):
+    X, y = normal_rows(100)
+    clf = bc.GaussianDiscriminantAnalysis(covariance, random_state=1)
+    assert found((clf.fit(X, y), (X, y)), "M02").section == "passed"
+    X["both"] = X["x0"] - 2 * X["x1"]
+    finding = found((clf.fit(X, y), (X, y)), "M02")
+    assert finding.evidence["count"] == 3
+
+
+def test_naive_bayes_has_nothing_that_is_collinear():
+    assert found(gaussian(*normal_rows(60)), "M02").section == "not applicable"
+
+
+@pytest.mark.parametrize("fit", [naive, logistic])
+def test_rows_of_classes_and_levels_are_counted(fit):
+    X, y = word_rows(60)
+    y = np.where(np.arange(60) < 3, "maybe", y)
+    evidence = found(fit(X, y), "M05").evidence
+    assert evidence.iloc[0].tolist() == ["class", "maybe", 3.0]
+    X["ward"] = np.where(np.arange(60) < 2, "east", "west").astype(object)
+    evidence = found(fit(X, y), "M05").evidence
+    assert evidence["rows"].tolist() == [2.0, 3.0]
+    assert evidence["name"].tolist() == ["ward=east", "maybe"]
+
+
+@pytest.mark.parametrize("classifier", [bc.JointBayes, bc.BayesNetClassifier, bc.CategoricalNB])
+def test_levels_are_counted_whatever_the_family(classifier):
+    X, _ = word_rows(60)
+    y = np.arange(60) % 2
+    X = X[["wind"]].assign(ward=np.where(np.arange(60) < 2, "east", "west").astype(object))
+    clf = classifier(random_state=1).fit(X, y)
+    evidence = found((clf, (X, y)), "M05").evidence
+    assert evidence.iloc[0].tolist() == ["level", "ward=east", 2.0]
+
+
+def test_weights_count_as_rows():
+    X, y = word_rows(60)
+    clf = bc.NaiveBayes(random_state=1).fit(X, y, sample_weight=np.full(60, 0.25))
+    assert found((clf, (X, y)), "M05").section == "tip"
+
+
+@pytest.mark.parametrize(
+    ("clf", "X"),
+    [
+        (bc.CategoricalNB(), pd.DataFrame({"wind": ["weak", "strong"] * 20, "site": "here"}, dtype=object)),
+        (bc.JointBayes(), pd.DataFrame({"wind": ["weak", "strong"] * 20, "site": "here"}, dtype=object)),
+        (bc.BernoulliNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 1})),
+        (bc.MultinomialNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 0})),
+        (bc.GaussianNB(), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
+        (bc.LogisticRegression(inference="map"), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
+    ],
+    ids=["categorical", "joint", "bernoulli", "multinomial", "gaussian", "logistic"],
+)
+def test_constant_columns_are_named_whatever_the_family(clf, X):
+    y = np.repeat(["a", "b"], 20)
+    finding = found((clf.set_params(random_state=1).fit(X, y),), "M06")
+    assert (finding.evidence["columns"], finding.evidence["count"]) == ("site", 1)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda X: X["x0"],
+        lambda X: -3e6 * X["x0"] + 5e8,
+        lambda X: X["grade"].map({1.0: "low", 2.0: "high"}).astype(object),
+    ],
+    ids=["copy", "units", "words"],
+)
+def test_duplicates_are_found_in_other_units_and_words(cells):
+    X, y = normal_rows(200)
+    X["grade"] = np.where(np.arange(200) % 3 == 0, 1.0, 2.0)
+    assert found(naive(X, y), "M07").section == "passed"
+    evidence = found(naive(X.assign(again=cells(X)), y), "M07").evidence
+    assert evidence["column"].tolist() == ["again"]
+
+
+def test_columns_that_lack_different_cells_are_no_duplicates():
+    X, y = normal_rows(200)
+    X["again"] = X["x0"].mask(np.arange(200) == 3)
+    assert found(naive(X, y), "M07").section == "passed"
+
+
+def test_nearly_equal_columns_are_no_duplicates():
+    X, y = normal_rows(200)
+    X["again"] = X["x0"] + 1e-3 * X["x1"]
+    assert found(naive(X, y), "M07").section == "passed"
+
+
+@pytest.mark.parametrize(
+    ("cells", "section"),
+    [
+        (lambda rows: [f"patient {i}" for i in range(rows)], "issue"),
+        (lambda rows: np.random.default_rng(0).permutation(rows) + 7, "issue"),
+        (lambda rows: np.sort(np.random.default_rng(0).choice(10**6, rows, replace=False)), "issue"),
+        (lambda rows: np.random.default_rng(0).choice(10**6, rows, replace=False), "passed"),
+        (lambda rows: np.random.default_rng(0).normal(size=rows), "passed"),
+        (lambda rows: np.arange(rows) // 2, "passed"),
+    ],
+    ids=["names", "shuffled numbers", "growing numbers", "large numbers", "measurements", "pairs"],
+)
+def test_identifiers(cells, section):
+    X, y = normal_rows(200)
+    assert found(naive(X.assign(patient=cells(200)), y), "M08").section == section

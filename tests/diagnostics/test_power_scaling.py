@@ -1,0 +1,313 @@
+"""Power scaling: ArviZ's numbers, closed-form power-scaled posteriors, and densities by SciPy and by rows."""
+
+from dataclasses import replace
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from arviz_stats.base import array_stats
+from faults import gaussian, logistic, normal_rows, word_rows
+from scipy import integrate, stats
+
+import bayesclf as bc
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.power_scaling import _parts, _recorded, _weights, sensitivities
+from bayesclf.diagnostics.prior_density import prior_density
+from bayesclf.families import FAMILIES
+
+GENERATIVE = {
+    **{
+        variance: lambda variance=variance: (bc.GaussianNB(variance), *normal_rows(50))
+        for variance in ("class-feature", "feature", "class", "shared")
+    },
+    "half-normal": lambda: (
+        bc.NaiveBayes({("x0", "x1"): bc.families.Gaussian(scale_prior=bc.families.HalfNormal())}, inference="nuts"),
+        *normal_rows(50),
+    ),
+    "gda": lambda: (bc.GaussianDiscriminantAnalysis(), *normal_rows(50)),
+    "gda by class": lambda: (bc.GaussianDiscriminantAnalysis("class"), *normal_rows(50)),
+    "mixed": lambda: (bc.NaiveBayes(), *word_rows(50)),
+    "bernoulli": lambda: (bc.BernoulliNB(binarize=0.5), *normal_rows(50)),
+    "multinomial": lambda: (bc.MultinomialNB(), *counts()),
+    "joint": lambda: (bc.JointBayes(), *words()),
+    "tan": lambda: (bc.BayesNetClassifier("tan"), *words()),
+}
+
+
+def counts():
+    X, y = normal_rows(50)
+    return X.round().abs(), y
+
+
+def words():
+    X, y = word_rows(50)
+    return X[["wind"]].assign(rain=np.where(X["rain"] > 0.5, "yes", "no").astype(object)), y
+
+
+def context(clf, X, y, with_rows=False):
+    return Context.of(clf, X if with_rows else None, y if with_rows else None, None, None)
+
+
+@pytest.mark.parametrize("name", [name for name in GENERATIVE if name != "half-normal"])
+def test_likelihood_of_the_parts_is_that_of_the_rows(name):
+    clf, X, y = GENERATIVE[name]()
+    clf.set_params(random_state=1).fit(X, y)
+    of_parts = sum(part.log_likelihood for part in _parts(context(clf, X, y))).ravel()
+    of_rows = clf.log_likelihood(X, y).joint.sum(axis=1)
+    np.testing.assert_allclose(of_parts - of_parts[0], of_rows - of_rows[0], atol=1e-8)
+
+
+@pytest.mark.slow
+def test_likelihood_under_a_half_normal_prior_is_that_of_the_rows():
+    clf, X, y = GENERATIVE["half-normal"]()
+    clf.set_params(random_state=1).fit(X, y)
+    of_parts = sum(part.log_likelihood for part in _parts(context(clf, X, y))).ravel()
+    of_rows = clf.log_likelihood(X, y).joint.sum(axis=1)
+    np.testing.assert_allclose(of_parts - of_parts[0], of_rows - of_rows[0], atol=1e-8)
+
+
+def test_likelihood_of_logistic_regression_is_that_of_the_rows():
+    clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
+    (part,) = _parts(context(clf, X, y))
+    of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
+    of_part = part.log_likelihood.ravel()
+    np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-8)
+
+
+def test_recorded_density_of_chains_is_that_of_the_rows():
+    engine = bc.NUTS(draws=50, tune=100, chains=2)
+    with pytest.warns(bc.errors.ConvergenceWarning):
+        clf, (X, y) = logistic(*normal_rows(50), inference=engine)
+    (part,) = _parts(context(clf, X, y))
+    of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
+    of_part = part.log_likelihood.ravel()
+    np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-6)
+
+
+def log_prior_by_scipy(family, draw):
+    """Return log p(θ) of one draw, variances per log σ² and covariances per |Σ|^(−(d + 1)/2) dΣ."""
+    match family.name:
+        case "categorical" | "joint" | "network" | "multinomial":
+            sizes = {
+                "categorical": lambda: family.axes.sizes,
+                "multinomial": lambda: (len(family.axes.features),),
+            }.get(family.name, lambda: family.layout(family.axes).simplexes)()
+            ends = np.cumsum(sizes)[:-1]
+            pairs = zip(draw["theta"], np.asarray(family.alpha), strict=True)
+            return sum(
+                stats.dirichlet.logpdf(theta / theta.sum(), alpha)
+                for row, of_row in pairs
+                for theta, alpha in zip(np.split(row, ends), np.split(of_row, ends), strict=True)
+                if len(theta) > 1
+            )
+        case "bernoulli":
+            return stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
+        case "gaussian":
+            sigma2 = np.broadcast_to(draw["sigma2"], np.shape(family.m))
+            of_mu = stats.norm.logpdf(draw["mu"], family.m, np.sqrt(sigma2 / family.kappa)).sum()
+            per_log = stats.invgamma.logpdf(sigma2, family.a, scale=family.b) + np.log(sigma2)
+            return of_mu + per_log.sum()
+        case "multivariate-gaussian":
+            Sigma, d = draw["Sigma"], len(draw["Sigma"])
+            of_mu = sum(
+                stats.multivariate_normal.logpdf(mu, m, Sigma / kappa)
+                for mu, m, kappa in zip(draw["mu"], family.m, family.kappa, strict=True)
+            )
+            measure = (d + 1) / 2 * np.linalg.slogdet(Sigma)[1]
+            return of_mu + stats.invwishart.logpdf(Sigma, float(family.nu[0]), family.psi[0]) + measure
+
+
+CASES = {
+    "categorical": "mixed",
+    "gaussian": "class-feature",
+    "bernoulli": "bernoulli",
+    "multinomial": "multinomial",
+    "multivariate-gaussian": "gda",
+    "joint": "joint",
+    "network": "tan",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_prior_densities_are_those_of_scipy(family):
+    clf, X, y = GENERATIVE[CASES[family]]()
+    clf.set_params(random_state=1).fit(X, y)
+    block = next(block for block in clf.model_.blocks if block.family.name == family)
+    draws = block.family.draw(np.random.default_rng(2), 5)
+    found = prior_density(block.family, draws).log_density.sum(axis=1)
+    expected = np.array(
+        [log_prior_by_scipy(block.family, {name: values[s] for name, values in draws.items()}) for s in range(5)]
+    )
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9, atol=1e-8)
+
+
+def tree_of(part):
+    """Return a part as ArviZ takes it."""
+    scalars = {name: (("chain", "draw"), draws) for name, draws in zip(part.names, part.draws, strict=True)}
+    groups = {
+        "posterior": xr.Dataset(scalars),
+        "log_prior": xr.Dataset({"all": (("chain", "draw"), part.log_prior)}),
+        "log_likelihood": xr.Dataset({"all": (("chain", "draw"), part.log_likelihood)}),
+    }
+    return xr.DataTree.from_dict(groups)
+
+
+@pytest.mark.parametrize("case", ["logistic", "gaussian"])
+def test_sensitivities_are_those_of_arviz(case):
+    X, y = normal_rows(50)
+    clf, _ = logistic(X, y, inference=bc.Laplace(draws=100)) if case == "logistic" else gaussian(X, y)
+    parts = list(_parts(context(clf, X, y)))
+    table = sensitivities(context(clf, X, y)).set_index("parameter")
+    for part in parts:
+        if np.ptp(part.log_prior) == 0:
+            assert (table.loc[list(part.names), "prior"] == 0).all()
+            continue
+        for group in ("prior", "likelihood"):
+            expected = az.psense(tree_of(part), group=group)
+            for name in part.names:
+                assert table.loc[name, group] == pytest.approx(float(expected[name]), rel=1e-9)
+
+
+def weighted(part, name, log_density, power, function=lambda draws: draws):
+    """Return the mean under the power-scaled posterior by importance weights, and its standard error."""
+    draws = function(part.draws[part.names.index(name)].ravel())
+    log_weight = (power - 1) * log_density.ravel()
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    mean = weight @ draws
+    return mean, np.sqrt(weight**2 @ (draws - mean) ** 2)
+
+
+@pytest.mark.parametrize("power", [0.8, 1.25])
+def test_weights_agree_with_the_power_scaled_dirichlet(power):
+    X, y = word_rows(40)
+    X = X[["wind"]]
+    clf = bc.CategoricalNB(alpha=5.0, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
+    n = clf.model_.blocks[0].statistics.counts[0]
+    part = next(part for part in _parts(context(clf, X, y)) if "theta[no, wind=weak]" in part.names)
+    for log_density, alpha in (
+        (part.log_prior, power * (5.0 - 1) + 1 + n),
+        (part.log_likelihood, 5.0 + power * n),
+    ):
+        level = clf.model_.blocks[0].statistics.axes.levels[0].index("weak")
+        mean, error = weighted(part, "theta[no, wind=weak]", log_density, power)
+        assert abs(mean - alpha[level] / alpha.sum()) < 5 * error
+        assert abs(alpha[level] / alpha.sum() - part.draws[part.names.index("theta[no, wind=weak]")].mean()) > 1e-4
+
+
+@pytest.mark.parametrize("power", [0.8, 1.25])
+def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
+    m, kappa, a, b = 2.0, 5.0, 4.0, 8.0
+    X, y = normal_rows(30, 1)
+    family = bc.families.Gaussian(m=m, kappa=kappa, a=a, b=b)
+    clf = bc.NaiveBayes({"x0": family}, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
+    part = next(part for part in _parts(context(clf, X, y)) if "mu[no, x0]" in part.names)
+    x = X["x0"][y == "no"].to_numpy()
+
+    def posterior_means(kappa, a, b, weight):
+        """Return E[μ] and E[σ²] by the conjugate update with rows of this weight."""
+        n, scatter = weight * len(x), weight * ((x - x.mean()) ** 2).sum()
+        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * (x.mean() - m) ** 2)
+        return (kappa * m + n * x.mean()) / (kappa + n), b_n / (a + n / 2 - 1)
+
+    # [σ^(−2a − 1) exp(−(b + κ(μ − m)²/2)/σ²)]^α per dμ d log σ² is of the same family with these.
+    scaled = power * kappa, power * a + (power - 1) / 2, power * b
+    for log_density, expected in (
+        (part.log_prior, posterior_means(*scaled, 1.0)),
+        (part.log_likelihood, posterior_means(kappa, a, b, power)),
+    ):
+        for name, value in zip(("mu[no, x0]", "sigma2[no, x0]"), expected, strict=True):
+            mean, error = weighted(part, name, log_density, power)
+            assert abs(mean - value) < 5 * error
+
+
+def test_sensitivity_agrees_with_the_distance_between_closed_forms():
+    X, y = word_rows(40)
+    X = X[["wind"]]
+    clf = bc.CategoricalNB(alpha=5.0, inference=bc.Exact(draws=10_000), random_state=1).fit(X, y)
+    n = clf.model_.blocks[0].statistics.counts[0]
+    levels = clf.model_.blocks[0].statistics.axes.levels[0]
+    first = f"theta[no, wind={levels[0]}]"
+    draws = clf.posterior_["posterior"]["theta"].sel(outcome="no").isel(level=0)
+    grid = np.linspace(float(draws.min()), float(draws.max()), 20_001)  # where ArviZ integrates, too
+
+    def distance(alpha):
+        """Return the cumulative Jensen-Shannon distance from the posterior's first θ to Beta(α), by quadrature."""
+
+        def one_sided(P, Q):
+            def divergence(P, Q):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    return np.where(P > 0, P * np.log2(P / (0.5 * (P + Q))), 0.0) + 0.5 / np.log(2) * (Q - P)
+
+            total = integrate.trapezoid(divergence(P, Q) + divergence(Q, P), grid)
+            return np.sqrt(max(total, 0.0) / integrate.trapezoid(P + Q, grid))
+
+        P, Q = stats.beta.cdf(grid, *(5.0 + n)), stats.beta.cdf(grid, *alpha)
+        return max(one_sided(P, Q), one_sided(1 - P, 1 - Q))
+
+    lower, upper = distance(0.99 * 4 + 1 + n), distance(1.01 * 4 + 1 + n)
+    expected = 0.5 * (upper / np.log2(1.01) - lower / np.log2(0.99))
+    table = sensitivities(context(clf, X, y)).set_index("parameter")
+    assert table.loc[first, "prior"] == pytest.approx(expected, rel=0.05)
+
+
+def test_pull_is_the_derivative_of_the_mean_by_the_power_of_the_prior():
+    X, y = normal_rows(300)
+    clf, _ = logistic(X, y, prior_mean=-3.0, prior_scale=0.5, inference=bc.Laplace(draws=2000))
+    (part,) = _parts(context(clf, X, y))
+    name, step = "weight[yes, x0]", 0.02
+    (up, _), (down, _) = (weighted(part, name, part.log_prior, 1 + sign * step) for sign in (1, -1))
+    sd = part.draws[part.names.index(name)].std()
+    assert dict(zip(part.names, part.pull(), strict=True))[name] == pytest.approx(
+        (up - down) / (2 * step) / sd, rel=0.02
+    )
+
+
+def test_units_do_not_matter():
+    X, y = normal_rows(50)
+    one, other = (sensitivities(context(gaussian(X * unit, y)[0], X, y)) for unit in (1.0, 1000.0))
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_prior_without_a_density_is_not_applicable():
+    X, y = word_rows(60)
+    clf = bc.NaiveBayes(select=True, random_state=1).fit(X, y)
+    finding = clf.diagnose(checks=["M03"])["M03"]
+    assert finding.section == "not applicable"
+    assert "Selected" in finding.reason
+
+
+@pytest.mark.slow
+def test_a_prior_that_is_not_conjugate_needs_the_rows():
+    X, y = words()
+    X = X.mask(np.random.default_rng(2).random(X.shape) < 0.2)
+    clf = bc.JointBayes(random_state=1).fit(X, y)
+    assert clf.diagnose(checks=["M03"])["M03"].section == "skipped"
+    assert clf.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
+
+
+def test_few_draws_are_not_weighed():
+    clf = bc.GaussianNB(inference=bc.Exact(draws=5), random_state=1).fit(*normal_rows(50))
+    assert "20 draws are too few" in clf.diagnose(checks=["M03"])["M03"].reason
+
+
+def test_one_draw_that_was_resampled_often_can_be_weighed():
+    clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=100))
+    held = clf._draws.parameters
+    clf._draws = replace(clf._draws, parameters={name: values[np.arange(400) % 3] for name, values in held.items()})
+    (part,) = _parts(context(clf, X, y))
+    with pytest.raises(ValueError, match="tail values are the same"):
+        array_stats.power_scale_lw(part.log_prior, 1.01, axis=[-2, -1])
+    np.testing.assert_allclose(_weights(part.log_prior, 1.01).sum(), 1.0)
+    assert clf.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
+
+
+def test_a_recorded_density_is_believed_only_where_it_is_the_density():
+    clf, _ = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
+    posterior, model = clf.posterior_["posterior"].to_dataset(), clf.model_
+    density = model.log_posterior(clf._draws.parameters["intercept"], clf._draws.parameters["weight"])
+    for lp, believed in ((density + 7.0, True), (0.9 * density, False)):
+        stats = xr.Dataset({"lp": (("chain", "draw"), lp.reshape(4, 50))})
+        assert (_recorded(model, posterior, stats) is not None) == believed

@@ -1,0 +1,255 @@
+"""Data sets that a model makes: their statistics follow the model, and a wrong family is seen."""
+
+from functools import partial
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Refused
+from bayesclf.predictive_checks import p_value_table, predictive_check
+from bayesclf.predictive_checks.replication import _prior_draws
+
+
+def rows(n=200, classes=2, seed=1):
+    """Return two numbers, a word and an event, with missing cells, and labels."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.arange(n) % classes)
+    X = pd.DataFrame(rng.normal(size=(n, 2)) + codes[:, None], columns=["age", "dose"])
+    words = np.array(["east", "north", "west"], dtype=object)
+    X["ward"] = words[np.where(rng.random(n) < 0.4, codes % 3, rng.integers(3, size=n))]
+    X["fever"] = (rng.random(n) < 0.3 + 0.2 * codes).astype(float)
+    X = X.mask(rng.random(X.shape) < 0.1)
+    return X, np.array(["ill", "mild", "well"])[codes]
+
+
+BLOCKS = {"fever": bc.families.Bernoulli()}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = rows()
+    clf = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y)
+    return clf, X, y, clf.predictive_check(X, y, draws=300)
+
+
+def test_groups_and_axes(fitted):
+    _, _, y, tree = fitted
+    assert set(tree.children) == {
+        *("posterior_predictive", "prior_predictive", "observed_data", "p_value", "adjusted_p_value"),
+        *("posterior_statistics", "prior_statistics", "observed_statistics"),
+    }
+    assert tree["posterior_predictive"]["y"].dims == ("chain", "draw", "row")
+    assert tree["posterior_predictive"]["y"].shape == tree["prior_predictive"]["y"].shape == (1, 300, 200)
+    statistics = tree["posterior_statistics"]
+    assert statistics["mean"].dims == ("chain", "draw", "outcome", "feature")
+    assert statistics["share"].dims == ("chain", "draw", "outcome", "level")
+    assert list(statistics["feature"].values) == ["age", "dose"]
+    assert list(statistics["level"].values) == ["fever", "ward=east", "ward=north", "ward=west"]
+    np.testing.assert_array_equal(tree["observed_data"]["y"], np.searchsorted(["ill", "mild"], y))
+
+
+def test_observed_statistics_are_those_of_pandas(fitted):
+    _, X, y, tree = fitted
+    seen = tree["observed_statistics"]
+    numbers = X[["age", "dose"]].groupby(y)
+    np.testing.assert_allclose(seen["mean"], numbers.mean())
+    np.testing.assert_allclose(seen["sd"], numbers.std(ddof=0))
+    np.testing.assert_allclose(seen["max"], numbers.max())
+    np.testing.assert_allclose(seen["share"].sel(level="fever"), X["fever"].groupby(y).mean())
+    wards = pd.crosstab(y, X["ward"], normalize="index")
+    np.testing.assert_allclose(seen["share"].sel(level=["ward=east", "ward=north", "ward=west"]), wards)
+    np.testing.assert_array_equal(seen["class_count"], pd.Series(y).value_counts().sort_index())
+
+
+def test_replicated_means_follow_the_predictive_in_closed_form(fitted):
+    """A replicated mean of n cells is Normal(μ, σ²/n) given θ, and over the posterior has a mean and variance known."""
+    clf, X, y, tree = fitted
+    family = clf.model_.posterior().blocks[1].family
+    n = X[["age", "dose"]].notna().groupby(y).sum().to_numpy()
+    mean = tree["posterior_statistics"]["mean"].mean(("chain", "draw"))
+    variance = family.b / (family.a - 1) * (1 / family.kappa + 1 / n)
+    assert (np.abs(mean - family.m) < 5 * np.sqrt(variance / 300)).all()
+    spread = tree["posterior_statistics"]["mean"].var(("chain", "draw"))
+    assert (np.abs(np.log(spread / variance)) < 5 * np.sqrt(2 / 300)).all()
+
+
+def test_replicated_shares_and_counts_follow_the_posterior(fitted):
+    clf, _, _, tree = fitted
+    made = tree["posterior_statistics"]
+    posterior = clf.model_.posterior()
+    fever = posterior.blocks[0].family
+    theta = (fever.alpha / (fever.alpha + fever.beta)).ravel()
+    share = made["share"].sel(level="fever")
+    assert (np.abs(share.mean(("chain", "draw")) - theta) < 5 * share.std(("chain", "draw")) / np.sqrt(300)).all()
+    pi = posterior.class_prior.alpha / posterior.class_prior.alpha.sum()
+    count = made["class_count"]
+    assert (count.sum("outcome") == 200).all()
+    assert (np.abs(count.mean(("chain", "draw")) - 200 * pi) < 5 * count.std(("chain", "draw")) / np.sqrt(300)).all()
+
+
+def test_labels_given_x_follow_the_bayes_optimal_classifier(fitted):
+    clf, X, _, tree = fitted
+    proba = clf.predict_proba(X, rule="bayes-optimal")[:, 1]
+    made = tree["posterior_predictive"]["y"].isel(chain=0)
+    z = (made.mean("draw").values - proba) / np.sqrt(proba * (1 - proba) / 300 + 1e-6)
+    assert np.abs(z).max() < 6
+    assert np.abs(z.mean()) < 5 / np.sqrt(200)
+    counts = tree["posterior_statistics"]["class_count_given_x"].isel(chain=0)
+    np.testing.assert_array_equal(counts.sel(outcome="mild"), made.sum("row"))
+
+
+def test_missing_cells_are_missing_in_replicated_data_too():
+    X, y = rows()
+    X.loc[y == "ill", "age"] = np.nan
+    tree = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y).predictive_check(X, y, draws=20)
+    for group in ("posterior_statistics", "observed_statistics", "p_value", "adjusted_p_value"):
+        mean = tree[group]["mean"].sel(feature="age")
+        assert mean.sel(outcome="ill").isnull().all()
+        assert mean.sel(outcome="mild").notnull().all()
+    assert not p_value_table(tree)["adjusted_p_value"][:5].isna().any()
+
+
+def test_a_model_passes_on_its_own_data(fitted):
+    clf, _, _, _ = fitted
+    X, y = clf.sample(400, random_state=5)
+    again = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y)
+    table = p_value_table(again.predictive_check(X, y))
+    assert table["adjusted_p_value"].min() > 0.05
+    assert table["p_value"].between(0.001, 0.999).all()
+
+
+def test_a_wrong_family_is_seen_in_the_statistic_that_it_misses():
+    X, y = rows()
+    X = np.exp(2 * X[["age", "dose"]])
+    table = p_value_table(bc.GaussianNB(random_state=1).fit(X, y).predictive_check(X, y))
+    largest = table[table["statistic"] == "max"]
+    assert (largest["adjusted_p_value"] == 1 / 201).all()
+    assert (largest["p_value"] == 0.0).all()
+    assert (table[table["statistic"] == "mean"]["adjusted_p_value"] > 0.1).all()
+
+
+def test_p_values_count_replicated_data(fitted):
+    _, _, _, tree = fitted
+    made, seen = tree["posterior_statistics"]["mean"].isel(chain=0), tree["observed_statistics"]["mean"]
+    expected = (made > seen).mean("draw") + 0.5 * (made == seen).mean("draw")
+    np.testing.assert_allclose(tree["p_value"]["mean"], expected)
+
+
+def test_adjusted_p_values_are_of_the_largest_deviation(fitted):
+    """A data set's largest studentised deviation, over all statistics at once, against that of each replicated one."""
+    _, _, _, tree = fitted
+    made, seen = (tree[f"{name}_statistics"].to_dataset() for name in ("posterior", "observed"))
+    flat = np.hstack([made[name].values.reshape(300, -1) for name in seen])
+    z = np.abs(flat - flat.mean(axis=0)) / flat.std(axis=0)
+    largest = z.max(axis=1)
+    observed = np.concatenate([seen[name].values.ravel() for name in seen])
+    own = np.abs(observed - flat.mean(axis=0)) / flat.std(axis=0)
+    expected = [(1 + (largest >= deviation).sum()) / 301 for deviation in own]
+    found = np.concatenate([tree["adjusted_p_value"][name].values.ravel() for name in seen])
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.slow
+def test_the_false_alarm_rate_of_adjusted_p_values_is_as_it_says():
+    """Data made by one hypothesis of a posterior are exchangeable with its replicates, so that P(p ≤ α) is α."""
+    rng = np.random.default_rng(3)
+    X, y = rows(60)
+    clf = bc.GaussianNB(random_state=1).fit(X[["age", "dose"]].dropna(), y[X[["age", "dose"]].notna().all(axis=1)])
+    hypotheses, codes = clf.hypotheses("posterior"), np.arange(60) % 2
+    least = []
+    for seed in range(80):
+        one = hypotheses.take(rng.integers(len(hypotheses), size=1))
+        (made,) = clf.model_.sample(one.parameters, codes, rng)
+        tree = clf.predictive_check(pd.DataFrame(made, columns=["age", "dose"]), clf.classes_[codes], 99, seed)
+        adjusted = tree["adjusted_p_value"].to_dataset()[["mean", "sd", "max"]]
+        least.append(min(float(values.min()) for values in adjusted.values()))
+    # Their adjustment is for the class counts too, which makes them larger and no smaller.
+    assert stats.binom.sf((np.array(least) <= 0.1).sum() - 1, 80, 0.1) > 0.001
+    assert (np.array(least) <= 0.5).sum() > 10
+
+
+def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
+    X, y = rows(120, classes=3)
+    clf = bc.LogisticRegression(prior_scale=1.5, intercept_at="zero", inference="map", random_state=1)
+    clf.fit(X[["age", "dose"]], y)
+    draws = _prior_draws(clf.model_, np.random.default_rng(2), 40_000)
+    prior = clf.model_.weight_prior
+    theta = np.concatenate([draws["intercept"][:, :, None], draws["weight"] * clf.model_.design.scale], axis=2)
+    covariance = np.linalg.inv(prior.precision())
+    found = np.cov(theta.reshape(len(theta), -1).T)
+    sd = np.sqrt(np.diag(covariance))
+    assert np.abs((found - covariance) / np.outer(sd, sd)).max() < 5 / np.sqrt(40_000) * np.sqrt(2)
+    assert np.abs(theta.mean(axis=0).ravel() / sd).max() < 5 / np.sqrt(40_000)
+
+
+def test_logistic_regression_is_checked_given_x():
+    X, y = rows(120, classes=3)
+    clf = bc.LogisticRegression(inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
+    tree = clf.predictive_check(X, y)
+    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x"}
+    assert tree["adjusted_p_value"]["class_count_given_x"].min() > 0.01
+    assert "prior_predictive" in tree.children
+
+
+def test_a_flat_prior_has_no_data_of_its_own():
+    X, y = rows()
+    clf = bc.LogisticRegression(intercept_scale=np.inf, inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
+    tree = clf.predictive_check(X, y, draws=20)
+    assert "prior_predictive" not in tree.children
+    assert "flat" in tree.attrs["no_prior"]
+
+
+def test_documents_are_checked_by_their_labels_alone():
+    texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"] * 10
+    y = ["spam", "spam", "ham", "ham"] * 10
+    tree = bc.TextNB(random_state=1).fit(texts, y).predictive_check(texts, y, draws=20)
+    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x", "class_count"}
+
+
+def test_of_a_large_table_some_rows_are_replicated():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(5_000, 3)), rng.integers(2, size=5_000)
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    tree = clf.predictive_check(X, y, draws=5)
+    assert (tree.attrs["rows"], tree.attrs["of_rows"]) == (2_000, 5_000)
+    assert tree["observed_data"].sizes["row"] == 2_000
+    np.testing.assert_array_equal(tree["observed_data"]["y"], y[tree["observed_data"]["row"]])
+
+
+def test_the_same_seed_makes_the_same_data(fitted):
+    clf, X, y, tree = fitted
+    again = clf.predictive_check(X, y, draws=300, prior=False)
+    assert again["posterior_statistics"].equals(tree["posterior_statistics"])
+    assert "prior_predictive" not in again.children
+    other = predictive_check(clf, X, y, draws=20, random_state=7)
+    assert not other["posterior_statistics"].equals(tree["posterior_statistics"])
+
+
+def test_what_cannot_be_replicated_is_refused():
+    X, y = rows()
+    clf = bc.GaussianNB(inference="map", random_state=1).fit(X[["age"]], y)
+    with pytest.raises(Refused, match="no posterior"):
+        clf.predictive_check(X[["age"]], y)
+    words = sparse.csr_array(np.random.default_rng(1).poisson(0.02, size=(90, 6_000)))
+    large = bc.MultinomialNB(random_state=1).fit(words, np.arange(90) % 3)
+    with pytest.raises(Refused, match="too large to hold"):
+        large.predictive_check(words, np.arange(90) % 3)
+    with pytest.raises(InputError, match="at least 1"):
+        bc.GaussianNB(random_state=1).fit(X[["age"]], y).predictive_check(X[["age"]], y, draws=0)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.filterwarnings("ignore:Found chain dimension to be longer:UserWarning")  # of ArviZ's own arrays
+def test_arviz_plots_the_labels(classes):
+    X, y = rows(60, classes)
+    tree = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y).predictive_check(X, y, draws=50)
+    plots = [partial(az.plot_ppc_pava, data_type="binary" if classes == 2 else "categorical")]
+    plots += [az.plot_ppc_rootogram, az.plot_ppc_pit] if classes > 2 else []
+    for plot in plots:
+        assert isinstance(plot(tree, backend="matplotlib").viz["figure"].item(), plt.Figure)
+    plt.close("all")
