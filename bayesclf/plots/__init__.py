@@ -3,19 +3,42 @@
 matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 """
 
+from bayesclf.plots.boundary import decision_boundary
+from bayesclf.plots.calibration import reliability
+from bayesclf.plots.chains import energy, posterior_rank, posterior_trace
+from bayesclf.plots.confusion_matrix import confusion
+from bayesclf.plots.contributions import explanation
+from bayesclf.plots.coverage import coverage_curve
+from bayesclf.plots.entropy import uncertainty
+from bayesclf.plots.learning import learning_curve
+from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.optimiser import optimiser_trace
-from bayesclf.plots.posterior import posterior_forest, posterior_trace
-from bayesclf.plots.predictions import disagreement, reliability
+from bayesclf.plots.posterior import posterior_forest
+from bayesclf.plots.predictions import disagreement
+from bayesclf.plots.predictive import predictive_counts
 from bayesclf.plots.scores import rule_scores
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
+from bayesclf.plots.weights import posterior_weights
 
 __all__ = [
     "RULE_STYLE",
     "RuleStyle",
+    "confusion",
+    "coverage_curve",
+    "decision_boundary",
     "disagreement",
+    "elpd_compare",
+    "energy",
+    "explanation",
+    "learning_curve",
     "optimiser_trace",
+    "pareto_k",
     "posterior_forest",
+    "posterior_rank",
     "posterior_trace",
+    "posterior_weights",
+    "predictive_counts",
     "reliability",
     "rule_scores",
+    "uncertainty",
 ]

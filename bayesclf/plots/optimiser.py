@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesclf.inference.optimisers import Trace
+from bayesclf.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,14 +33,15 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     best = max(float(np.max(trace.objective[np.isfinite(trace.objective)])) for trace in traces.values())
     figure = Figure(figsize=SIZE, layout="constrained")
     gap, norm = figure.subplots(2, 1, sharex=True)
-    for name, trace in traces.items():
+    for place, (name, trace) in enumerate(traces.items()):
         steps = np.arange(1, len(trace.objective) + 1)
         below = best - trace.objective
-        gap.plot(steps, np.where(below > 0, below, np.nan), label=name)
-        norm.plot(steps, trace.gradient_norm)
+        look: Any = {"color": style.class_color(place), "linewidth": 1.5}
+        gap.plot(steps, np.where(below > 0, below, np.nan), label=style.plain(name), **look)
+        norm.plot(steps, trace.gradient_norm, **look)
     gap.set(ylabel="below the best objective", xscale="log", yscale="log")
     norm.set(xlabel="step (stochastic ascent: pass), counted from 1", ylabel="gradient norm", yscale="log")
     gap.legend(frameon=False)
     for ax in (gap, norm):
-        ax.spines[["top", "right"]].set_visible(False)
+        style.quiet(ax)
     return figure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.families.base import Array
+from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +29,8 @@ class Quantity:
     draws
         (chain, draw) or (chain, draw, class axis).
     spread
-        Range of the posterior means over the classes, in posterior sds; −1 where classes share the quantity.
+        What the quantity was chosen for: the range of the posterior means over the classes in posterior sds, −1 where
+        classes share the quantity; or how badly its chains mix.
     """
 
     name: str
@@ -109,14 +111,23 @@ def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataA
 
 
 def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:
-    """Return the single parameters of the largest R-hat, largest first."""
+    """Return the single parameters whose chains mix worst, worst first.
+
+    What is measured against its limit is R-hat or the effective sample size, whichever is the worse; `spread` holds
+    that ratio, −1 for a constant.
+    """
     import arviz as az
 
-    rhat = az.rhat(dataset)
+    needed = MIN_ESS_PER_CHAIN * dataset.sizes["chain"]
+    with np.errstate(all="ignore"):  # chains that never move divide by zero
+        rhat = (az.rhat(dataset) - 1) / (MAX_RHAT - 1)
+        shortage = [needed / az.ess(dataset, method=method) for method in ("bulk", "tail")]
     found: list[tuple[float, str, dict[Any, int]]] = []
     for name, variable in dataset.data_vars.items():
         others = [dim for dim in variable.dims if dim not in SAMPLE_DIMS]
-        values: Array = np.nan_to_num(rhat[name].transpose(*others).values, nan=-1.0)
+        measures = [np.nan_to_num(part[name].transpose(*others).values, nan=-1.0) for part in (rhat, *shortage)]
+        moving = dataset[name].std(SAMPLE_DIMS).transpose(*others).values > 0
+        values: Array = np.where(moving, np.max(measures, axis=0), -1.0)
         places = product(*(range(size) for size in values.shape))
         found += [(float(values[place]), str(name), dict(zip(others, place, strict=True))) for place in places]
     found.sort(key=lambda item: -item[0])

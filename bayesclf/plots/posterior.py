@@ -1,4 +1,4 @@
-"""Figures of posteriors, drawn by ArviZ."""
+"""Posterior means and intervals, drawn by ArviZ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.errors import Refused
-from bayesclf.inference import NUTS
 from bayesclf.plots import parameters, style
 from bayesclf.plots.parameters import Quantity
 
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LONGEST_TITLE = 44
-"""Characters of a parameter's name above its trace."""
-
 LONGEST_PANEL_TITLE, LONGEST_CLASS = 26, 18
-"""The same above a panel of the forest plot, and of a class beside it."""
+"""Characters of a quantity's name above its panel, and of a class beside it."""
 
 INNER_PROB = 0.5
 """Probability of the thick inner interval."""
@@ -50,14 +46,14 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
     Refused
         If the classifier has no posterior.
     """
-    posterior = _posterior(classifier)
+    posterior = posterior_of(classifier)
     axis = parameters.class_axis(posterior, classifier.classes_)
-    chosen = parameters.most_different(posterior, axis, len(classifier.classes_), limit, _most_panels())
+    chosen = parameters.most_different(posterior, axis, len(classifier.classes_), limit, most_panels())
     labels = [str(label) for label in posterior[axis].values] if axis else []
     figure = _forest(chosen, axis, labels)
-    title = _title(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
+    headline = how_many(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
     intervals = f"mean, {100 * INNER_PROB:.0f} % and {100 * CI_PROB:.0f} % intervals"
-    figure.suptitle(f"{title}\n{intervals}", ha="left", x=0.01, fontsize="medium")
+    style.headline(figure, f"{headline}\n{intervals}")
     figure.set_layout_engine("constrained")
     return figure
 
@@ -90,62 +86,8 @@ def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figu
     return figure
 
 
-def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
-    """Draw the draws of each chain in their order, for the parameters whose chains agree least (largest R-hat).
-
-    Parameters
-    ----------
-    classifier
-        A classifier fitted by NUTS.
-    limit
-        Most parameters to draw.
-
-    Returns
-    -------
-    Figure
-        A new figure; its lines are rasterised when it is saved as a vector image.
-
-    Raises
-    ------
-    Refused
-        If the draws have no order to look at: those of an exact posterior or a Laplace approximation are independent.
-    """
-    import arviz_plots as azp
-    import matplotlib.pyplot as plt
-    import xarray as xr
-    from arviz_base.labels import MapLabeller
-
-    posterior = _posterior(classifier)
-    if not isinstance(classifier.inference_, NUTS):
-        raise Refused(
-            f"the draws of {type(classifier.inference_).__name__} are independent of each other, so a trace says "
-            "nothing; look at the forest plot instead"
-        )
-    chosen = parameters.least_mixed(posterior, min(limit, _most_panels()))
-    names: dict[Any, Any] = {
-        f"p{index}": style.plain(quantity.name, LONGEST_TITLE) for index, quantity in enumerate(chosen)
-    }
-    columns = min(2, len(chosen))
-    panels = azp.plot_trace(
-        xr.DataTree.from_dict({"posterior": xr.Dataset({n: q.draws for n, q in zip(names, chosen, strict=True)})}),
-        backend="matplotlib",
-        labeller=MapLabeller(var_name_map=names),
-        col_wrap=columns,
-        color=list(style.CLASS_COLORS),
-        visuals={"ticklabels": False},
-        figure_kwargs={"figsize": (3.6 * columns, 0.7 + 1.35 * (-(-len(chosen) // columns)))},
-    )
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
-    for ax in figure.axes:
-        _thin(ax)
-    title = _title(len(chosen), posterior, "those whose chains agree least")
-    figure.suptitle(title, ha="left", x=0.01, fontsize="medium")
-    figure.set_layout_engine("constrained")
-    return figure
-
-
-def _posterior(classifier: BayesClassifier) -> xr.Dataset:
+def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
+    """Return the posterior's draws, (chain, draw, …), or refuse where there are none."""
     tree = classifier.posterior_
     if "posterior" not in tree.children or not tree["posterior"].data_vars:
         raise Refused(
@@ -154,7 +96,8 @@ def _posterior(classifier: BayesClassifier) -> xr.Dataset:
     return tree["posterior"].to_dataset()
 
 
-def _most_panels() -> int:
+def most_panels() -> int:
+    """Return how many panels ArviZ draws at most."""
     import arviz as az
 
     return int(az.rcParams["plot.max_subplots"] or 40)
@@ -192,18 +135,7 @@ def _finish(ax: Axes, quantity: Quantity, axis: str | None, labels: list[str], n
     style.quiet(ax, "x")
 
 
-def _thin(ax: Axes) -> None:
-    """Draw chains as thin lines, as pixels in vector images: a chain has thousands of points."""
-    style.quiet(ax, "y")
-    text = ax.get_title()
-    ax.set_title("")
-    ax.set_title(text, loc="left", fontsize="small")
-    ax.set(xlabel="", ylabel="")
-    ax.tick_params(labelsize="small")
-    for line in ax.get_lines():
-        line.set(linewidth=0.5, alpha=0.7, rasterized=True)
-
-
-def _title(shown: int, posterior: xr.Dataset, which: str) -> str:
+def how_many(shown: int, posterior: xr.Dataset, which: str) -> str:
+    """Return how many of the posterior's parameters a figure shows, and which."""
     total = parameters.parameter_count(posterior)
     return f"All {total} parameters" if shown == total else f"{shown} of {total} parameters: {which}"

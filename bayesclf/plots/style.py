@@ -1,9 +1,13 @@
-"""The look of figures: one entry a rule, the same in all of them, told apart by colour, marker and line."""
+"""The look of figures: rules and classes that look the same in all of them, names, axes and panels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.families.base import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +15,9 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 32
 """Characters of a name from the user's table that a figure shows."""
+
+LETTER = 0.083
+"""Inches of a letter beside an axis."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,21 @@ RULE_STYLE = {
 }
 """Colours that stay apart for colour-blind readers, on white and on dark paper (after Okabe and Ito)."""
 
-CLASS_COLORS = ("#2f6fd0", "#dd5a22", "#0f9d76", "#bf5fa0", "#d08700", "#3d9fd6")
-"""Colours of classes, which are also named beside their marks; they repeat beyond six."""
+CLASS_COLORS = ("#c8566b", "#2f9e94", "#b5952b", "#8a6bbf", "#7d8b3a", "#a5694f")
+"""Colours of classes, unlike those of rules (after Tol's muted scheme); classes are also named beside their marks."""
+
+CLASS_MARKERS = ("o", "^", "s", "D", "v")
+"""Marks of classes: one fewer than colours, so that thirty classes differ in one or the other."""
+
+
+def class_color(k: int) -> str:
+    """Return the colour of class number k."""
+    return CLASS_COLORS[k % len(CLASS_COLORS)]
+
+
+def class_marker(k: int) -> str:
+    """Return the mark of class number k."""
+    return CLASS_MARKERS[k % len(CLASS_MARKERS)]
 
 
 def plain(name: object, longest: int = LONGEST_NAME) -> str:
@@ -66,10 +86,117 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     return figure, new
 
 
+def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
+    """Return a new figure of equal panels with common scales, and these, row by row.
+
+    Parameters
+    ----------
+    count
+        Number of panels.
+    size
+        Of one panel, in inches.
+    columns
+        Most panels beside each other.
+    left
+        Inches for what stands to the left of them.
+    """
+    import matplotlib.pyplot as plt
+
+    width = min(count, columns)
+    height = -(-count // width)
+    inches = (size[0] * width + left, size[1] * height + 0.7)
+    figure, grid = plt.subplots(
+        height, width, figsize=inches, sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    plt.close(figure)
+    every = list(grid.flat)
+    for spare in every[count:]:
+        spare.remove()
+    for ax in every[max(count - width, 0) : count]:
+        # The lowest panel of each column has the numbers, also where the last row is not full.
+        ax.tick_params(labelbottom=True)
+    return figure, every[:count]
+
+
+def legend_above(ax: Axes, **options: Any) -> None:
+    """Name what is drawn in lines of three above the axes, each name once."""
+    handles, labels = ax.get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    ax.legend(
+        named.values(),
+        named.keys(),
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.2,
+        ncols=3,
+        frameon=False,
+        fontsize="small",
+        **options,
+    )
+
+
+def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
+    """Write the names of curves to the right of their ends, moved up or down where they would overlap.
+
+    Parameters
+    ----------
+    ax
+        Axes with their final limits and scales.
+    ends
+        x and y of each end, name and colour.
+    """
+    size = 9.0
+    ax.autoscale_view()  # or the limits would wait for the drawing
+    points = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    heights = np.array([ax.transData.transform(end[:2])[1] * points for end in ends])
+    floor = ax.transAxes.transform((0, 0))[1] * points + 0.5 * size
+    for (x, y, name, color), height, place in zip(ends, heights, apart(heights, 1.25 * size, floor), strict=True):
+        ax.annotate(
+            name,
+            (x, y),
+            (6, place - height),
+            textcoords="offset points",
+            color=color,
+            fontsize=size,
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def apart(heights: Array, gap: float, floor: float = 0.0) -> Array:
+    """Return the heights nearest to given ones, in their order, that keep a gap from each other and stay above a floor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(apart(np.array([0.0, 10.0, 11.0]), 4.0))
+    [ 0.   8.5 12.5]
+    """
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(heights))
+    placed = np.empty(len(heights))
+    placed[order] = np.maximum(isotonic_regression(heights[order] - steps).x, floor) + steps
+    return placed
+
+
+def ink() -> str:
+    """Return the colour of text under the current settings, which follow the paper."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
+
+
+def headline(figure: Figure, text: str) -> None:
+    """Write what a figure of several panels shows above them, on the left."""
+    figure.suptitle(text, ha="left", x=0.01, fontsize="medium", fontweight="bold")
+
+
 def quiet(ax: Axes, grid: str = "both") -> None:
     """Take away what carries no information: upper and right spines, tick marks; keep a faint grid."""
     ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    ax.tick_params(length=0)
+    ax.tick_params(which="both", length=0)
     ax.set_axisbelow(True)
     which: Any = grid
     ax.grid(True, axis=which, linewidth=0.6, alpha=0.5)

@@ -1,0 +1,227 @@
+"""Where a classifier changes its mind: the plane of two features, cut into the classes that each rule predicts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf import averaging
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.families.base import Array, Integers
+from bayesclf.plots import style
+from bayesclf.plots.plane import Plane, plane_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 1_000
+"""Rows that are drawn; of a longer table every so-many-th."""
+
+DEEPEST = 0.45
+"""Opacity of a class's colour where its probability is 1; at 1/K it is 0."""
+
+LOWEST_LOG_PROBA = -1e6
+"""Stands for log 0 where differences of logs are taken."""
+
+
+def decision_boundary(
+    clf: BayesClassifier,
+    X: Any,
+    y: Any,
+    features: tuple[str, str] | None = None,
+    rules: Sequence[str] = ("map", "bayes-optimal"),
+    draws: int = 50,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw where each rule changes its prediction, over the plane of two numeric features.
+
+    The depth of a class's colour is its probability under the last of `rules`: none where all classes are equally
+    probable. Thin grey lines are the boundaries of single hypotheses of the posterior: their spread is what the data
+    leave open, and what a Gibbs classifier draws from. Where the model has other columns, the plane is the slice at
+    their means, or most frequent values; rows lie off it, so that one may stand in the region of another class than
+    is predicted for it. Rules that cannot answer are named below.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    X, y
+        Rows to draw, (row, feature) with the columns of the training table, and their labels (row).
+    features
+        Two numeric columns, horizontal and vertical; needed where the model has more than two.
+    rules
+        Rules whose boundaries are drawn; ``"gibbs"`` has none of its own, each row being asked of another hypothesis.
+    draws
+        Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
+
+    Raises
+    ------
+    InputError
+        For columns, labels or rules that the classifier does not have, or columns that are not numbers.
+    Refused
+        If no rule can answer.
+
+    References
+    ----------
+    Wehbe, CMU 10-701 lecture 6, draws these pictures for single estimates; the spread is the posterior's.
+    """
+    plane = plane_of(clf, X, features)
+    codes = _codes(clf, y, len(plane.rows))
+    fields, silent = _answers(clf, plane, rules)
+    figure, ax = style.axes(ax, (5.4, 5.0))
+    _shade(ax, plane, list(fields.values())[-1])
+    hypotheses = _hypotheses(clf, plane, draws)
+    for log_proba in hypotheses:
+        _draw(ax, plane, log_proba, color="0.55", linewidth=0.5, alpha=0.5, zorder=2, rasterized=True)
+    _scatter(ax, plane, codes, clf.classes_)
+    for place, (rule, log_proba) in enumerate(fields.items()):
+        # Boundaries often lie on each other: the first rule is the thinnest, and on top.
+        look = style.RULE_STYLE[rule]
+        width, height = 1.4 + 1.6 * place / max(len(fields) - 1, 1), 5 - place / len(fields)
+        _draw(ax, plane, log_proba, color=look.color, linestyle=look.line, linewidth=width, zorder=height, label=rule)
+    if hypotheses:
+        ax.plot([], [], color="0.55", linewidth=0.7, label=f"{len(hypotheses)} hypotheses")
+    ax.set(xlabel=style.plain(plane.features[0]) + _note(plane, silent), ylabel=style.plain(plane.features[1]))
+    style.legend_above(ax, markerscale=1.6)
+    style.quiet(ax)
+    ax.grid(visible=False)
+    return figure
+
+
+def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
+    """Return the lines along which the most probable class changes, each (point, 2).
+
+    The boundary between classes j < k is the zero line of log P(j | x) − max_{l > j} log P(l | x), less those parts
+    where a class before j is more probable. Each piece comes once, so that dashes stay dashes.
+
+    Parameters
+    ----------
+    x, y
+        Places along the axes, increasing, (place).
+    log_proba
+        log P(k | x), (y, x, outcome).
+    """
+    from contourpy import contour_generator
+
+    found: list[Array] = []
+    scores = np.maximum(log_proba, LOWEST_LOG_PROBA)
+    for k in range(scores.shape[2] - 1):
+        later = scores[..., k + 1 :].max(axis=2)
+        lines: Any = contour_generator(x, y, scores[..., k] - later).lines(0.0)
+        if k:
+            earlier = scores[..., :k].max(axis=2) - np.maximum(scores[..., k], later)
+            lines = [piece for line in lines for piece in _below_zero(line, x, y, earlier)]
+        found += [line for line in lines if len(line) > 1]
+    return found
+
+
+def _below_zero(line: Array, x: Array, y: Array, field: Array) -> list[Array]:
+    """Return the pieces of a line on which a field (y, x) is below zero, cut where it crosses."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    values = RegularGridInterpolator((y, x), field)(np.clip(line[:, ::-1], (y[0], x[0]), (y[-1], x[-1])))
+    pieces: list[list[Array]] = [[]]
+    for index, (point, value) in enumerate(zip(line, values, strict=True)):
+        if index and (value < 0) != (values[index - 1] < 0):
+            share = values[index - 1] / (values[index - 1] - value)
+            pieces[-1].append(line[index - 1] + share * (point - line[index - 1]))
+            if value >= 0:
+                pieces.append([])
+        if value < 0:
+            pieces[-1].append(point)
+    return [np.array(piece) for piece in pieces if piece]
+
+
+def _codes(clf: BayesClassifier, y: Any, rows: int) -> Integers:
+    """Return label codes (row)."""
+    labels = checked_labels(y, rows)
+    unknown = ~np.isin(labels, clf.classes_)
+    if unknown.any():
+        raise InputError(f"label {str(labels[unknown][0])!r} was not among the training labels; leave such rows out")
+    return np.asarray(np.searchsorted(clf.classes_, labels))
+
+
+def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+    """Return log P(k | x) on the plane, (y, x, outcome), by rule, and the rules that cannot answer."""
+    if "gibbs" in rules:
+        raise InputError("the rule 'gibbs' has no one boundary; the thin lines are those that it draws from")
+    fields: dict[str, Array] = {}
+    silent: dict[str, str] = {}
+    for rule in rules:
+        try:
+            with warnings.catch_warnings():
+                # Far from all rows every class may be impossible; the class prior answers there.
+                warnings.simplefilter("ignore", PredictionWarning)
+                fields[rule] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
+        except (DoesNotExist, Refused) as reason:
+            silent[rule] = str(reason)
+    if not fields:
+        raise Refused("; ".join(silent.values()) or "there is no rule to draw; name at least one")
+    return fields, list(silent)
+
+
+def _hypotheses(clf: BayesClassifier, plane: Plane, draws: int) -> list[Array]:
+    """Return log P(k | x, h) on the plane, (y, x, outcome), of hypotheses evenly spaced in the posterior."""
+    try:
+        posterior = clf.hypotheses("posterior")
+    except Refused:
+        return []
+    chosen = np.linspace(0, len(posterior) - 1, min(draws, len(posterior))).astype(np.intp)
+    if not chosen.size:
+        return []
+    answer = averaging.conditional(posterior.take(chosen), clf.rows(plane.points))
+    return list(np.moveaxis(plane.field(answer.log_proba), 3, 0))
+
+
+def _shade(ax: Axes, plane: Plane, log_proba: Array) -> None:
+    """Colour each point by its most probable class, the deeper the more probable."""
+    from matplotlib.colors import to_rgb
+
+    best, classes = log_proba.argmax(axis=2), log_proba.shape[2]
+    palette = np.array([to_rgb(style.class_color(k)) for k in range(classes)])
+    depth = (np.exp(log_proba.max(axis=2)) - 1 / classes) / (1 - 1 / classes)
+    image = np.concatenate([palette[best], DEEPEST * depth[..., None]], axis=2)
+    edges = (plane.x[0], plane.x[-1], plane.y[0], plane.y[-1])
+    ax.imshow(np.clip(image, 0, 1), extent=edges, origin="lower", aspect="auto", interpolation="bilinear", zorder=1)
+
+
+def _draw(ax: Axes, plane: Plane, log_proba: Array, label: str | None = None, **look: Any) -> None:
+    """Draw the boundaries of one field as one artist; the label is there also where no class changes."""
+    lines = boundaries(plane.x, plane.y, log_proba)
+    gap = np.full((1, 2), np.nan)
+    path = np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
+    ax.plot(*path.T, label=label, **look)
+
+
+def _scatter(ax: Axes, plane: Plane, codes: Integers, classes: NDArray[Any]) -> None:
+    """Draw the rows, evenly thinned, one mark a class."""
+    shown = np.zeros(len(codes), dtype=bool)
+    shown[:: -(-len(codes) // MOST_ROWS)] = True
+    for k, label in enumerate(classes):
+        own = plane.rows[shown & (codes == k)]
+        look: Any = {"color": style.class_color(k), "marker": style.class_marker(k), "label": style.plain(label)}
+        ax.scatter(own[:, 0], own[:, 1], s=11, linewidths=0, alpha=0.85, zorder=3, **look)
+
+
+def _note(plane: Plane, silent: list[str]) -> str:
+    """Return what the axis has to say besides its name: what is held, and which rules could not answer."""
+    parts = []
+    if others := plane.points.shape[1] - 2:
+        parts.append(f"{'the other column' if others == 1 else f'the {others} other columns'} held at mean or mode")
+    if silent:
+        parts.append(f"n/a: {', '.join(silent)}")
+    return "\n" + "; ".join(parts) if parts else ""

@@ -1,0 +1,184 @@
+"""How far probabilities can be believed: reliability diagrams without bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesclf import scores
+from bayesclf.classifiers.base import CI_PROB
+from bayesclf.comparison import Comparison
+from bayesclf.families.base import Array, Integers
+from bayesclf.plots import style
+from bayesclf.plots.rules import chosen_rules
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANEL = (2.5, 2.4)
+"""Inches of one panel."""
+
+XLABEL, YLABEL = "probability of the predicted class", "share of right predictions"
+
+RESAMPLES = 200
+"""Data sets drawn from the predicted probabilities themselves, for the band."""
+
+PLACES = 101
+"""Probabilities at which the band is drawn."""
+
+HISTOGRAM_BINS, HISTOGRAM_HEIGHT = 40, 0.13
+"""Bars that show where the rows are, and the height of the highest as a share of the panel's."""
+
+
+@dataclass(frozen=True)
+class ReliabilityCurve:
+    """Share of right predictions as a function of the probability of the predicted class.
+
+    Attributes
+    ----------
+    confidence
+        Probability of the predicted class, increasing, each value once, (value).
+    accuracy
+        Share of right predictions there: the isotonic least squares fit, (value).
+    count
+        Rows, (value).
+    places
+        Probabilities at which the band is given, (place).
+    low, high
+        Where that share would lie with probability `CI_PROB` if every probability meant what it says, (place).
+    """
+
+    confidence: Array
+    accuracy: Array
+    count: Integers
+    places: Array
+    low: Array
+    high: Array
+
+
+def reliability_curve(log_proba: Array, y: Integers, seed: int, repeats: int = 1) -> ReliabilityCurve:
+    """Return the CORP reliability curve of the predicted class, with its consistency band.
+
+    The curve is the isotonic regression of [prediction is right] on the probability of the predicted class: it has no
+    bins to choose. The band repeats that with labels drawn from the predicted probabilities.
+
+    Parameters
+    ----------
+    log_proba, y
+        log P(k | x), (row, outcome), and label codes (row).
+    seed
+        Of the labels drawn for the band.
+    repeats
+        How many answers to each row stand one after the other; a row has one drawn label in all of them.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, *Stable reliability diagrams for probabilistic classifiers*, PNAS 118 (2021),
+    doi:10.1073/pnas.2016191118.
+    """
+    proba = np.exp(log_proba)
+    best = proba.argmax(axis=1)
+    confidence, value, count = np.unique(proba.max(axis=1), return_inverse=True, return_counts=True)
+    accuracy = _isotonic((best == y).astype(float), value, count)
+    below = (proba.cumsum(axis=1) - proba)[np.arange(len(y)), best]
+    above = below + confidence[value]
+    places = np.linspace(confidence[0], confidence[-1], PLACES)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((RESAMPLES, PLACES))
+    for index in range(RESAMPLES):
+        position = np.tile(rng.random(len(y) // repeats), repeats)
+        right = ((below <= position) & (position < above)).astype(float)
+        drawn[index] = np.interp(places, confidence, _isotonic(right, value, count))
+    low, high = np.quantile(drawn, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+    return ReliabilityCurve(confidence, accuracy, count, places, low, high)
+
+
+def _isotonic(right: Array, value: Integers, count: Integers) -> Array:
+    """Return the increasing function of the values that fits best, (value)."""
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(isotonic_regression(np.bincount(value, right) / count, weights=count).x)
+
+
+def reliability(
+    comparison: Comparison, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw the share of right predictions against the probability of the predicted class, one panel a rule.
+
+    On the diagonal probabilities mean what they say; a curve that leaves the grey band below it is over-confident,
+    above it under-confident: within the band it differs no more than chance allows. The bars at the foot
+    show where the rows are. The binned calibration error, that of the tables, stands beside the rule's name.
+
+    Parameters
+    ----------
+    comparison
+        Result of `bayesclf.compare`.
+    model
+        Name of one of its models.
+    rules
+        Rules to draw, by default all that the model could answer under.
+    ax
+        Axes to draw on; several rules share them without bars and bands, each named with its error.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
+
+    Raises
+    ------
+    InputError
+        For a model or rule that the comparison does not have.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, PNAS 118 (2021), doi:10.1073/pnas.2016191118.
+    """
+    chosen = chosen_rules(comparison, model, rules)
+    title = f"{style.plain(model)}: reliability (calibration error)"
+    if ax is None:
+        figure, places = style.panels(len(chosen), PANEL)
+        style.headline(figure, title)
+        figure.supxlabel(XLABEL, fontsize="medium")
+        figure.supylabel(YLABEL, fontsize="medium")
+    else:
+        figure, places = style.axes(ax, PANEL)[0], [ax] * len(chosen)
+        ax.set(xlabel=XLABEL, ylabel=YLABEL)
+    low = 1.0
+    for rule, place in zip(chosen, places, strict=True):
+        log_proba, y = comparison.stacked(model, rule)
+        curve = reliability_curve(log_proba, y, comparison.seed, comparison.repeats)
+        name = f"{rule}  {scores.reliability(log_proba, y).error:.3f}"
+        if ax is None or len(chosen) == 1:
+            _draw_expected(place, curve)
+            place.set_title(name, loc="left", fontsize="medium")
+        _draw(place, curve, rule, name)
+        low = min(low, float(curve.confidence[0]))
+    room = 0.02 * max(1 - low, 0.1)
+    places[0].set(xlim=(low - room, 1 + room), ylim=(-0.02, 1.03))
+    if ax is not None and len(chosen) > 1:
+        ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+        ax.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
+    """Draw where the rows are, and where the curve would lie if the probabilities meant what they say."""
+    low, high = curve.confidence[0], curve.confidence[-1]
+    edges = np.linspace(low, high, HISTOGRAM_BINS + 1) if low < high else np.array([low - 0.005, low + 0.005])
+    rows = np.histogram(curve.confidence, edges, weights=curve.count)[0]
+    ax.stairs(HISTOGRAM_HEIGHT * rows / rows.max(), edges, fill=True, color="0.55", alpha=0.45, lw=0, zorder=1)
+    ax.fill_between(curve.places, curve.low, curve.high, color="0.55", alpha=0.28, lw=0, zorder=2)
+
+
+def _draw(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
+    """Draw the diagonal and the curve of one rule, which is a point where all probabilities are equal."""
+    ax.axline((1, 1), slope=1, color="0.55", linewidth=0.9, zorder=2)
+    look = style.RULE_STYLE[rule]
+    marker = "o" if len(curve.confidence) == 1 else ""
+    ax.plot(curve.confidence, curve.accuracy, color=look.color, marker=marker, linewidth=2, label=name, zorder=3)
+    style.quiet(ax)

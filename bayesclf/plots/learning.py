@@ -1,0 +1,128 @@
+"""How scores change with the number of training rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.errors import InputError
+from bayesclf.plots import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NEEDED = ("model", "rule", "m", "mean")
+"""Columns that a table of learning curves has."""
+
+BAND_OPACITY = 0.22
+"""Of the band of a single curve; less where there are more."""
+
+MANY_DECADES = 1e3
+"""Ratio of the largest to the smallest number of rows from which powers of ten alone are written."""
+
+MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
+"""Lines of models, where colours tell rules apart; Ng and Jordan's are solid and dashed."""
+
+
+def learning_curve(
+    table: pd.DataFrame,
+    *,
+    ylabel: str = "test error",
+    xlabel: str = "training rows",
+    log: bool = True,
+    labels: bool = True,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a score against the number of training rows, one curve a model and rule, each named at its end.
+
+    Curves of one model look like their rules. Of several models each has its own line, and its own colour where they
+    are under one rule; else colours are those of the rules.
+
+    Parameters
+    ----------
+    table
+        One line a curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band either `low` and
+        `high`, or `se` for one standard error on each side.
+    ylabel, xlabel
+        What the axes show, with units.
+    log
+        Whether the axis of rows is logarithmic.
+    labels
+        Whether curves are named at their ends.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
+
+    Raises
+    ------
+    InputError
+        For a table without lines or without one of the columns.
+
+    References
+    ----------
+    Ng & Jordan, *On Discriminative vs. Generative Classifiers*, NIPS 2002, Figure 1.
+    """
+    lacking = [name for name in NEEDED if name not in table]
+    if lacking or table.empty:
+        raise InputError(
+            f"the table of learning curves has no column {lacking[0]!r}; it needs {', '.join(NEEDED)}"
+            if lacking
+            else "the table of learning curves has no lines; give at least one curve"
+        )
+    figure, ax = style.axes(ax, (6.0, 3.8))
+    models, rules = (list(dict.fromkeys(table[name])) for name in ("model", "rule"))
+    ends = []
+    for (model, rule), lines in table.groupby(["model", "rule"], sort=False):
+        lines = lines.sort_values("m")
+        look = _look(models, rules, model, rule)
+        name = " ".join([style.plain(model)] * (len(models) > 1) + [str(rule)] * (len(rules) > 1))
+        marker = "o" if len(lines) == 1 else ""
+        ax.plot(lines["m"], lines["mean"], linewidth=1.8, marker=marker, label=name or str(rule), **look)
+        band = _band(lines)
+        if band is not None:
+            alpha = BAND_OPACITY / np.sqrt(len(models) * len(rules))
+            ax.fill_between(lines["m"], *band, color=look["color"], alpha=alpha, linewidth=0)
+        ends.append((lines["m"].iloc[-1], lines["mean"].iloc[-1], name or str(rule), look["color"]))
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    if log:
+        _log_axis(ax, table["m"].max() / table["m"].min())
+    style.quiet(ax, "y")
+    if labels:
+        style.name_ends(ax, ends)
+    return figure
+
+
+def _look(models: list[Any], rules: list[Any], model: Any, rule: Any) -> dict[str, Any]:
+    """Return colour and line of a curve."""
+    known = style.RULE_STYLE.get(rule)
+    place = models.index(model)
+    line = MODEL_LINES[place % len(MODEL_LINES)]
+    if known is None or (len(models) > 1 and len(rules) == 1):
+        return {"color": style.class_color(place + rules.index(rule)), "linestyle": line}
+    return {"color": known.color, "linestyle": known.line if len(models) == 1 else line}
+
+
+def _band(lines: pd.DataFrame) -> tuple[pd.Series, pd.Series] | None:
+    """Return the lower and upper edge of a curve's band, if the table has one."""
+    if {"low", "high"} <= set(lines):
+        return lines["low"], lines["high"]
+    if "se" in lines:
+        return lines["mean"] - lines["se"], lines["mean"] + lines["se"]
+    return None
+
+
+def _log_axis(ax: Axes, ratio: float) -> None:
+    """Make the horizontal axis logarithmic, with numbers as people write them, as many as have room."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio < MANY_DECADES else (1.0,)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    ax.xaxis.set_minor_locator(NullLocator())

@@ -1,0 +1,122 @@
+"""Leave-one-out scores, drawn by ArviZ: whether they can be trusted, and what they say of models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.plots import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from arviz_stats import ELPDData
+    from matplotlib.figure import Figure
+
+NAMED_ROWS = 8
+"""Rows beyond the limit that are named, those of the largest k̂."""
+
+POINT, BEYOND = "#2f6fd0", "#dd5a22"
+"""Colours of rows, and of those beyond the limit."""
+
+
+def pareto_k(elpd: ELPDData) -> Figure:
+    """Draw Pareto k̂ of each row: how much leaving it out changes the posterior.
+
+    Beyond the limit reweighted draws do not stand for a posterior without the row, and its score cannot be trusted;
+    such rows are numbered from 1. Rows that were left out exactly have k̂ 0.
+
+    Parameters
+    ----------
+    elpd
+        What `bayesclf.loo` returns, or `arviz.loo` of a logistic regression.
+
+    Returns
+    -------
+    Figure
+        A new figure.
+
+    References
+    ----------
+    Vehtari, Gelman & Gabry (2017), doi:10.1007/s11222-016-9696-4.
+    """
+    import arviz_plots as azp
+    import matplotlib.pyplot as plt
+
+    khat = np.asarray(elpd.pareto_k.values, dtype=float)
+    panels = azp.plot_khat(
+        elpd,
+        backend="matplotlib",
+        hline_values=[elpd.good_k],
+        color=POINT,
+        visuals={
+            "khat": {"size": 14, "alpha": 0.7, "width": 0},
+            "hlines": {"color": "0.55", "linestyle": "-", "width": 1},
+            "xlabel": {"text": "row"},
+            "ylabel": {"text": "Pareto k̂"},
+        },
+        figure_kwargs={"figsize": (5.6, 3.2)},
+    )
+    figure: Figure = panels.viz["figure"].item()
+    plt.close(figure)
+    (ax,) = figure.axes
+    bad = np.flatnonzero(~(khat <= elpd.good_k))
+    drawn = bad[np.isfinite(khat[bad])]
+    ax.scatter(drawn, khat[drawn], s=22, color=BEYOND, linewidths=0, zorder=3)
+    for row in drawn[np.argsort(-khat[drawn], kind="stable")][:NAMED_ROWS]:
+        ax.annotate(str(row + 1), (row, khat[row]), (4, 3), textcoords="offset points", fontsize="small")
+    ax.set_ylim(top=max(ax.get_ylim()[1], 1.08 * elpd.good_k))
+    style.quiet(ax, "y")
+    style.headline(figure, f"{len(bad)} of {len(khat)} rows beyond k̂ = {elpd.good_k:.2f}")
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def elpd_compare(table: pd.DataFrame) -> Figure:
+    """Draw how far each model's leave-one-out log score lies below the best one's, with one standard error.
+
+    Both numbers stand beside each model.
+
+    Parameters
+    ----------
+    table
+        What `bayesclf.compare_elpd` or `arviz.compare` returns.
+
+    Returns
+    -------
+    Figure
+        A new figure.
+
+    References
+    ----------
+    Vehtari, Gelman & Gabry (2017), doi:10.1007/s11222-016-9696-4. Sivula et al., *Uncertainty in Bayesian
+    leave-one-out cross-validation based model comparison* (2025), arXiv:2008.10296: differences below 4 nats are small.
+    """
+    import arviz_plots as azp
+    import matplotlib.pyplot as plt
+
+    ink = style.ink()
+    look: dict[str, Any] = {"color": ink}
+    panels = azp.plot_compare(
+        table.set_axis([style.plain(name) for name in table.index]),
+        backend="matplotlib",
+        visuals={
+            "title": False,
+            "labels": False,
+            "point_estimate": look | {"size": 40},
+            "error_bar": look | {"width": 1.8},
+            "ref_line": {"color": "0.55", "linestyle": "-", "width": 1},
+        },
+        figure_kwargs={"figsize": (5.6, 1.1 + 0.34 * len(table))},
+    )
+    figure: Figure = panels.viz["figure"].item()
+    plt.close(figure)
+    (ax,) = figure.axes
+    for place, difference, error in zip(range(len(table), 0, -1), table["elpd_diff"], table["dse"], strict=True):
+        text = f"{difference:.1f} ± {error:.1f}".replace("-", "−") if error else "best"
+        ax.annotate(text, (1.02, place), xycoords=ax.get_yaxis_transform(), va="center", annotation_clip=False)
+    ax.set_ylim(0.4, len(table) + 0.6)
+    ax.set_xlabel("leave-one-out log score less the best one's / nats")
+    style.quiet(ax, "x")
+    figure.set_layout_engine("constrained")
+    return figure

@@ -1,0 +1,34 @@
+"""What the tests of figures share."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import bayesclf as bc
+
+
+@pytest.fixture(scope="session")
+def comparison():
+    """Return iris under two models, one of which has a name that looks like mathematics and no posterior."""
+    data = load_iris(as_frame=True)
+    models = {"nb": bc.NaiveBayes(), "lr in $": bc.LogisticRegression(inference="map")}
+    return bc.compare(models, data.data, data.target_names[data.target], cv=3)
+
+
+@pytest.fixture(scope="session")
+def two_classes():
+    """Return a comparison of 120 rows with two overlapping classes of hostile names, split twice."""
+    rng = np.random.default_rng(4)
+    y = np.repeat(["$no$", "<yes>"], 60)
+    X = rng.normal(size=(120, 2)) + (y == "<yes>")[:, None]
+    return bc.compare({"nb": bc.GaussianNB()}, X, y, cv=3, repeats=2)
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    """Every figure is closed to pyplot, so that a notebook shows it once."""
+    yield
+    left = plt.get_fignums()
+    plt.close("all")
+    assert left == []

@@ -1,0 +1,96 @@
+"""Learning curves: lines, bands and names are those of the table."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import HOSTILE, line, texts
+
+from bayesclf import plots
+from bayesclf.errors import InputError
+from bayesclf.plots import style
+
+
+def curves(models, rules, sizes=(4, 40, 400)):
+    """Return a table of learning curves, sizes in disorder."""
+    lines = [
+        {"model": model, "rule": rule, "m": m, "mean": 1 / m + 0.1 * i + 0.01 * j, "se": 0.02}
+        for i, model in enumerate(models)
+        for j, rule in enumerate(rules)
+        for m in sizes
+    ]
+    return pd.DataFrame(lines).sample(frac=1, random_state=0)
+
+
+def test_lines_and_bands_are_the_table():
+    table = curves(["nb", "lr"], ["map", "gibbs"])
+    ax = plots.learning_curve(table).axes[0]
+    for (model, rule), lines in table.groupby(["model", "rule"]):
+        np.testing.assert_allclose(line(ax, f"{model} {rule}"), lines.sort_values("m")[["m", "mean"]])
+    assert len(ax.collections) == 4
+    box = ax.collections[0].get_paths()[0].get_extents()
+    first = table[(table["model"] == table["model"].iloc[0]) & (table["rule"] == table["rule"].iloc[0])]
+    np.testing.assert_allclose([box.y0, box.y1], [first["mean"].min() - 0.02, first["mean"].max() + 0.02])
+
+
+def test_low_and_high_are_the_band_where_they_are_given():
+    table = curves(["nb"], ["map"]).assign(low=0.05, high=0.9)
+    box = plots.learning_curve(table).axes[0].collections[0].get_paths()[0].get_extents()
+    assert (box.y0, box.y1) == (0.05, 0.9)
+    assert not plots.learning_curve(table.drop(columns=["low", "high", "se"])).axes[0].collections
+
+
+def test_rules_keep_their_look_and_models_get_lines():
+    one = plots.learning_curve(curves(["nb"], ["map", "mean"])).axes[0].lines
+    assert {line.get_label(): line.get_color() for line in one} == {
+        rule: style.RULE_STYLE[rule].color for rule in ("map", "mean")
+    }
+    both = plots.learning_curve(curves(["nb", "lr"], ["map", "mean"])).axes[0].lines
+    assert len({line.get_color() for line in both}) == 2
+    assert len({line.get_linestyle() for line in both}) == 2
+    models = plots.learning_curve(curves(["nb", "lr"], ["map"])).axes[0].lines
+    assert len({line.get_color() for line in models}) == 2
+
+
+def test_names_stand_at_the_ends_and_do_not_overlap():
+    figure = plots.learning_curve(curves(HOSTILE, ["map", "mle"], sizes=(4, 4_000_000)))
+    words = texts(figure)
+    assert {"$x$ map", "<script> mle"} <= set(words)
+    boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda box: box.y0)
+    assert len(boxes) == 6
+    assert all(below.y1 <= above.y0 + 2 for below, above in pairwise(boxes))
+    assert boxes[0].y0 >= figure.axes[0].get_window_extent().y0 - 2
+    assert all(box.x1 <= figure.bbox.width for box in boxes)
+
+
+def test_axes_are_logarithmic_or_not_and_numbers_plain():
+    figure = plots.learning_curve(curves(["nb"], ["map"]))
+    assert figure.axes[0].get_xscale() == "log"
+    assert {"10", "100"} <= set(texts(figure))
+    assert plots.learning_curve(curves(["nb"], ["map"]), log=False).axes[0].get_xscale() == "linear"
+
+
+def test_one_size_is_a_point_and_names_can_be_left_out():
+    ax = plots.learning_curve(curves(["nb"], ["map"], sizes=(7,)), labels=False).axes[0]
+    assert ax.lines[0].get_marker() == "o"
+    assert not ax.texts
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (curves(["nb"], ["map"]).drop(columns="mean"), "no column 'mean'"),
+        (curves(["nb"], ["map"]).iloc[:0], "no lines"),
+    ],
+)
+def test_a_table_that_cannot_be_drawn(table, sentence):
+    with pytest.raises(InputError, match=sentence):
+        plots.learning_curve(table)
+
+
+def test_apart_moves_as_little_as_it_can():
+    heights = np.array([5.0, 0.0, 5.5, 20.0])
+    placed = style.apart(heights, 2.0)
+    np.testing.assert_allclose(placed, [4.25, 0, 6.25, 20])
+    assert style.apart(np.array([1.0, 1.0]), 3.0, floor=1.0).tolist() == [1.0, 4.0]
