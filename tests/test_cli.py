@@ -153,6 +153,43 @@ def test_json_holds_the_numbers_of_compare(capfd):
     assert infinite > 0
 
 
+def test_compare_says_what_decisions_cost(capfd):
+    table("cost.csv", "true,virginica,setosa,versicolor\nsetosa,1,0,1\nversicolor,1,1,0\nvirginica,0,1,5\n")
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3"]
+    assert run([*base, "--cost", "cost.csv", "--reject", "0.2", "--json", "-"]) == 0
+    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    matrix = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 5.0, 0.0]]
+    assert found["settings"]["cost"] == matrix
+    assert found["settings"]["reject"] == 0.2
+    iris = datasets.load("iris")
+    expected = bc.compare({"gnb": bc.GaussianNB()}, iris.X, iris.y, cv=3, cost=matrix, reject=0.2).table
+    for name in ("cost", "cost_se", "rejected", "cost_diff"):
+        assert [line[name] for line in found["table"]] == expected[name].tolist()
+    assert run([*base, "--json", "-"]) == 0
+    plain = json.loads(capfd.readouterr().out)
+    assert plain["settings"]["cost"] is plain["settings"]["reject"] is None
+    assert "cost" not in plain["table"][0]
+
+
+def test_costs_have_a_place_in_the_terminal(capsys, monkeypatch):
+    table("cost.csv", "0,1,1\n1,0,1\n1,5,0\n")
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs"]
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments, columns in (
+        (["--reject", "0.2"], "accuracy       log loss           cost  rejected"),
+        (["--cost", "cost.csv"], "accuracy       log loss           cost"),
+    ):
+        assert run([*base, *arguments]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert any(line.endswith(columns) for line in lines)
+        pairs, share = (3, r" +\d+\.\d %") if "rejected" in columns else (3, "")
+        assert sum(bool(re.search(rf"( +\S+ ± \S+){{{pairs}}}{share}$", line)) for line in lines) == 2
+    monkeypatch.setenv("COLUMNS", "126")
+    assert run([*base, "--reject", "0.2"]) == 0
+    assert "cost  rejected          Brier" in capsys.readouterr().out
+
+
 def test_the_number_of_processes_changes_nothing():
     for jobs in ("1", "2"):
         assert run(["compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json"]) == 0
@@ -222,6 +259,10 @@ def test_drop_and_kind_change_the_columns(capfd):
         (GOOD, ["--target", "class", "--json", "t.csv"], "also t.csv"),
         (GOOD, ["--target", "class", "--report", "x.html", "--json", "x.html"], "choose another name"),
         (GOOD, ["--target", "class", "--report", "-"], "--report -"),
+        (GOOD, ["--target", "class", "--reject", "1.5"], "--reject must lie between 0 and 1"),
+        (GOOD, ["--target", "class", "--cost", "gone.csv"], "--cost gone.csv cannot be read"),
+        (GOOD, ["--target", "class", "--cost", "t.csv"], "--cost t.csv has 13 rows of 3 cells, but 2 labels need 2"),
+        (GOOD, ["--target", "class", "--cost", "t.csv", "--json", "t.csv"], "in use"),
     ],
 )
 def test_compare_refuses_in_one_sentence(refused, text, arguments, said):
@@ -307,9 +348,45 @@ def test_costs_and_rejection(fitted, capfd):
     assert None in expected
 
 
+def test_sets_intervals_and_uncertainty_are_columns_of_their_own(fitted):
+    model, path = fitted
+    clf, frame = bc.load(model), pd.read_csv(path)
+    prior = [0.7, 0.3]
+    for rule in ("bayes-optimal", "predictive"):
+        options = ["--rule", rule, "--class-prior", "0.7,0.3", "--sets", "0.8", "--interval", "0.5", "--uncertainty"]
+        assert run(["predict", model, path, "--output", "p.csv", *options]) == 0
+        found = pd.read_csv("p.csv")
+        labels = [f"({label})" for label in clf.classes_]
+        assert list(found) == [
+            *("row", "predicted", "P(no)", "P(yes)", "in_set_0.8(no)", "in_set_0.8(yes)"),
+            *("P_low_0.5(no)", "P_low_0.5(yes)", "P_high_0.5(no)", "P_high_0.5(yes)"),
+            *("entropy_total_nats", "entropy_aleatoric_nats", "entropy_epistemic_nats"),
+        ]
+        sets = clf.predict_set(frame, 0.8, rule, prior)
+        np.testing.assert_array_equal(found[[f"in_set_0.8{label}" for label in labels]], sets.member.astype(int))
+        bounds = clf.predict_interval(frame, 0.5, rule, prior)
+        for side, name in enumerate(("low", "high")):
+            np.testing.assert_array_equal(found[[f"P_{name}_0.5{label}" for label in labels]], bounds[..., side])
+        split = clf.uncertainty(frame, rule, prior)
+        for name in ("total", "aleatoric", "epistemic"):
+            np.testing.assert_array_equal(found[f"entropy_{name}_nats"], getattr(split, name))
+    assert not np.allclose(bounds, clf.predict_interval(frame, 0.5, rule))
+
+
+def test_a_point_estimate_has_no_intervals(refused, capfd):
+    table("t.csv", GOOD)
+    fit = ["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "map", "--output", "m.nc"]
+    assert run(fit) == 0
+    assert "leaves no posterior" in refused("predict", "m.nc", "t.csv", "--interval", "0.9", "--output", "p.csv")
+    assert run(["predict", "m.nc", "t.csv", "--sets", "0.9", "--output", "-"]) == 0
+    assert "in_set_0.9(p)" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--sets", "1"], "--sets is a probability between 0 and 1"),
+        (["--interval", "89"], "--interval is a probability between 0 and 1, such as 0.9, not 89"),
         (["--rule", "median"], "it takes mle, map"),
         (["--reject", "1.5"], "between 0 and 1"),
         (["--reject", "-0.1"], "between 0 and 1"),
@@ -474,8 +551,8 @@ def test_links_stay_links():
 def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, capfd):
     compare = comparison.compare
 
-    def with_notes(*arguments):
-        found = compare(*arguments)
+    def with_notes(*arguments, **settings):
+        found = compare(*arguments, **settings)
         found.notes["nb"] = ("the chains disagree: R-hat is 1.012", "the chains disagree: R-hat is 1.3", "a note")
         found.notes["lr"] = ("a note",)
         return found

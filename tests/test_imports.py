@@ -10,19 +10,31 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
 
 LAYERS = (
-    {"errors"},
+    {"errors", "threads"},
     {"posterior", "tables", "files"},
     {"families", "datasets"},
     {"columns"},
     {"inference"},
-    {"hypothesis_set", "decisions", "sample_size"},
+    {"hypothesis_set", "decisions", "prediction_sets", "sample_size"},
+    {"softmax", "softmax_sums"},
+    {"conditionals"},
     {"averaging"},
+    {"mixture"},
     {"rules"},
-    {"hypotheses", "scores", "seeded"},
+    {"hypotheses", "scores", "seeded", "coverage", "decision_costs"},
     {"classifiers"},
-    {"storage", "evaluation"},
-    {"comparison"},
-    {"plots"},
+    {
+        "storage",
+        "evaluation",
+        "cross_validation",
+        "conformal",
+        "leave_one_out",
+        "log_odds",
+        "explanation",
+        "logistic_weights",
+    },
+    {"comparison", "predictive_checks", "score_table", "stacking"},
+    {"plots", "diagnostics"},
     {"report"},
     {"experiments"},
     {"cli"},
@@ -30,9 +42,14 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 UPWARD = {
+    ("classifiers/conveniences.py", "report"): "Conveniences.report",
     ("classifiers/conveniences.py", "storage"): "Conveniences.save",
+    ("classifiers/conveniences.py", "explanation"): "Conveniences.explain",
+    ("classifiers/conveniences.py", "diagnostics"): "Conveniences.diagnose",
+    ("classifiers/conveniences.py", "predictive_checks"): "Conveniences.predictive_check",
+    ("classifiers/conveniences.py", "leave_one_out"): "Conveniences.loo",
     ("comparison.py", "report"): "Comparison.report",
-    ("comparison.py", "plots"): "Comparison.plot_reliability",
+    ("comparison.py", "plots"): "Comparison.plot_…",
 }
 """Convenience methods that reach upward, inside the function, and hold no logic of their own."""
 

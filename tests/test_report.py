@@ -3,15 +3,13 @@
 import hashlib
 import os
 import re
-import shutil
 import stat
-import subprocess
 from base64 import b64encode
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from pages import IMAGE, SCRIPT, Page, require_pleasant
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
@@ -20,37 +18,6 @@ from bayesclf.report import write_comparison
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
 from bayesclf.report.table import HEADINGS, MOST_COLUMNS, column_summaries, score_lines
 from bayesclf.report.verdict import is_clear, overconfidence, verdict
-
-SCRIPT, IMAGE = "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'
-VOID = {"meta", "link", "br", "img", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """All elements of a page with their attributes, and its text outside of script and style."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.elements, self.text, self.open = [], [], []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text.append(data)
-
-    def values(self, *names):
-        return [value for _, attributes in self.elements for name, value in attributes.items() if name in names]
 
 
 def compared(models, X, y, **settings):
@@ -89,14 +56,9 @@ def page(request):
     return Page(request.getfixturevalue(request.param))
 
 
-def test_elements_are_closed(page):
-    assert page.open == []
-
-
-def test_nothing_is_requested(page):
-    for value in page.values("src", "href", "xlink:href", "srcset", "action", "poster"):
-        assert value.startswith(("#", "data:")), value
-    assert {tag for tag, _ in page.elements}.isdisjoint({"iframe", "object", "embed", "base", "form"})
+def test_the_page_is_sound(page):
+    page.require_sound()
+    assert len([tag for tag, _ in page.elements if tag == "svg"]) >= 4
 
 
 @pytest.mark.parametrize("name", ["html", "hostile_html"])
@@ -104,23 +66,6 @@ def test_style_loads_nothing(name, request):
     text = request.getfixturevalue(name)
     assert "@import" not in text
     assert all(place.startswith("#") for place in re.findall(r"url\(([^)]*)\)", text))
-
-
-def test_ids_are_unique_and_all_references_resolve(page):
-    ids = page.values("id")
-    assert len(ids) == len(set(ids))
-    references = [value[1:] for value in page.values("href") if value.startswith("#")]
-    references += [part for value in page.values("aria-labelledby") for part in value.split()]
-    clips = " ".join(value for value in page.values("clip-path", "style", "fill") if value)
-    references += re.findall(r"url\(#([^)]*)\)", clips)
-    assert references
-    assert set(references) <= set(ids)
-
-
-def test_figures_have_alternative_text(page):
-    figures = [attributes for tag, attributes in page.elements if tag == "svg"]
-    assert len(figures) >= 4
-    assert all(attributes["role"] == "img" and attributes["aria-labelledby"] for attributes in figures)
 
 
 def test_names_are_text_and_nothing_else(hostile_html):
@@ -150,7 +95,7 @@ def test_the_page_says_what_is_so(comparison, html):
     text = " ".join("".join(Page(html).text).split())
     model, rule = comparison.best
     line = comparison.table.set_index(["model", "rule"]).loc[(model, rule)]
-    expected = f"{model} under {rule} has the smallest log loss, {line.log_loss:.3f} ± {line.log_loss_se:.3f}"
+    expected = f"Use {model} under {rule}: it has the smallest log loss, {line.log_loss:.3f} ± {line.log_loss_se:.3f}"
     assert expected in text
     assert "150 rows · 4 columns · 3 classes · 3-fold cross-validation" in text
     assert "bayesclf compare iris --report <b>.html" in text
@@ -275,14 +220,6 @@ def test_places_that_cannot_be_written(comparison, tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["html", "hostile_html"])
 def test_a_browser_shows_it_without_complaint(name, request, tmp_path):
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
     path = tmp_path / "report.html"
     path.write_text(request.getfixturevalue(name), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    done = subprocess.run([chromium, *flags, path.as_uri()], capture_output=True, text=True, timeout=120, check=True)
-    assert "CONSOLE" not in done.stderr
-    assert "How this was made" in done.stdout
-    assert done.stdout.count("<script>") == 1
+    require_pleasant(path, tmp_path)

@@ -1,4 +1,4 @@
-"""The command line: `bayesclf compare`, `fit`, `predict` and `datasets`.
+"""The command line: `bayesclf compare`, `fit`, `predict`, `report`, `experiment` and `datasets`.
 
 Importing it loads neither pandas nor scikit-learn nor PyMC, so that ``bayesclf --help`` answers at once; each command
 imports what it needs.
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, models
+from bayesclf.cli import compare, datasets, experiment, models, report
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 app.command("compare")(compare.compare)
 app.command("fit")(models.fit)
 app.command("predict")(models.predict)
+app.command("report")(report.report)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")
 
@@ -66,6 +67,8 @@ def run(arguments: Sequence[str]) -> int:
     int
         Exit status: 0; `BAD_INPUT` for input that cannot be used, said in one sentence on stderr; `INTERRUPTED`.
     """
+    if "experiment" in arguments:
+        experiment.register()
     try:
         with notes_for_warnings():
             status = app(list(arguments), prog_name="bayesclf", standalone_mode=False, obj=list(arguments))

@@ -18,6 +18,7 @@ from bayesclf.errors import InputError, Refused
 if TYPE_CHECKING:
     from bayesclf.cli.settings import Settings
     from bayesclf.comparison import Comparison
+    from bayesclf.families.base import Array
 
 
 def compare(
@@ -45,6 +46,8 @@ def compare(
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Processes at work; they change no number.")] = 1,
     drop: options.Drop = None,
     kind: options.Kinds = None,
+    cost: options.CostFile = None,
+    reject: options.Reject = None,
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE.html", help="Write a page about the comparison.")
     ] = None,
@@ -58,18 +61,21 @@ def compare(
     ] = None,
 ) -> None:
     """Compare classifiers and rules on one table."""
+    from bayesclf.cli.costs import check_reject
     from bayesclf.cli.settings import settings
 
     start = time.perf_counter()
     chosen = settings(models, rules, inference, (cv, repeats, seed, jobs))
-    outputs = _outputs(report, json, [table])
+    check_reject(reject, cost)
+    outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     training = load_training(table, target, drop, options.column_kinds(kind))
+    costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
     quiet = outputs["--json"] == STDOUT
     if not quiet:
         show_training(stdout(), training)
-    comparison = _compare(training, chosen)
+    comparison = _compare(training, chosen, costs, reject)
     _check_answers(comparison)
     _write(comparison, training, chosen, outputs, shlex.join(["bayesclf", *context.obj]))
     if not quiet:
@@ -89,7 +95,17 @@ def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[st
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
-def _compare(training: Training, chosen: Settings) -> Comparison:
+def _costs(path: str, training: Training) -> Array:
+    """Read costs in the order that a comparison has the labels in."""
+    import numpy as np
+
+    from bayesclf.classifiers.training import checked_labels
+    from bayesclf.cli.costs import read_cost
+
+    return read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
+
+
+def _compare(training: Training, chosen: Settings, costs: Array | None, reject: float | None) -> Comparison:
     """Run the comparison under a progress bar."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.comparison import compare
@@ -108,6 +124,8 @@ def _compare(training: Training, chosen: Settings) -> Comparison:
             chosen.seed,
             chosen.jobs,
             progress,
+            costs,
+            reject,
         )
 
 

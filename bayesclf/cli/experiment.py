@@ -14,13 +14,11 @@ import typer
 
 from bayesclf.cli.console import progress_bar, stdout
 from bayesclf.errors import InputError
-from bayesclf.experiments import EXPERIMENTS, Workers, find, run
 
 app = typer.Typer(
     help="Run an experiment of the package; a run that was stopped goes on where it was.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
 )
 
 COMMON: dict[str, tuple[Any, Any]] = {
@@ -42,6 +40,8 @@ COMMON: dict[str, tuple[Any, Any]] = {
 
 def _command(name: str) -> Callable[..., None]:
     """Return the function of an experiment's command; Typer reads its options from the signature."""
+    from bayesclf.experiments import find
+
     settings = find(name).Settings
     own = {
         field.name: (
@@ -76,6 +76,7 @@ def _run(
     """Run one experiment and write its table and page."""
     if jobs < 1 and jobs != -1:
         raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")
+    from bayesclf.experiments import Workers, find, run
     from bayesclf.experiments.page import write_page
     from bayesclf.report.document import versions
 
@@ -93,5 +94,15 @@ def _run(
     console.print(f"\n{page} has the figures, {outcome.folder / 'table.csv'} the numbers")
 
 
-for _name in EXPERIMENTS:
-    app.command(_name)(_command(_name))
+def register() -> None:
+    """Make the commands, once: their options are the settings, which are read from the experiments themselves."""
+    from bayesclf.experiments import EXPERIMENTS
+
+    for name in EXPERIMENTS[len(app.registered_commands) :]:
+        app.command(name)(_command(name))
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -40,6 +40,8 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
             "cv": chosen.cv,
             "repeats": chosen.repeats,
             "seed": chosen.seed,
+            "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
+            "reject": None if comparison.costs is None else comparison.costs.reject,
         },
         "data": _data(comparison, training),
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},

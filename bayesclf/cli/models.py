@@ -68,32 +68,42 @@ def predict(
             show_default="bayes-optimal, or the point estimate that was fitted",
         ),
     ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option("--cost", metavar="FILE", help="Costs as csv: a row a true label, a column a predicted one."),
-    ] = None,
-    reject: Annotated[
-        float | None, typer.Option("--reject", metavar="P", help="Leave rows undecided whose expected cost is above P.")
-    ] = None,
+    cost: options.CostFile = None,
+    reject: options.Reject = None,
     class_prior: Annotated[
         str | None,
         typer.Option("--class-prior", metavar="LABEL=P,…", help="Other base rates than the training rows'."),
     ] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option("--sets", metavar="P", help="Add the smallest set of labels whose probability is at least P."),
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option("--interval", metavar="P", help="Add posterior intervals, of probability P, of each P(label)."),
+    ] = None,
+    uncertainty: Annotated[
+        bool,
+        typer.Option("--uncertainty", help="Add the entropy of the label: of noise, of unknown parameters, in all."),
+    ] = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import Decision, predict_table, read_cost, read_features
+    from bayesclf.cli.costs import check_reject, read_cost
+    from bayesclf.cli.predictions import Decision, Extras, predict_table, read_features
     from bayesclf.rules import RULES
     from bayesclf.storage import load
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
+    check_reject(reject, cost)
+    extras = Extras(sets, interval, uncertainty)
     path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     with working(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier), decision)
+        predictions = predict_table(classifier, read_features(table, classifier), decision, extras)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""

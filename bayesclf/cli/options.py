@@ -52,6 +52,13 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
+CostFile = Annotated[
+    str | None,
+    typer.Option("--cost", metavar="FILE", help="Costs as csv: a row a true label, a column a predicted one."),
+]
+Reject = Annotated[
+    float | None, typer.Option("--reject", metavar="P", help="Leave rows undecided whose expected cost is above P.")
+]
 Inference = Annotated[
     str,
     typer.Option("--inference", metavar="NAME", help=f"{ENGINE_NAMES}."),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayesclf import columns, datasets, decisions, tables
+from bayesclf import columns, datasets, decisions, prediction_sets, tables
 from bayesclf.cli.console import complain
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
@@ -46,13 +46,29 @@ class Decision:
     reject: float | None = None
     class_prior: list[float] | None = None
 
+
+@dataclass(frozen=True)
+class Extras:
+    """What is written beside labels and probabilities.
+
+    Attributes
+    ----------
+    sets
+        Probability of the sets; None for none.
+    interval
+        Posterior probability of the intervals of P(k | x); None for none.
+    uncertainty
+        Whether to write the entropies.
+    """
+
+    sets: float | None = None
+    interval: float | None = None
+    uncertainty: bool = False
+
     def __post_init__(self) -> None:
-        if self.reject is None:
-            return
-        if self.cost is None and not 0 <= self.reject <= 1:
-            raise InputError(f"--reject must lie between 0 and 1, the expected share of errors, not {self.reject}")
-        if not (math.isfinite(self.reject) and self.reject >= 0):
-            raise InputError(f"--reject is an expected cost and must be at least 0, not {self.reject}")
+        for option, value in (("--sets", self.sets), ("--interval", self.interval)):
+            if value is not None and not 0 < value < 1:
+                raise InputError(f"{option} is a probability between 0 and 1, such as 0.9, not {value:g}")
 
 
 @dataclass(frozen=True)
@@ -102,90 +118,46 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
     return X
 
 
-def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decision) -> Predictions:
-    """Return a line a row: its number from 1, the predicted label, empty where undecided, and P of each label."""
+def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras) -> Predictions:
+    """Return a line a row: its number from 1, the predicted label, empty where undecided, P of each label, extras."""
     log_proba = classifier.predict_log_proba(X, decision.rule, decision.class_prior)
     codes = decisions.decide(log_proba, decision.cost, decision.reject)
     labels = ["" if label is None else str(label) for label in decisions.named(codes, classifier.classes_)]
+    columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "predicted": labels}
+    columns |= _by_label("P({})", np.exp(log_proba), classifier)
+    columns |= _extra_columns(classifier, X, decision, extras, log_proba)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", "predicted", *(f"P({label})" for label in classifier.classes_)])
-    for row, (label, proba) in enumerate(zip(labels, np.exp(log_proba).tolist(), strict=True), 1):
-        writer.writerow([row, label, *proba])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return Predictions(text.getvalue(), len(labels), int((codes == decisions.REJECTED).sum()))
 
 
-def read_cost(path: str, labels: list[str]) -> Array:
-    """Read costs cost[true, predicted].
-
-    Parameters
-    ----------
-    path
-        A csv file of numbers, a row a true label and a column a predicted one: either with the labels as its header
-        and first column, in any order, or the numbers alone in the order of `labels`.
-    labels
-        The labels of the model.
-
-    Returns
-    -------
-    ndarray
-        Costs (outcome, outcome).
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has another shape or labels, or a cell is not a finite number.
-    """
-    cells = _cells(path)
-    size = len(labels)
-    shape = (len(cells), *sorted({len(line) for line in cells}))
-    if shape == (size + 1, size + 1):
-        predicted, true = cells[0][1:], [line[0] for line in cells[1:]]
-        for place, found in (("header", predicted), ("first column", true)):
-            if sorted(found) != sorted(labels):
-                raise InputError(
-                    f"--cost {path}: the {place} has {', '.join(found)}, but the labels are {', '.join(labels)}"
-                )
-        rows = [[cells[1 + true.index(t)][1 + predicted.index(p)] for p in labels] for t in labels]
-    elif shape == (size, size):
-        rows = cells
-    else:
-        widths = " or ".join(map(str, shape[1:])) or "no"
-        raise InputError(
-            f"--cost {path} has {len(cells)} rows of {widths} cells, but {size} labels need {size} rows of {size} "
-            f"numbers, or these with the labels ({', '.join(labels)}) as header and first column"
-        )
-    return np.array(
-        [
-            [_cost(cell, f"{t} predicted as {p}", path) for p, cell in zip(labels, row, strict=True)]
-            for t, row in zip(labels, rows, strict=True)
-        ]
-    )
+def _extra_columns(
+    classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras, log_proba: Array
+) -> dict[str, Sequence[Any]]:
+    """Return the columns that were asked for, by names that say what they are."""
+    columns: dict[str, Sequence[Any]] = {}
+    # the posterior's weights are P(θ | D, x) under that rule, and P(θ | D) under all others
+    rule = "predictive" if decision.rule == "predictive" else "bayes-optimal"
+    if extras.sets is not None:
+        sets = prediction_sets.posterior_sets(log_proba, classifier.classes_, extras.sets)
+        columns |= _by_label(f"in_set_{extras.sets:g}({{}})", sets.member.astype(int), classifier)
+    if extras.interval is not None:
+        bounds = classifier.predict_interval(X, extras.interval, rule, decision.class_prior)
+        for side, values in zip(("low", "high"), np.moveaxis(bounds, 2, 0), strict=True):
+            columns |= _by_label(f"P_{side}_{extras.interval:g}({{}})", values, classifier)
+    if extras.uncertainty:
+        found = classifier.uncertainty(X, rule, decision.class_prior)
+        for name in ("total", "aleatoric", "epistemic"):
+            columns[f"entropy_{name}_nats"] = getattr(found, name).tolist()
+    return columns
 
 
-def _cells(path: str) -> list[list[str]]:
-    """Return the cells of a small csv file, without blank lines."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"--cost {path} is not UTF-8 text; save it as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"--cost {path} cannot be read ({error.strerror}); check the path") from None
-    try:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), strict=True)]
-    except csv.Error as error:
-        raise InputError(f"--cost {path} is not csv ({error}); write numbers with commas between them") from None
-    return [line for line in lines if any(line)]
-
-
-def _cost(cell: str, what: str, path: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"--cost {path} has {cell!r} for {what}, which is not a finite number; write one")
-    return value
+def _by_label(name: str, values: NDArray[Any], classifier: BayesClassifier) -> dict[str, Sequence[Any]]:
+    """Return values (row, outcome) as columns, one a label."""
+    labels = classifier.classes_.tolist()
+    return {name.format(label): column for label, column in zip(labels, values.T.tolist(), strict=True)}
 
 
 def _kind(column: Column) -> ColumnKind | None:

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.comparison import Comparison
 
-WIDE = 100
-"""Columns of a terminal from which standard errors and intervals of all scores are shown."""
+WIDE, WIDE_WITH_COSTS = 100, 126
+"""Columns of a terminal from which standard errors and intervals of all scores are shown, and costs beside them."""
 
+CALIBRATION, RATIO = "calib.\nerror", "Gibbs\nratio"
 BEST = "★"
-LEGEND = f"{BEST} smallest log loss; differs: share of rows decided unlike bayes-optimal"
+LEGEND = {
+    "log loss": f"{BEST} smallest log loss",
+    "differs": "differs: share of rows decided unlike bayes-optimal",
+    "cost": "cost: mean cost of the decisions",
+    "rejected": "rejected: rows left undecided, each at the cost of the limit",
+}
+"""What headers mean."""
 INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the mean over the others"
 NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -47,8 +54,10 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     table = comparison.table
     records = table.to_dict("records")
     reasons = list(dict.fromkeys(record["reason"] for record in records if _failed(record)))
-    console.print(_score_table(comparison, records, reasons, console.width >= WIDE))
-    console.print(LEGEND, style="dim")
+    wide = console.width >= (WIDE if comparison.costs is None else WIDE_WITH_COSTS)
+    headers = _headers(comparison, wide)
+    console.print(_score_table(comparison, records, reasons, headers, wide))
+    console.print("; ".join(LEGEND[header] for header in LEGEND if header in headers), style="dim")
     if any(record.get("log_loss_infinite", 0) > 0 for record in records):
         console.print(INFINITE_LEGEND, style="dim")
     console.print()
@@ -72,40 +81,54 @@ def _engine(comparison: Comparison, model: str) -> str:
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
 
 
-def _score_table(comparison: Comparison, records: list[Record], reasons: list[str], wide: bool) -> Table:
+def _score_table(
+    comparison: Comparison, records: list[Record], reasons: list[str], headers: list[str], wide: bool
+) -> Table:
     """Return one line a model and rule, under a line with the model's name and engine."""
     from rich.text import Text
 
     from bayesclf.cli.console import plain_table
 
-    headers = ["model, rule", "accuracy", "log loss", "Brier", "calib.\nerror", "differs", "Gibbs\nratio"]
-    drawn = plain_table(headers, right=headers[1:])
+    drawn = plain_table(["model, rule", *headers], right=headers)
     for model in comparison.models:
         drawn.add_row(Text.assemble((model, "bold"), (f" ({_engine(comparison, model)})", "dim")))
         for record in records:
             if record["model"] == model:
                 best = not _failed(record) and (model, record["rule"]) == comparison.best
                 style = "bold green" if best else ""
-                cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide)
+                cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide, headers)
                 drawn.add_row(Text(f"{BEST if best else ' '} {record['rule']}"), *map(Text, cells), style=style)
     return drawn
 
 
-def _cells(record: Record, wide: bool) -> list[str]:
+def _headers(comparison: Comparison, wide: bool) -> list[str]:
+    """Return the headers of the scores; in a narrow terminal costs stand in the place of others."""
+    others = ["Brier", CALIBRATION, "differs", RATIO]
+    if comparison.costs is None:
+        return ["accuracy", "log loss", *others]
+    costs = ["cost"] if comparison.costs.reject is None else ["cost", "rejected"]
+    return ["accuracy", "log loss", *costs, *(others if wide else [])]
+
+
+def _cells(record: Record, wide: bool, headers: list[str]) -> list[str]:
+    """Return the cells of one line."""
     brier, calibration = number(record["brier"]), number(record["calibration_error"])
     if wide:
         brier = pair(record["brier"], record["brier_se"])
         calibration += f" ({number(record['calibration_low'])} to {number(record['calibration_high'])})"
     differs, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     missing_ratio = "n/a" if record["rule"] == "gibbs" else ""
-    return [
-        pair(record["accuracy"], record["accuracy_se"]),
-        _log_loss(record),
-        brier,
-        calibration,
-        f"{100 * differs:.1f} %" if np.isfinite(differs) else "",
-        number(ratio, 2) if np.isfinite(ratio) else missing_ratio,
-    ]
+    cells = {
+        "accuracy": pair(record["accuracy"], record["accuracy_se"]),
+        "log loss": _log_loss(record),
+        "Brier": brier,
+        CALIBRATION: calibration,
+        "differs": f"{100 * differs:.1f} %" if np.isfinite(differs) else "",
+        RATIO: number(ratio, 2) if np.isfinite(ratio) else missing_ratio,
+    }
+    if "cost" in record:
+        cells |= {"cost": pair(record["cost"], record["cost_se"]), "rejected": f"{100 * record['rejected']:.1f} %"}
+    return [cells[header] for header in headers]
 
 
 def _log_loss(record: Record) -> str:

@@ -11,11 +11,14 @@ import numpy as np
 from markupsafe import Markup
 
 from bayesclf import plots
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.comparison import Comparison
+from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.errors import Refused
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
-from bayesclf.report import document, figures, table, verdict
+from bayesclf.report import checks, document, figures, table, verdict
+from bayesclf.report.checks import CheckGroup
 from bayesclf.report.words import count, number, percent
 from bayesclf.rules import RULES
 from bayesclf.scores import CALIBRATION_BINS
@@ -61,8 +64,12 @@ class ModelSection:
         Sentences on its fits.
     reliability, disagreement, forest, trace
         Figures, or a sentence that says why there is none.
+    confusion, coverage
+        Figures of decisions, likewise.
     rows, disagreeing
         The first rows on which its rules disagree, and how many there are.
+    groups
+        Checks of the fit on all rows.
     """
 
     name: str
@@ -75,8 +82,11 @@ class ModelSection:
     disagreement: Markup | str
     forest: Markup | str
     trace: Markup | str
+    confusion: Markup | str
+    coverage: Markup | str
     rows: tuple[Disagreement, ...]
     disagreeing: int
+    groups: tuple[CheckGroup, ...]
 
 
 def render(comparison: Comparison, command: str | None = None) -> str:
@@ -89,12 +99,13 @@ def context(comparison: Comparison, command: str | None = None) -> dict[str, Any
     scores = comparison.table
     anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
     disagreements = comparison.disagreements
+    diagnoses = {name: _diagnosis(comparison, fit) for name, fit in comparison.fits.items()}
     return {
         "title": f"Comparison of {' and '.join(comparison.models)}"
         if len(anchors) < 3
         else "Comparison of classifiers",
         "subtitle": _size(comparison),
-        "verdict": verdict.verdict(comparison, scores),
+        "verdict": verdict.verdict(comparison, scores, diagnoses),
         "reading": verdict.READING,
         "scores": _scores_figure(scores),
         "headings": table.HEADINGS,
@@ -102,11 +113,13 @@ def context(comparison: Comparison, command: str | None = None) -> dict[str, Any
         "rules": [rule for rule in RULES.values() if any(name == rule.name for _, name in comparison.answers)],
         "bins": CALIBRATION_BINS,
         "most": MOST_DISAGREEMENTS,
-        "models": [_section(comparison, name, anchor, disagreements) for name, anchor in anchors.items()],
+        "models": [
+            _section(comparison, name, anchor, disagreements, diagnoses.get(name)) for name, anchor in anchors.items()
+        ],
         "columns": table.column_summaries(comparison.X),
         "column_count": comparison.X.shape[1],
         "rows": len(comparison.y),
-        "classes": _classes(comparison),
+        "classes": table.class_counts(comparison.y, comparison.classes),
         "made": _made(comparison, command),
     }
 
@@ -120,14 +133,6 @@ def _size(comparison: Comparison) -> str:
     return " · ".join(sizes)
 
 
-def _classes(comparison: Comparison) -> list[tuple[str, int, str]]:
-    counts = np.bincount(comparison.y, minlength=len(comparison.classes))
-    return [
-        (str(label), int(rows), percent(rows / counts.sum()))
-        for label, rows in zip(comparison.classes, counts, strict=True)
-    ]
-
-
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
     if "log_loss" not in scores:
         return "There are no scores to draw."
@@ -139,9 +144,19 @@ def _scores_figure(scores: pd.DataFrame) -> Markup | str:
     )
 
 
-def _section(comparison: Comparison, name: str, anchor: str, disagreements: pd.DataFrame) -> ModelSection:
+CHECKED = ("P0", "M")
+"""Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
+
+
+def _diagnosis(comparison: Comparison, fit: BayesClassifier) -> Diagnosis:
+    return diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=CHECKED)
+
+
+def _section(
+    comparison: Comparison, name: str, anchor: str, disagreements: pd.DataFrame, diagnosis: Diagnosis | None
+) -> ModelSection:
     """Return all that the page shows of one model."""
-    if name not in comparison.fits:
+    if diagnosis is None:
         return _refused_section(comparison, name, anchor)
     fit, rules = comparison.fits[name], comparison.rules_of(name)
     rows = disagreements.loc[disagreements["model"] == name, "row"].to_numpy(dtype=int)
@@ -156,8 +171,11 @@ def _section(comparison: Comparison, name: str, anchor: str, disagreements: pd.D
         _disagreement(comparison, name, anchor),
         _posterior(partial(plots.posterior_forest, fit), f"{anchor}-forest", f"Posterior of {name}", FOREST_TEXT),
         _posterior(partial(plots.posterior_trace, fit), f"{anchor}-trace", f"Trace of {name}", TRACE_TEXT),
+        _confusion(comparison, name, anchor),
+        _coverage(comparison, name, anchor),
         _disagreeing_rows(comparison, name, rules, rows[:MOST_DISAGREEMENTS]),
         len(rows),
+        checks.groups(diagnosis, f"{anchor}-"),
     )
 
 
@@ -165,7 +183,9 @@ def _refused_section(comparison: Comparison, name: str, anchor: str) -> ModelSec
     """Return the section of a model that could not be made of the table at all."""
     none = "The model was refused, so there is nothing to show."
     seconds = f"{number(comparison.seconds[name], 2)} s"
-    return ModelSection(name, anchor, "refused", seconds, (), comparison.notes[name], none, none, none, none, (), 0)
+    return ModelSection(
+        name, anchor, "refused", seconds, (), comparison.notes[name], none, none, none, none, none, none, (), 0, ()
+    )
 
 
 FOREST_TEXT = "Posterior means and intervals of parameters, one panel a quantity, one line a class."
@@ -201,6 +221,28 @@ def _disagreement(comparison: Comparison, name: str, anchor: str) -> Markup | st
         f"{anchor}-disagreement",
         f"Disagreement between the rules of {name}",
         f"Share of rows decided differently: {', '.join(pairs)}.",
+    )
+
+
+def _confusion(comparison: Comparison, name: str, anchor: str) -> Markup | str:
+    if not comparison.rules_of(name):
+        return ""
+    return figures.svg(
+        lambda: plots.confusion(comparison, name),
+        f"{anchor}-confusion",
+        f"Confusion of the classes by {name}",
+        "Counts of rows by true and predicted class, one panel a rule, shaded by the share of the true class.",
+    )
+
+
+def _coverage(comparison: Comparison, name: str, anchor: str) -> Markup | str:
+    if not comparison.rules_of(name):
+        return ""
+    return figures.svg(
+        lambda: plots.coverage_curve(comparison, name),
+        f"{anchor}-coverage",
+        f"Accuracy of {name} against the share of rows that it answers",
+        "One curve a rule: the least certain rows are rejected first.",
     )
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
+from bayesclf.families.base import Integers
 from bayesclf.report.words import NEGLIGIBLE, count, number, pair, percent
 
 if TYPE_CHECKING:
@@ -110,6 +112,12 @@ def _rank(record: dict[Any, Any]) -> float:
 def _signed(value: float, error: float, digits: int) -> str:
     text = pair(value, error, digits)
     return f"+{text}" if np.isfinite(value) and value > NEGLIGIBLE else text
+
+
+def class_counts(y: Integers, classes: NDArray[Any]) -> list[tuple[str, int, str]]:
+    """Return label, rows and share of each class."""
+    counts = np.bincount(y, minlength=len(classes))
+    return [(str(label), int(rows), percent(rows / counts.sum())) for label, rows in zip(classes, counts, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from bayesclf.rules import RULES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayesclf.diagnostics import Diagnosis
 
 CLEAR = 0.95
 """Confidence from which a difference is called clear."""
@@ -54,9 +57,13 @@ class Verdict:
     cautions: tuple[str, ...]
 
 
-def verdict(comparison: Comparison, table: pd.DataFrame) -> Verdict:
-    """Judge a comparison by its table."""
-    cautions = (*_unavailable(comparison), *_infinite(table), *_convergence(comparison), *_overconfident(comparison))
+def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
+    """Judge a comparison by its table and by the checks of the fits on all rows, by model.
+
+    Without checks, what the fits themselves said of their convergence takes their place.
+    """
+    fits = _convergence(comparison) if diagnoses is None else _issues(diagnoses)
+    cautions = (*_unavailable(comparison), *_infinite(table), *fits, *_overconfident(comparison))
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
@@ -67,7 +74,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame) -> Verdict:
         headline = "Every line gave some row's true class the probability 0, so log loss ranks none of them first."
         return Verdict(headline, _accuracy(records, best, folds), cautions)
     headline = (
-        f"{_name(best)} has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
+        f"Use {_name(best)}: it has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
         f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
     )
     return Verdict(headline, (*_runners_up(others, best, folds), *_accuracy(records, best, folds)), cautions)
@@ -153,6 +160,15 @@ def _convergence(comparison: Comparison) -> list[str]:
         f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
         for model, fit in comparison.fits.items()
         for problem in fit.convergence_problems_
+    ]
+
+
+def _issues(diagnoses: Mapping[str, Diagnosis]) -> list[str]:
+    """Say what the checks of the fits found."""
+    return [
+        f"{model}, {finding.title[0].lower()}{finding.title[1:]}: {finding.reason} ({finding.code})."
+        for model, diagnosis in diagnoses.items()
+        for finding in diagnosis.issues
     ]
 
 

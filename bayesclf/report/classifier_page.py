@@ -1,0 +1,167 @@
+"""The page of one fitted classifier: its checks, its posterior, its data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from bayesclf import columns, plots
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.diagnostics import Diagnosis, Finding, diagnose
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.report import checks, document, figures, table
+from bayesclf.report.words import count, listed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NO_POSTERIOR = "A point estimate leaves no posterior to show."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure, or a sentence that says why there is none, and how to read it."""
+
+    content: Markup | str
+    caption: str
+
+
+def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
+    """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
+    diagnosis = diagnose(classifier, X, y)
+    name = type(classifier).__name__
+    frame = None if X is None else columns.to_frame(X)
+    return document.fill(
+        "classifier.html.j2",
+        title=name,
+        subtitle=_subtitle(classifier, frame),
+        headline=headline(diagnosis),
+        issues=diagnosis.issues,
+        tips=diagnosis.tips,
+        notes=classifier.notes_,
+        groups=checks.groups(diagnosis),
+        figures=_posterior_figures(classifier),
+        predictions=[] if X is None else _prediction_figures(classifier, X, y),
+        classes=[] if y is None else table.class_counts(np.searchsorted(classifier.classes_, y), classifier.classes_),
+        columns=[] if frame is None else table.column_summaries(frame),
+        column_count=len(classifier.columns_),
+        rows=0 if frame is None else len(frame),
+        made=_made(classifier, command),
+    )
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """Return what the checks come to, in one sentence."""
+    if not diagnosis.issues:
+        return (
+            f"No issue was found: {count(len(diagnosis.passed), 'check')} passed"
+            + (f", with {count(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
+            + (f"; {count(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
+        )
+    return f"Not to be trusted as it is: {listed([_named(finding) for finding in diagnosis.issues])}."
+
+
+def _named(finding: Finding) -> str:
+    return f"{finding.title[0].lower()}{finding.title[1:]} ({finding.severity})"
+
+
+def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
+    sizes = [] if frame is None else [count(len(frame), "row")]
+    sizes += [count(len(classifier.columns_), "column"), count(len(classifier.classes_), "class", "classes")]
+    return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
+
+
+def _posterior_figures(classifier: BayesClassifier) -> list[Shown]:
+    """Return the figures of the posterior, as far as it has them."""
+    wanted: list[tuple[str, Callable[[], Figure], str, str]] = [
+        (
+            "forest",
+            partial(plots.posterior_forest, classifier),
+            "Posterior means and intervals of parameters",
+            "Means and intervals given the model; each panel has its own unit.",
+        ),
+        (
+            "weights",
+            partial(_weights, classifier),
+            "Posterior of logistic weights",
+            "Log-odds per standard deviation of a column, own or implied, with posterior intervals.",
+        ),
+        (
+            "trace",
+            partial(plots.posterior_trace, classifier),
+            "Draws of each chain in their order",
+            "Chains of draws: alike and without trend where the sampler has converged.",
+        ),
+        (
+            "rank",
+            partial(plots.posterior_rank, classifier),
+            "Ranks of each chain's draws among all",
+            "Level within the band where the chains agree.",
+        ),
+        (
+            "energy",
+            partial(plots.energy, classifier),
+            "Energy of the draws and its changes",
+            "Alike in width where the sampler reaches the tails.",
+        ),
+    ]
+    return _drawn(wanted)
+
+
+def _weights(classifier: BayesClassifier) -> Figure:
+    """Draw logistic weights, of logistic regression; other classifiers are refused."""
+    from bayesclf.classifiers.logistic import LogisticRegression
+
+    if not isinstance(classifier, LogisticRegression):
+        raise Refused("")
+    return plots.posterior_weights(classifier)
+
+
+def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[Shown]:
+    """Return figures of replicated labels and of the entropy of predictions."""
+    return _drawn(
+        [
+            (
+                "replicated",
+                lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
+                "Class counts of replicated data sets and of the rows",
+                "The observed counts lie among the replicated ones where the model can make data like these.",
+            ),
+            (
+                "entropy",
+                lambda: plots.uncertainty(classifier, X, y),
+                "Entropy of predictions, aleatoric and epistemic",
+                "Epistemic entropy is what more rows would remove, given the model.",
+            ),
+        ]
+    )
+
+
+def _drawn(wanted: list[tuple[str, Callable[[], Figure], str, str]]) -> list[Shown]:
+    """Draw what can be drawn; a refusal without a sentence is left out, one with a sentence is shown once."""
+    shown: list[Shown] = []
+    for name, draw, title, caption in wanted:
+        try:
+            shown.append(Shown(figures.svg(draw, name, title, caption), caption))
+        except (Refused, DoesNotExist) as reason:
+            text = str(reason)
+            sentence = f"{text[:1].upper()}{text[1:]}."
+            if text and all(sentence != other.content for other in shown):
+                shown.append(Shown(sentence, ""))
+    return shown
+
+
+def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
+    """Return what is needed to make the fit again."""
+    made = [
+        ("Classifier", " ".join(str(classifier).split())),
+        ("Inference", str(classifier.inference_)),
+        ("Seed", str(classifier.seed_)),
+        *document.versions(),
+    ]
+    return [("Command", command), *made] if command is not None else made
