@@ -13,7 +13,17 @@ from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Experiment, Figure, Results, Section
 from bayesclf.experiments.runner import Outcome, Workers, run
 
-EXPERIMENTS: tuple[str, ...] = ("ng-jordan", "convergence", "gibbs-bound")
+EXPERIMENTS: tuple[str, ...] = (
+    "ng-jordan",
+    "convergence",
+    "gibbs-bound",
+    "assumptions",
+    "hypotheses",
+    "sample-size",
+    "parameter-count",
+    "newsgroups",
+    "small-data",
+)
 """Names of the experiments; the module's has underscores."""
 
 __all__ = ["EXPERIMENTS", "Experiment", "Figure", "Outcome", "Results", "Section", "Workers", "find", "run"]

@@ -35,14 +35,16 @@ POSTERIOR_DRAWS = 1000
 def split(encoded: Encoded, rng: np.random.Generator, most_test: int) -> tuple[Integers, Integers]:
     """Return training rows in the order in which sizes take them, and test rows: a third, at most `most_test`.
 
-    The first two training rows are of different classes, so that every size has both.
+    The first training rows are of different classes, so that every size has as many classes as it can.
     """
     order = rng.permutation(len(encoded))
     n_test = min(max(1, len(encoded) // 3), most_test)
     test, train = order[:n_test], order[n_test:]
-    other = np.flatnonzero(encoded.y[train] != encoded.y[train[0]])
-    if other.size:
-        train[[1, other[0]]] = train[[other[0], 1]]
+    for place in range(1, len(encoded.labels)):
+        new = np.flatnonzero(~np.isin(encoded.y[train], encoded.y[train[:place]]))
+        if not new.size:
+            break
+        train[[place, new[0]]] = train[[new[0], place]]
     return train, test
 
 

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesclf.experiments.experiment import Experiment, Figure, Section
 from bayesclf.experiments.runner import Outcome
 from bayesclf.files import write_whole
 from bayesclf.report import document, figures
+from bayesclf.report.checks import cell
 from bayesclf.report.table import Cell
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PAGE = "results.html"
-
-SIGNIFICANT = 4
-"""Digits of a number in a table."""
 
 
 def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
@@ -64,15 +60,4 @@ def _svg(figure: Figure, anchor: str) -> Markup:
 
 
 def _lines(table: pd.DataFrame) -> list[Sequence[Cell]]:
-    return [[_cell(value) for value in line] for line in table.itertuples(index=False)]
-
-
-def _cell(value: Any) -> Cell:
-    """Return a number with a few digits, and the number itself to sort by; words as they are."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        return Cell("" if value is None else str(value))
-    if isinstance(value, int | np.integer):
-        return Cell(f"{value:,}", float(value))
-    if np.isnan(value):
-        return Cell("")
-    return Cell(f"{value:.{SIGNIFICANT}g}".replace("-", "−").replace("inf", "∞"), float(value))
+    return [[cell(value) for value in line] for line in table.itertuples(index=False)]

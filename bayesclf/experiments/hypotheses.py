@@ -1,0 +1,229 @@
+"""The textbook's finite hypothesis spaces under every rule, and Mitchell's exercise 4 on random cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesclf.errors import InputError
+from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.textbook_spaces import DISAGREED, SIGNS, THRESHOLDS, answers, binary, version_space
+from bayesclf.families.base import Array
+from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
+from bayesclf.report.words import NEGLIGIBLE, number, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+NAME = "hypotheses"
+QUESTION = "What do MAP, Bayes-optimal and Gibbs answer on the textbook's own examples?"
+
+BLOCK = 100
+"""Random cases, or hypotheses drawn by the Gibbs classifier at each x, in one unit of work."""
+
+POINTS = 50
+"""Values of x in a random space; P(+ | x, h) and likelihoods are uniform, priors uniform numbers over their sum."""
+
+SETUPS = {
+    "classifier, same ratio": (False, True),
+    "probabilistic, same ratio": (True, True),
+    "classifier, other ratio": (False, False),
+    "probabilistic, other ratio": (True, False),
+}
+"""Whether h3 answers with probabilities, and whether P'(h1) : P'(h2) is that of before."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of the experiment."""
+
+    cases: int = option(
+        4000, f"Random cases of each kind of exercise 4, and draws of the Gibbs classifier, in steps of {BLOCK}."
+    )
+    seed: int = option(0, "Seed of everything.")
+
+
+def units(settings: Settings) -> Sequence[Unit]:
+    """Return the examples, then ("version space", first draw) and (kind of exercise 4, first case) by blocks."""
+    if settings.cases < 2 * BLOCK:
+        raise InputError(f"there must be at least {2 * BLOCK} random cases, not {settings.cases}")
+    starts = range(0, settings.cases - settings.cases % BLOCK, BLOCK)
+    return [("examples", 0), *((kind, first) for first in starts for kind in ("version space", *SETUPS))]
+
+
+def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+    """Return the examples' answers, or what was counted in a block of draws or of random cases."""
+    kind, block = str(unit[0]), int(unit[1])
+    if kind == "examples":
+        return answers()
+    if kind == "version space":
+        return _version_space_gibbs(block, int(seed.generate_state(1)[0]))
+    return [_exercise_4(kind, block, np.random.default_rng(seed))]
+
+
+def _shares(rng: np.random.Generator, count: int) -> Array:
+    """Return uniform numbers divided by their sum."""
+    values = rng.random(count)
+    return np.asarray(values / values.sum())
+
+
+def _version_space_gibbs(block: int, seed: int) -> list[Record]:
+    """Ask the Gibbs classifier many times at each x: how often does it say +?"""
+    x = np.repeat(np.arange(THRESHOLDS), BLOCK)
+    said = np.array(version_space().answers("gibbs", x, seed)).reshape(THRESHOLDS, BLOCK)
+    return [
+        {"part": "version space", "block": block, "x": place, "plus": float((own == "+").mean())}
+        for place, own in enumerate(said)
+    ]
+
+
+def _exercise_4(kind: str, block: int, rng: np.random.Generator) -> Record:
+    """Count over random cases where H' answers otherwise than h3, and where its MAP hypothesis is h3."""
+    probabilistic, same = SETUPS[kind]
+    x = np.arange(POINTS)
+    found = np.empty((BLOCK, 4))
+    for index in range(BLOCK):
+        likelihood = rng.random(3)
+        H = FiniteSpace(("h1", "h2"), SIGNS, _shares(rng, 2), binary(rng.random((2, POINTS))))
+        H = H.update(likelihood[:2])
+        prior = rng.random() if same else _shares(rng, 3)
+        before = extended_with_bayes_optimal(H, prior, probabilistic=probabilistic)
+        extended = before.update(likelihood)
+        changed = np.mean(np.array(H.answers("bayes-optimal", x)) != np.array(extended.answers("bayes-optimal", x)))
+        weighed = np.asarray(before.prior) * likelihood
+        expected = weighed[2] > weighed[:2].max()
+        found[index] = changed, extended.posterior["h3"] > 0.5, extended.map == "h3", (extended.map == "h3") == expected
+    changed, sure, is_map, as_expected = found.T
+    return {
+        "part": "exercise 4",
+        "kind": kind,
+        "block": block,
+        "changed": float(changed.mean()),
+        "cases_changed": float((changed > 0).mean()),
+        "sure": int(sure.sum()),
+        "sure_changed": int((changed[sure == 1] > 0).sum()),
+        "map_is_h3": float(is_map.mean()),
+        "map_as_expected": int(as_expected.sum()),
+    }
+
+
+def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
+    """Return one line a kind of exercise 4, with shares and their standard errors over blocks of cases."""
+    import pandas as pd
+
+    lines = []
+    for kind in SETUPS:
+        own = records[(records["part"] == "exercise 4") & (records["kind"] == kind)]
+        line: Record = {"h3": kind, "cases": BLOCK * len(own)}
+        for name in ("changed", "cases_changed", "map_is_h3"):
+            line |= {name: own[name].mean(), f"{name}_se": own[name].sem()}
+        counts = own[["sure", "sure_changed", "map_as_expected"]].sum().astype(int)
+        lines.append(line | {name: int(count) for name, count in counts.items()})
+    return pd.DataFrame(lines)
+
+
+def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
+    """Say what each rule answered, and where exercise 4's statements held."""
+    examples = records[records["part"] == "example"][["example", "asked", "answer", "probability", "textbook"]]
+    gibbs = records[records["part"] == "version space"].groupby("x")["plus"].agg(["mean", "sem"])
+    by_rule = examples.set_index("asked").to_dict("index")
+    most, best = by_rule["map"], by_rule["bayes-optimal"]
+    headline = (
+        f"The most probable hypothesis says {most['answer']} with P(h | D) = {number(most['probability'], 1)}, the "
+        f"most probable classification is {best['answer']} with {number(best['probability'], 1)}: MAP and "
+        f"Bayes-optimal {'differ' if most['answer'] != best['answer'] else 'agree'}."
+    )
+    off = float((examples["probability"] - examples["textbook"]).abs().max())
+    agreement = "are the textbook's" if off < NEGLIGIBLE else f"differ from the textbook's by at most {off:.1g}"
+    figure = Figure(
+        "version-space",
+        "How often the Gibbs classifier of a version space says +",
+        "One triangle an x, on a bar: the share of consistent hypotheses that say +.",
+        partial(_figure, examples, gibbs),
+        "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
+    )
+    return Results(
+        headline,
+        (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table)),
+        CAUTIONS,
+        (
+            Section("Examples", EXAMPLES_TEXT, (figure,), examples),
+            Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN]),
+        ),
+    )
+
+
+CAUTIONS = (
+    "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
+    "uniform, and priors uniform numbers over their sum. That they never change where theory says so does not.",
+)
+
+EXAMPLES_TEXT = (
+    "Three hypotheses (Aberdeen): P(h | D) = .4, .3, .3; the first says +, the others −.",
+    "Weather (Aberdeen): P(seen | rain) and P(seen | dry) are .1 and .5, or .001 and .9; P(rain | D) = 1/6 and 1/901.",
+    f"Version space: of {THRESHOLDS} thresholds, those that agree with − at x = 0 and + at x = 3 are as probable as "
+    "each other; the Gibbs classifier asks one of them.",
+)
+
+EXERCISE_TEXT = (
+    "H = {h1, h2}; h3 is the Bayes-optimal classifier of H; H' = H ∪ {h3} has the prior P'. As a classifier h3 holds "
+    "its answer for certain; else it answers with H's averaged probabilities. The ratio is P'(h1) : P'(h2), that of H "
+    "or another. Changed is the share of x at which the Bayes-optimal classifier of H' answers otherwise than h3, and "
+    "the share of cases with such an x; sure are the cases with P'(h3 | D) > ½.",
+)
+
+SHOWN = ["h3", "cases", "changed", "changed_se", "cases_changed", "map_is_h3", "sure", "sure_changed"]
+"""Columns of the table on the page."""
+
+
+def _gibbs(gibbs: pd.DataFrame) -> str:
+    """Say how often the Gibbs classifier of the version space said + where its hypotheses disagree."""
+    (first, second), agreed = DISAGREED, version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
+    said = gibbs.to_dict("index")
+    told = [percent(said[x]["mean"], said[x]["sem"]) for x in (first, second)]
+    return (
+        f"The Gibbs classifier of the version space says + at x = {first} in {told[0]} and at x = {second} in "
+        f"{told[1]} of its draws; of the consistent hypotheses {percent(agreed[0])} and {percent(agreed[1])} do."
+    )
+
+
+def _exercise(table: pd.DataFrame) -> list[str]:
+    """Say what was seen of each statement of exercise 4."""
+    lines = table.set_index("h3").to_dict("index")
+    same, other = ([lines[kind] for kind, (_, same) in SETUPS.items() if same is ratio] for ratio in (True, False))
+    kept = [lines[kind] for kind, (probabilistic, _) in SETUPS.items() if not probabilistic]
+    loose = lines["probabilistic, other ratio"]
+    right, cases = int(table["map_as_expected"].sum()), int(table["cases"].sum())
+    first, second = (percent(line["changed"], line["changed_se"]) for line in other)
+    return [
+        f"The MAP hypothesis of H' is h3 exactly where P'(h3) P(D | h3) exceeds both others: in {right:,} of "
+        f"{cases:,} cases.",
+        f"Where P'(h1) : P'(h2) is unchanged, Bayes-optimal of H' answers otherwise than h3 in "
+        f"{sum(round(line['cases_changed'] * line['cases']) for line in same)} of "
+        f"{sum(line['cases'] for line in same):,} cases. Where it changes, at {first} (classifier h3) and {second} "
+        "(probabilistic h3) of the x.",
+        f"Where P'(h3 | D) > ½, a classifier h3 was outvoted in {sum(line['sure_changed'] for line in kept)} of "
+        f"{sum(line['sure'] for line in kept):,} cases, a probabilistic one under another ratio in "
+        f"{loose['sure_changed']} of {loose['sure']:,}.",
+    ]
+
+
+def _figure(examples: pd.DataFrame, gibbs: pd.DataFrame) -> MatplotlibFigure:
+    from bayesclf.plots import style
+
+    figure, ax = style.axes(None, (6.0, 3.2))
+    shares = examples.loc[examples["example"] == "version space", "textbook"]
+    ax.bar(gibbs.index, shares, width=0.7, color="0.85", label="consistent hypotheses that say +")
+    look = style.RULE_STYLE["gibbs"]
+    ax.errorbar(
+        gibbs.index, gibbs["mean"], yerr=2 * gibbs["sem"], fmt=look.marker, color=look.color, label="gibbs says +"
+    )
+    ax.set(xlabel="x", ylabel="share", xticks=list(gibbs.index))
+    style.legend_above(ax)
+    style.quiet(ax, "y")
+    return figure

@@ -1,0 +1,268 @@
+"""How many numbers each classifier estimates as attributes are added: counted from fits, beside the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.errors import InputError
+from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
+from bayesclf.families.base import Array, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    from bayesclf.classifiers.base import BayesClassifier
+
+NAME = "parameter-count"
+QUESTION = "How many parameters does each classifier estimate, as attributes are added?"
+
+ROWS = 64
+"""Training rows: their number has no part in that of the parameters."""
+
+SPARE_DRAWS = 200
+"""Draws beyond the number of entries of a posterior, so that its rank is not that of the draws."""
+
+LARGEST = 8
+"""Most attributes: the unrestricted classifier then has 510 parameters beside P(y)."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One classifier on n attributes and two classes.
+
+    Attributes
+    ----------
+    title
+        In words.
+    attributes
+        ``"boolean"``, ``"real"`` or ``"count"``.
+    make
+        Returns it, given its engine.
+    formula, count
+        The literature's number of parameters, in words and as a function of n, the one of P(y) included where there is
+        one.
+    source
+        Whose formula it is, or whose parameters it counts.
+    """
+
+    title: str
+    attributes: str
+    make: Callable[..., BayesClassifier]
+    formula: str
+    count: Callable[[int], int]
+    source: str
+
+
+def _bc(name: str, **options: Any) -> Callable[..., BayesClassifier]:
+    """Return a constructor of the package's, which is imported on use."""
+
+    def make(inference: Any) -> BayesClassifier:
+        import bayesclf as bc
+
+        found: BayesClassifier = getattr(bc, name)(**options, inference=inference, random_state=0)
+        return found
+
+    return make
+
+
+KINDS = {
+    "unrestricted": Kind(
+        "unrestricted classifier",
+        "boolean",
+        _bc("JointBayes"),
+        "2(2^n − 1) + 1",
+        lambda n: 2 * (2**n - 1) + 1,
+        "Mitchell",
+    ),
+    "boolean NB": Kind("naive Bayes", "boolean", _bc("BernoulliNB"), "2n + 1", lambda n: 2 * n + 1, "Mitchell"),
+    "multinomial NB": Kind(
+        "multinomial naive Bayes", "count", _bc("MultinomialNB"), "2(n − 1) + 1", lambda n: 2 * n - 1, "Abu-El-Haija"
+    ),
+    "GDA class": Kind(
+        "discriminant analysis, Σ a class",
+        "real",
+        _bc("GaussianDiscriminantAnalysis", covariance="class"),
+        "2n + n(n + 1) + 1",
+        lambda n: n * n + 3 * n + 1,
+        "Abu-El-Haija",
+    ),
+    "GDA shared": Kind(
+        "discriminant analysis, one Σ",
+        "real",
+        _bc("GaussianDiscriminantAnalysis", covariance="shared"),
+        "2n + n(n + 1)/2 + 1",
+        lambda n: 2 * n + n * (n + 1) // 2 + 1,
+        "Abu-El-Haija",
+    ),
+    "GNB": Kind(
+        "Gaussian naive Bayes, σ_ik",
+        "real",
+        _bc("GaussianNB", variance="class-feature"),
+        "4n + 1",
+        lambda n: 4 * n + 1,
+        "Wehbe",
+    ),
+    "GNB2": Kind(
+        "Gaussian naive Bayes, σ_i",
+        "real",
+        _bc("GaussianNB", variance="feature"),
+        "3n + 1",
+        lambda n: 3 * n + 1,
+        "Wehbe",
+    ),
+    "LR": Kind("logistic regression", "real", _bc("LogisticRegression"), "n + 1", lambda n: n + 1, "Wehbe"),
+}
+"""The classifiers by name. Mitchell's own 2(2^n − 1) and 2n leave out P(y)."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of the experiment."""
+
+    attributes: int = option(LARGEST, f"Most attributes, 2 to {LARGEST}.")
+    seed: int = option(0, "Seed of everything.")
+
+
+def units(settings: Settings) -> Sequence[Unit]:
+    """Return (classifier, number of attributes), the largest first."""
+    if not 2 <= settings.attributes <= LARGEST:
+        raise InputError(f"attributes must lie between 2 and {LARGEST}, not {settings.attributes}")
+    return [(name, n) for n in range(settings.attributes, 0, -1) for name in KINDS]
+
+
+def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+    """Fit a classifier to rows without meaning, and count its parameters."""
+    import bayesclf as bc
+
+    name, n = str(unit[0]), int(unit[1])
+    kind = KINDS[name]
+    X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
+    engine = bc.Laplace if name == "LR" else bc.Exact
+    point = kind.make("map").fit(X, y).posterior_["map"].to_dataset()
+    entries = sum(values.size for values in point.values())
+    count = entries + SPARE_DRAWS
+    fit = kind.make(engine(draws=count, chains=1)).fit(X, y)
+    posterior = fit.posterior_["posterior"].to_dataset()
+    draws = [values.to_numpy().reshape(count, -1) for values in posterior.values()]
+    counted = free_parameters(np.concatenate(draws, axis=1))
+    return [{"classifier": name, "n": n, "entries": entries, "counted": counted, "formula": kind.count(n)}]
+
+
+def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
+    """Return rows of any values and labels; each boolean attribute has both values."""
+    import pandas as pd
+
+    names = [f"x{index}" for index in range(n)]
+    y = np.arange(ROWS) % 2
+    if attributes == "real":
+        return pd.DataFrame(rng.standard_normal((ROWS, n)), columns=names), y
+    if attributes == "count":
+        return pd.DataFrame(rng.poisson(3.0, (ROWS, n)) + 1, columns=names), y
+    cells = pd.DataFrame(np.vstack([np.zeros(n, int), np.ones(n, int), rng.integers(2, size=(ROWS - 2, n))]))
+    return cells.set_axis(names, axis=1).astype("category"), y
+
+
+def free_parameters(draws: Array) -> int:
+    """Return in how many directions draws (draw, entry) of a posterior vary: its entries less what ties them.
+
+    Entries of a probability vector add up to 1 and a covariance matrix is symmetric. Both are linear, so that the rank
+    of the centred draws is the number of free parameters, whatever the names of the entries are.
+    """
+    spread = draws.std(axis=0)
+    varying = draws[:, spread > 0]
+    return int(np.linalg.matrix_rank((varying - varying.mean(axis=0)) / spread[spread > 0]))
+
+
+def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
+    """Return the records, the classifiers in their order and attributes increasing."""
+    order = list(KINDS)
+    by_size = records.sort_values("n")
+    return by_size.sort_values("classifier", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
+    """Compare counts with formulas, and show how they grow."""
+    other = table[table["counted"] != table["formula"]]
+    most = table[table["n"] == table["n"].max()].set_index("classifier")["counted"]
+    headline = (
+        f"With {settings.attributes} boolean attributes the unrestricted classifier has {most['unrestricted']:,} "
+        f"parameters and naive Bayes {most['boolean NB']}; with as many real ones discriminant analysis has "
+        f"{most['GDA class']}, Gaussian naive Bayes {most['GNB']} and logistic regression {most['LR']}."
+    )
+    agreement = (
+        f"Counts agree with the literature's formulas in all {len(table)} cases."
+        if other.empty
+        else f"Counts differ from the literature's formulas in {len(other)} of {len(table)} cases, first "
+        f"{other['classifier'].iloc[0]} with n = {other['n'].iloc[0]}."
+    )
+    figure = Figure(
+        "parameters",
+        "Number of parameters against number of attributes",
+        "One curve a classifier, on a logarithmic axis; that of the unrestricted classifier is a straight line.",
+        partial(_figure, table),
+        "Two classes. Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts.",
+    )
+    return Results(
+        headline,
+        (agreement, METHOD),
+        CAUTIONS,
+        (Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table)),),
+    )
+
+
+METHOD = (
+    "Counted: in how many directions draws of the posterior vary, which leaves out what ties their entries: "
+    "probabilities add up to 1, covariances are symmetric."
+)
+
+TABLE_TEXT = (
+    "Counted parameters by number of attributes, beside the formula; two classes. Mitchell and Wehbe print theirs; "
+    "Abu-El-Haija names the parameters, and the formula counts them."
+)
+
+CAUTIONS = (
+    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out, "
+    "Wehbe's 4n + 1 and 3n + 1 do not.",
+    "More parameters need more rows, but how many is another question: see the experiment convergence.",
+)
+
+
+def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one line a classifier: what it is, its formula, and its counts."""
+    import pandas as pd
+
+    about = pd.DataFrame(
+        {
+            "classifier": list(KINDS),
+            "what": [kind.title for kind in KINDS.values()],
+            "attributes": [kind.attributes for kind in KINDS.values()],
+            "formula": [kind.formula for kind in KINDS.values()],
+            "source": [kind.source for kind in KINDS.values()],
+        }
+    )
+    counts = table.pivot_table(index="classifier", columns="n", values="counted").astype(int)
+    return about.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
+
+
+def _figure(table: pd.DataFrame) -> MatplotlibFigure:
+    from bayesclf.plots import style
+
+    figure, ax = style.axes(None, (7.2, 4.6))
+    ends = []
+    for place, (name, kind) in enumerate(KINDS.items()):
+        own, color = table[table["classifier"] == name], style.class_color(place)
+        line = "-" if kind.attributes == "real" else (0, (5, 2))
+        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line)
+        ax.scatter(own["n"], own["counted"], color=color, s=16)
+        ends.append((float(own["n"].iloc[-1]), float(own["counted"].iloc[-1]), name, color))
+    ax.set(yscale="log", xlabel="attributes", ylabel="parameters")
+    ax.yaxis.set_major_formatter("{x:,g}")
+    style.quiet(ax)
+    style.name_ends(ax, ends)
+    return figure

@@ -1,0 +1,282 @@
+"""Mitchell's first exercise: how many examples an estimated probability needs, and what its intervals then cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import betaincinv
+
+from bayesclf.errors import InputError
+from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
+from bayesclf.families.base import Array, Integers
+from bayesclf.report.words import listed, percent
+from bayesclf.sample_size import HALF_WIDTHS, examples_needed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+NAME = "sample-size"
+QUESTION = "How many examples does an estimated probability need, and do its intervals hold what they say?"
+
+METHODS = tuple(HALF_WIDTHS)
+"""Normal approximation, Wilson's interval, and the posterior's under a uniform prior."""
+
+SHARES = (0.5, 0.3, 0.1, 0.03, 0.01)
+"""Values of p for which examples are counted."""
+
+WIDTHS = (0.1, 0.05, 0.02, 0.01)
+"""Half widths, besides the one that is asked for."""
+
+NARROWEST = 0.001
+"""Narrower intervals need more examples than can be enumerated in good time."""
+
+COUNTS = (10, 100)
+"""Numbers of examples at which coverage is computed."""
+
+PLACES = np.round(np.arange(0.005, 0.5001, 0.0025), 4)
+"""Values of p over which coverage is drawn; it is the same at 1 − p."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of the experiment."""
+
+    half_width: float = option(0.02, f"Half width of the interval, {NARROWEST} to 1/2.")
+    level: float = option(0.95, "Probability of the interval, between 0 and 1.")
+    seed: int = option(0, "Seed; there is nothing random in this experiment.")
+
+
+def units(settings: Settings) -> Sequence[Unit]:
+    """Return ("needed", method, p) and ("coverage", method, n), the number that p = ½ needs among the n."""
+    if not NARROWEST <= settings.half_width < 0.5 or not 0 < settings.level < 1:
+        raise InputError(
+            f"half_width must lie between {NARROWEST} and 0.5 and level between 0 and 1, not {settings.half_width} and "
+            f"{settings.level}"
+        )
+    most = examples_needed(settings.half_width, 0.5, settings.level)
+    needed = [("needed", method, p) for method in METHODS for p in SHARES]
+    return [*needed, *(("coverage", method, n) for method in METHODS for n in dict.fromkeys((*COUNTS, most)))]
+
+
+def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+    """Return the examples needed for each half width, or the coverage at each p."""
+    part, method, value = str(unit[0]), str(unit[1]), unit[2]
+    if part == "needed":
+        return _needed(settings, method, float(value))
+    covered = coverage(method, int(value), PLACES, settings.level)
+    about = {"part": part, "method": method, "n": int(value)}
+    return [{**about, "p": p, "coverage": share} for p, share in zip(PLACES.tolist(), covered.tolist(), strict=True)]
+
+
+def _needed(settings: Settings, method: str, p: float) -> list[Record]:
+    """Return examples needed, the interval's coverage with them, and how often the estimate is near enough."""
+    records = []
+    for width in dict.fromkeys((settings.half_width, *WIDTHS)):
+        n = examples_needed(width, p, settings.level, method)
+        share = float(coverage(method, n, np.array([p]), settings.level)[0])
+        about = {"part": "needed", "method": method, "p": p, "half_width": width, "n": n}
+        records.append({**about, "coverage": share, "within": within(n, p, width)})
+    return records
+
+
+def within(n: int, p: float, half_width: float) -> float:
+    """Return P(|k/n − p| ≤ half width), k ~ Binomial(n, p), by enumeration.
+
+    Examples
+    --------
+    >>> round(within(2, 0.5, 0.02), 3)
+    0.5
+    """
+    k = np.arange(n + 1)
+    # A share that lies on the bound is within it, however k/n is rounded.
+    near = np.abs(k / n - p) <= half_width * (1 + 1e-12)
+    return float(stats.binom.pmf(k, n, p)[near].sum())
+
+
+def coverage(method: str, n: int, p: Array, level: float) -> Array:
+    """Return Σ_k Binomial(k | n, p) 1[p lies in the interval after k of n], for each p.
+
+    References
+    ----------
+    Brown, Cai & DasGupta, *Interval Estimation for a Binomial Proportion*, Statist. Sci. 16 (2001),
+    doi:10.1214/ss/1009213286.
+
+    Examples
+    --------
+    The interval after 0 or 2 of 2 has no width under the normal approximation, that after 1 holds ½:
+
+    >>> import numpy as np
+    >>> print(coverage("normal", 2, np.array([0.5]), 0.95))
+    [0.5]
+    """
+    k = np.arange(n + 1)
+    low, high = interval(method, k, n, level)
+    return np.array([stats.binom.pmf(k, n, share)[(low <= share) & (share <= high)].sum() for share in p])
+
+
+def interval(method: str, k: Integers, n: int, level: float) -> tuple[Array, Array]:
+    """Return both ends of the interval after k of n positive examples.
+
+    Wilson's is centred at (k + z²/2)/(n + z²), the normal one at k/n; the posterior's runs between its tail quantiles.
+    """
+    if method == "beta":
+        low, high = (np.asarray(betaincinv(1 + k, 1 + n - k, (1 + sign * level) / 2), float) for sign in (-1, 1))
+        return low, high
+    z = stats.norm.ppf((1 + level) / 2)
+    shift = z**2 if method == "wilson" else 0.0
+    centre = (k + shift / 2) / (n + shift)
+    half = np.array([HALF_WIDTHS[method](n, share, level) for share in k / n])
+    return centre - half, centre + half
+
+
+def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
+    """Return the records: lines of the part "needed" by method, p and half width, of "coverage" by method, n and p."""
+    order = list(METHODS)
+    by_method = records.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
+    return by_method.sort_values("part", ascending=False, kind="stable", ignore_index=True)
+
+
+def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
+    """Say how many examples are needed, and how far coverage lies from what is said."""
+    needed = table[table["part"] == "needed"].drop(columns=["part"])
+    asked = needed[needed["half_width"] == settings.half_width].set_index(["method", "p"])["n"]
+    drawn = table[table["part"] == "coverage"]
+    headline = (
+        f"For a {100 * settings.level:g} % interval of ±{settings.half_width:g} at p = ½ the normal approximation "
+        f"needs {asked['normal', 0.5]:,} examples, Wilson's interval {asked['wilson', 0.5]:,} and the posterior "
+        f"{asked['beta', 0.5]:,}; at p = 0.1 {asked['normal', 0.1]:,}, {asked['wilson', 0.1]:,} and "
+        f"{asked['beta', 0.1]:,}."
+    )
+    return Results(
+        headline,
+        (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width)),
+        CAUTIONS,
+        (
+            Section("Examples needed", (NEEDED_TEXT,), (_needed_figure(needed),), _wide(needed, settings.half_width)),
+            Section("Coverage", (COVERAGE_TEXT,), (_coverage_figure(drawn, settings.level),), _means(drawn)),
+        ),
+    )
+
+
+CAUTIONS = (
+    "p is not known before the examples are seen; p = ½ needs the most, so that its number is enough for any p.",
+    "A credible interval is right in the mean over the prior, not at every p.",
+)
+
+NEEDED_TEXT = (
+    "n is the number of examples; coverage the probability that the interval after them holds p; within the "
+    "probability that the estimate k/n is no farther from p than the half width. Both enumerate the binomial."
+)
+
+COVERAGE_TEXT = "Coverage jumps because k is a whole number; smallest and mean are over p between 0.005 and 0.5."
+
+
+def _finding(method: str, drawn: pd.DataFrame, level: float) -> str:
+    """Say how far the coverage of a method falls below its level, with few examples and many."""
+    own = drawn[drawn["method"] == method].groupby("n")["coverage"]
+    told = [
+        f"{percent(own.min()[n])} at the worst and {percent(own.mean()[n])} in the mean with {n:,} examples"
+        for n in (own.min().index[0], own.min().index[-1])
+    ]
+    return f"{TITLES[method]}, {100 * level:g} % by its name, covers {listed(told)}."
+
+
+def _rare(needed: pd.DataFrame, half_width: float) -> str:
+    """Say what intervals cover at the smallest p with the examples that their methods ask for."""
+    own = needed[(needed["half_width"] == half_width) & (needed["p"] == min(SHARES))]
+    told = [
+        f"{method} {percent(share)} (n = {n:,})"
+        for method, share, n in zip(own["method"], own["coverage"], own["n"], strict=True)
+    ]
+    return f"At p = {min(SHARES):g}, with the examples that each method asks for, coverage is: {listed(told)}."
+
+
+TITLES = {
+    "normal": "The normal approximation",
+    "wilson": "Wilson's interval",
+    "beta": "The posterior's interval under a uniform prior",
+}
+
+
+def _wide(needed: pd.DataFrame, half_width: float) -> pd.DataFrame:
+    """Return the numbers for the half width that was asked for."""
+    return needed[needed["half_width"] == half_width][["method", "p", "half_width", "n", "coverage", "within"]]
+
+
+def _means(drawn: pd.DataFrame) -> pd.DataFrame:
+    grouped = drawn.groupby(["method", "n"], sort=False)["coverage"]
+    return grouped.agg(smallest="min", mean="mean").reset_index()
+
+
+def _needed_figure(needed: pd.DataFrame) -> Figure:
+    return Figure(
+        "needed",
+        "Examples needed against half width",
+        "One panel a method, one curve a probability p, both axes logarithmic.",
+        partial(_draw_needed, needed),
+        "Under the normal approximation half as wide needs four times as many examples, whatever p is.",
+    )
+
+
+def _draw_needed(needed: pd.DataFrame) -> MatplotlibFigure:
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    from bayesclf.plots import style
+
+    figure, axes = style.panels(len(METHODS), (3.0, 2.8))
+    shades = plt.get_cmap("viridis_r")
+    for ax, method in zip(axes, METHODS, strict=True):
+        for index, p in enumerate(SHARES):
+            own = needed[(needed["method"] == method) & (needed["p"] == p)].sort_values("half_width")
+            color = shades(0.2 + 0.8 * (len(SHARES) - index) / len(SHARES))
+            ax.plot(
+                own["half_width"], own["n"], marker="o", markersize=3, linewidth=1.6, color=color, label=f"p = {p:g}"
+            )
+        ax.set(xscale="log", yscale="log", xlabel="half width")
+        ax.xaxis.set_major_locator(FixedLocator(sorted(needed["half_width"].unique())))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_major_formatter("{x:,g}")
+        ax.set_title(method, loc="left")
+        style.quiet(ax)
+    axes[0].set_ylabel("examples")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+    return figure
+
+
+def _coverage_figure(drawn: pd.DataFrame, level: float) -> Figure:
+    return Figure(
+        "coverage",
+        "Coverage of the intervals against p",
+        "One panel a number of examples, one curve a method, with the line of the level.",
+        partial(_draw_coverage, drawn, level),
+        "Grey: the level. Coverage below one half is off the scale.",
+    )
+
+
+def _draw_coverage(drawn: pd.DataFrame, level: float) -> MatplotlibFigure:
+    from bayesclf.plots import style
+
+    counts = sorted(drawn["n"].unique())
+    figure, axes = style.panels(len(counts), (3.0, 2.8))
+    for ax, n in zip(axes, counts, strict=True):
+        for place, method in enumerate(METHODS):
+            own = drawn[(drawn["n"] == n) & (drawn["method"] == method)]
+            look: Any = {"color": style.class_color(place), "linestyle": "--" if method == "beta" else "-"}
+            ax.plot(own["p"], own["coverage"], linewidth=1.1, label=method, **look)
+        ax.axhline(level, linewidth=1, color="#8c8c8c", zorder=1)
+        ax.set(ylim=(0.5, 1.01), xlabel="p")
+        ax.set_title(f"{n:,.0f} examples", loc="left")
+        style.quiet(ax, "y")
+    axes[0].set_ylabel("coverage")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+    return figure

@@ -1,0 +1,276 @@
+"""What the steps of `small_data` gain: one line a data set and model, and a sentence a step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.experiments.experiment import Figure, Results, Section
+from bayesclf.experiments.ng_jordan_results import panels
+from bayesclf.experiments.small_data import GAINS, STEPPED, STEPS
+from bayesclf.report.words import count, listed, number, pair, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+CLEAR = 2.0
+"""Standard errors of a paired difference from which it is called clear."""
+
+MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
+
+METRIC_NAMES = {"log_loss": "log loss", "error": "error", "overconfidence": "over-confidence"}
+
+TICKS = (-10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0)
+"""Of the axis of gains in log loss, in nats: linear between the inner ones, logarithmic beyond."""
+
+LEAST_SPAN = 2.0
+"""Ratio of the largest to the smallest training size from which a data set has curves."""
+
+CAUTIONS = (
+    "Splits of one data set share its rows: standard errors say how well the mean over splits of this data set is "
+    "known, not what another sample of the same population would show.",
+    "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
+    "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
+    "unit-information prior for numbers, and the default prior of logistic regression; others smooth otherwise.",
+    "Averaging repairs over-confidence that comes from few rows; it does not repair what comes from features that are "
+    "not independent given the class, which more rows make worse.",
+)
+
+STEPS_TEXT = (
+    "Smoothing is the step from map to mean, averaging that from mean to bayes-optimal, evidence that from "
+    "bayes-optimal to predictive, where the new row itself says something about θ.",
+    "For logistic regression the last step does not exist, as it has no model of the rows. For naive Bayes on "
+    "categories it takes back all that averaging changed: predictive is mean, exactly, as the features of a row are "
+    "independent given θ and θ's blocks independent given the data.",
+    "Smoothing is a name: the posterior of logistic weights is skewed away from zero where the classes are nearly "
+    "separable, so that their mean is the more extreme plug-in and the step sharpens.",
+)
+
+TABLE_TEXT = (
+    "Gains in log loss in nats a row, with standard errors over splits, at the smallest and at the largest training "
+    "size: positive where the step helps. “∞ in 10 %”: in so many splits the step makes an infinite log loss finite, "
+    "as map gives a class that is not among the training rows probability 0; the number is over the other splits.",
+)
+
+
+def results(settings: Any, table: pd.DataFrame) -> Results:
+    """Return the results page of the experiment."""
+    problems = [str(problem) for problem in dict.fromkeys(table["problem"])]
+    models = [model for model in MODELS if model in set(table["model"])]
+    headline = "; ".join(_tally(table, model, "log_loss", "gain") for model in models)
+    losses = "; ".join(_tally(table, model, "log_loss", "loss") for model in models)
+    findings = [f"It clearly rises {losses}."]
+    findings += [
+        f"Error clearly {verb} {'; '.join(_tally(table, model, 'error', word) for model in models)}."
+        for word, verb in (("gain", "falls"), ("loss", "rises"))
+    ]
+    findings += [_by_classes(table, model) for model in models]
+    findings += [_overconfidence(table, model) for model in models]
+    without = [problem for problem in problems if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
+    if "lr" in models and without:
+        findings.append(
+            f"Logistic regression is left out in {listed(without)}, where it has over {settings.most_weights} weights."
+        )
+    curves = tuple(
+        figure for metric in METRIC_NAMES for model in models for figure in _curves(table, problems, model, metric)
+    )
+    return Results(
+        f"Log loss clearly falls, at the smallest and at the largest training size, {headline}.",
+        tuple(findings),
+        CAUTIONS,
+        (
+            Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
+            Section(
+                "Gains with few rows and with many",
+                (),
+                tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models),
+            ),
+            Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
+        ),
+    )
+
+
+def ends(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the lines of each problem's smallest and of its largest size."""
+    sizes = table.groupby("problem")["m"]
+    return table[table["m"] == sizes.transform("min")], table[table["m"] == sizes.transform("max")]
+
+
+def verdict(line: Any, before: float, metric: str) -> str:
+    """Return ``"gain"``, ``"loss"`` or ``"unclear"`` of a step.
+
+    Parameters
+    ----------
+    line
+        The line of the rule that the step leads to.
+    before
+        Share of splits whose log loss was infinite before the step.
+    metric
+        Log loss or error.
+    """
+    if metric == "log_loss" and line["infinite"] != before:
+        return "gain" if line["infinite"] < before else "loss"
+    gain, error = line[f"{metric}_gain"], line[f"{metric}_gain_se"]
+    # where all splits agree to the last digits, a difference is a rounding error
+    if not abs(gain) >= max(CLEAR * error, 1e-9):
+        return "unclear"
+    return "gain" if gain > 0 else "loss"
+
+
+def judged(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the lines that a step leads to, with the verdict on it."""
+    before = table.groupby(["problem", "m", "model"], sort=False)["infinite"].shift().fillna(0.0)
+    lines = table.assign(before=before)[table["step"].notna()]
+    return lines.assign(verdict=[verdict(line, line["before"], metric) for line in lines.to_dict("records")])
+
+
+def _tally(table: pd.DataFrame, model: str, metric: str, word: str) -> str:
+    """Return on how many data sets each step of a model has a verdict, at both ends."""
+    lines = judged(table, metric)
+    lines = lines[lines["model"] == model]
+    said = []
+    for rule in STEPPED[model][1:]:
+        counts = [Counter(part.loc[part["rule"] == rule, "verdict"])[word] for part in ends(lines)]
+        said.append(f"by {STEPS[rule]} in {counts[0]} and {counts[1]}")
+    return f"{', '.join(said)} of {count(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
+
+
+def _by_classes(table: pd.DataFrame, model: str) -> str:
+    """Return the median gains in log loss at the smallest size, for two classes and for more."""
+    smallest = ends(table)[0]
+    smallest = smallest[(smallest["model"] == model) & smallest["step"].notna()]
+    said = []
+    for name, own in (("two classes", smallest["classes"] == 2), ("more classes", smallest["classes"] > 2)):
+        part = smallest[own]
+        if part.empty:
+            continue
+        medians = part.groupby("step", sort=False)["log_loss_gain"].median()
+        words = ", ".join(f"{number(value)} by {step}" for step, value in medians.items())
+        said.append(f"{words} ({name}, {part['problem'].nunique()} data sets)")
+    return f"{_capital(MODELS[model])}, median gain in log loss at the smallest size: {'; '.join(said)}."
+
+
+def _overconfidence(table: pd.DataFrame, model: str) -> str:
+    """Return the mean over-confidence of each rule at both ends."""
+    said = []
+    for rule in STEPPED[model]:
+        means = [
+            percent(float(part.loc[(part["model"] == model) & (part["rule"] == rule), "overconfidence"].mean()))
+            for part in ends(table)
+        ]
+        said.append(f"{rule} {' and '.join(means)}")
+    return (
+        f"{_capital(MODELS[model])}, mean over-confidence over the data sets, at the smallest and the largest size: "
+        f"{', '.join(said)}."
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def gains_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one line a data set and model: the gain in log loss of each step at its smallest and largest size."""
+    import pandas as pd
+
+    lines = judged(table, "log_loss")
+    parts = ends(lines)
+    made = []
+    for (problem, model), own in lines.groupby(["problem", "model"], sort=False):
+        line: dict[str, Any] = {"data set": problem, "classes": own["classes"].iloc[0], "model": MODELS[str(model)]}
+        for name, part in zip(("smallest", "largest"), parts, strict=True):
+            at = part[(part["problem"] == problem) & (part["model"] == model)]
+            line[f"{name} m"] = at["m"].iloc[0]
+            cells = {str(step["step"]): _gain(step) for step in at.to_dict("records")}
+            line |= {f"{step}, {name}": cells.get(step, "") for step in STEPS.values()}
+        made.append(line)
+    return pd.DataFrame(made)
+
+
+def _gain(line: dict[Any, Any]) -> str:
+    """Return a gain in log loss as the table has it."""
+    removed = line["before"] - line["infinite"]
+    words = [f"∞ in {percent(removed)}"] if removed > 0 else []
+    if np.isfinite(line["log_loss_gain"]):
+        words.insert(0, pair(line["log_loss_gain"], line["log_loss_gain_se"]))
+    return "; ".join(words)
+
+
+def _gain_figure(table: pd.DataFrame, model: str, metric: str) -> Figure:
+    name = METRIC_NAMES[metric]
+    return Figure(
+        f"gain-{metric}-{model}",
+        f"Gain in {name} of each step with {MODELS[model]}",
+        "One panel a step, one line a data set, a mark for its smallest and one for its largest training size.",
+        lambda: gains(table[table["model"] == model], metric),
+        f"{_capital(MODELS[model])}: to the right of the line the step lowers {name}. Open: the smallest training "
+        "size; filled: the largest; bars are two standard errors. In brackets the number of classes."
+        + (f" The axis is linear up to ±{TICKS[4]:g} and logarithmic beyond." if metric == "log_loss" else ""),
+    )
+
+
+def gains(table: pd.DataFrame, metric: str) -> MatplotlibFigure:
+    """Return one panel a step of one model, with two marks a data set."""
+    from matplotlib.ticker import FixedLocator
+
+    from bayesclf.plots import style
+
+    names = list(dict.fromkeys(table["problem"]))
+    classes = table.groupby("problem")["classes"].first()
+    rules = [rule for rule in STEPS if rule in set(table["rule"])]
+    figure, axes = style.panels(len(rules), (2.9, 0.5 + 0.24 * len(names)), left=1.4)
+    for ax, rule in zip(axes, rules, strict=True):
+        for part, shift, filled in zip(ends(table), (-0.17, 0.17), (False, True), strict=True):
+            _gain_marks(ax, part[part["rule"] == rule], names, metric, shift, filled)
+        ax.axvline(0, color=style.ink(), linewidth=0.9)
+        if metric == "log_loss":
+            ax.set_xscale("symlog", linthresh=TICKS[4])
+            ax.xaxis.set_major_locator(FixedLocator(TICKS))
+            ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_title(STEPS[rule], loc="left", fontsize="small")
+        ax.tick_params(labelsize="small")
+        style.quiet(ax, "both")
+    axes[0].set_yticks(range(len(names)), [f"{name} ({classes[name]})" for name in names])
+    axes[0].set_ylim(len(names) - 0.4, -0.6)
+    figure.supxlabel(f"gain in {METRIC_NAMES[metric]}", fontsize="small")
+    return figure
+
+
+def _gain_marks(ax: Axes, lines: pd.DataFrame, names: list[str], metric: str, shift: float, filled: bool) -> None:
+    """Draw the gain of one step on each data set, with bars of two standard errors."""
+    from bayesclf.plots import style
+
+    color = style.class_color(int(filled))
+    ax.errorbar(
+        lines[f"{metric}_gain"],
+        [names.index(name) + shift for name in lines["problem"]],
+        xerr=2 * lines[f"{metric}_gain_se"],
+        fmt="o",
+        markersize=4.5,
+        color=color,
+        markerfacecolor=color if filled else "none",
+        elinewidth=1,
+    )
+
+
+def _curves(table: pd.DataFrame, problems: list[str], model: str, metric: str) -> tuple[Figure, ...]:
+    """Return one metric of a model under every rule, one panel a problem that it was measured on."""
+    own = table[table["model"] == model]
+    spans = own.groupby("problem")["m"].agg(lambda sizes: sizes.max() / sizes.min())
+    held = [problem for problem in problems if spans.get(problem, 0.0) >= LEAST_SPAN]
+    if not held:
+        return ()
+    label = METRIC_NAMES[metric]
+    return (
+        Figure(
+            f"{metric}-{model}",
+            f"Test {label} of {MODELS[model]} under every rule",
+            "One panel a problem, training rows on a log axis, one curve a rule.",
+            lambda: panels(own, held, metric, label),
+            f"{_capital(MODELS[model])} under every rule, where the largest size is at least twice the smallest.",
+        ),
+    )

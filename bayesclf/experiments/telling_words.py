@@ -1,0 +1,82 @@
+"""Which words speak for which class: their log-odds under a posterior of Dirichlet distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesclf.classifiers.base import CI_PROB
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Array, Integers
+
+CANDIDATES = 4
+"""Words of which the log-odds are drawn, for each word asked for."""
+
+
+@dataclass(frozen=True)
+class WordLogOdds:
+    """How much one occurrence of a word speaks for a class.
+
+    Attributes
+    ----------
+    word
+        Its number.
+    mean, low, high
+        Posterior mean and bounds of the equal-tailed interval of its log-odds, in nats.
+    """
+
+    word: int
+    mean: float
+    low: float
+    high: float
+
+
+def telling_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[list[WordLogOdds]]:
+    """Return, for each class, the words that speak most for it against the other classes.
+
+    The log-odds of word j for class k are log θ_kj − log mean_{l≠k} θ_lj: what one occurrence of the word adds to the
+    log-odds of the class against one of the others, each as likely. Words are in the order of the lower end of their
+    interval, so that no word comes first that occurred a few times only.
+
+    Parameters
+    ----------
+    alpha
+        Hyperparameters of the posterior, θ_k ~ Dirichlet(α_k), (outcome, word).
+    most
+        Words of each class.
+    draws
+        Draws of θ. Only those of candidates are made: (θ_kj for some j, the rest) is Dirichlet with the sum of the
+        rest's hyperparameters.
+    rng
+        Of the draws.
+    """
+    candidates = _candidates(alpha, CANDIDATES * most)
+    chosen = np.unique(candidates)
+    some = alpha[:, chosen]
+    rest = np.delete(alpha, chosen, axis=1).sum(axis=1, keepdims=True)
+    reduced = np.hstack([some, rest]) if rest.any() else some
+    theta = dirichlet.draw(reduced, (reduced.shape[1],), rng, draws)
+    found = []
+    for k, own in enumerate(candidates):
+        places = np.searchsorted(chosen, own)
+        others = np.delete(theta, k, axis=1)[:, :, places].mean(axis=1)
+        log_odds = np.log(theta[:, k, places]) - np.log(others)
+        low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+        first = np.argsort(-low, kind="stable")[:most]
+        means = log_odds.mean(axis=0)
+        found.append([WordLogOdds(int(own[j]), float(means[j]), float(low[j]), float(high[j])) for j in first])
+    return found
+
+
+def _candidates(alpha: Array, count: int) -> Integers:
+    """Return for each class the words whose log-odds are largest less two standard deviations, (outcome, word).
+
+    By the delta method, with variance θ²/α of each θ, as words are many and their probabilities small.
+    """
+    theta = alpha / alpha.sum(axis=1, keepdims=True)
+    variance = theta**2 / alpha
+    others = theta.sum(axis=0) - theta
+    spread = np.sqrt(1 / alpha + (variance.sum(axis=0) - variance) / others**2)
+    score = np.log(theta) - np.log(others) - 2 * spread
+    return np.argsort(-score, axis=1, kind="stable")[:, :count]

@@ -1,0 +1,148 @@
+"""Boundaries and their limits: integrals against formulas and fresh rows, limits against Bayes's rule and theory."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+from scipy.stats import norm
+
+from bayesclf.errors import InputError
+from bayesclf.experiments import find, run
+from bayesclf.experiments.assumptions import CLASSIFIERS, LEAST, POINTS, limit_scores
+from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS
+
+EXPERIMENT = find("assumptions")
+SIZES = (8, 16, 128)
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    patch = pytest.MonkeyPatch()
+    for module in ("assumptions", "assumptions_results"):
+        patch.setattr(f"bayesclf.experiments.{module}.SIZES", SIZES)
+    patch.setattr("bayesclf.plots.plane.GRID", 41)
+    try:
+        yield run(EXPERIMENT, EXPERIMENT.Settings(sets=6, picture_rows=30), tmp_path_factory.mktemp("assumptions"))
+    finally:
+        patch.undo()
+
+
+@pytest.fixture(scope="module")
+def limits(outcome):
+    return outcome.table[outcome.table["part"] == "limit"].set_index(["population", "classifier"])
+
+
+def separation(population):
+    difference = population.mu[1] - population.mu[0]
+    return float(np.sqrt(difference @ np.linalg.solve(population.Sigma[0], difference)))
+
+
+@pytest.mark.parametrize("name", ["both hold", "variance holds"])
+def test_the_least_error_of_equal_covariances_is_that_of_the_mahalanobis_distance(name):
+    population = POPULATIONS[name]
+    assert population.least()[0] == pytest.approx(norm.cdf(-separation(population) / 2), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_cells_and_the_grid_agree_on_the_least_scores(name):
+    population = POPULATIONS[name]
+    cells = population.cells()
+    answer = np.log(special.softmax(population.log_density(cells.x), axis=1))
+    np.testing.assert_allclose(cells.scores(answer), population.least(), atol=1e-4)
+
+
+def test_scores_of_a_line_over_cells_are_those_of_fresh_rows(rng):
+    population = POPULATIONS["neither holds"]
+    weight = np.array([0.9, -0.4])
+
+    def answers(x):
+        return special.log_expit(np.outer(x @ weight + 0.2, (-1.0, 1.0)))
+
+    X, y = population.draw(400_000, rng)
+    wrong, loss = answers(X).argmax(axis=1) != y, -answers(X)[np.arange(len(y)), y]
+    found = population.cells().scores(answers(population.cells().x))
+    for value, seen in zip(found, (wrong, loss), strict=True):
+        assert abs(value - seen.mean()) < 4 * seen.std() / np.sqrt(len(seen)) + 1e-4
+
+
+def test_drawn_rows_have_the_populations_moments(rng):
+    population = POPULATIONS["neither holds"]
+    X, y = population.draw(100_000, rng)
+    for k in (0, 1):
+        own = X[y == k]
+        np.testing.assert_allclose(own.mean(axis=0), population.mu[k], atol=0.04)
+        np.testing.assert_allclose(np.cov(own.T), population.Sigma[k], atol=0.08)
+
+
+def test_where_both_assumptions_hold_all_limits_are_the_best_classifier(limits):
+    for own in CLASSIFIERS:
+        np.testing.assert_allclose(
+            limits.loc[("both hold", own), ["error", "log_loss"]].to_numpy(float),
+            limits.loc[("both hold", LEAST), ["error", "log_loss"]].to_numpy(float),
+            atol=1e-4,
+        )
+
+
+def test_with_dependent_columns_only_logistic_regression_reaches_the_least_error(limits):
+    """Naive Bayes puts its line at right angles to the difference δ of the means: its error is Φ(−|δ|²/2√(δ'Σδ))."""
+    own = limits.loc["variance holds", "error"]
+    population = POPULATIONS["variance holds"]
+    difference = population.mu[1] - population.mu[0]
+    naive = norm.cdf(-(difference @ difference) / 2 / np.sqrt(difference @ population.Sigma[0] @ difference))
+    assert own["LR"] == pytest.approx(own[LEAST], abs=1e-4)
+    assert own["GNB"] == pytest.approx(naive, abs=2e-4)
+    assert own["GNB2"] == pytest.approx(naive, abs=2e-4)
+
+
+def test_the_limit_of_logistic_regression_never_has_the_larger_log_loss(limits):
+    loss = limits["log_loss"].unstack()
+    assert len(loss) == 4
+    assert (loss["LR"] <= loss["GNB2"] + 1e-6).all()
+    assert (loss["LR"] < loss["GNB2"] - 5e-4).sum() == 3
+
+
+def test_three_points_on_which_it_has_the_larger_error(limits):
+    assert limits.loc[(POINTS, "GNB2"), "error"] == pytest.approx(0.385, abs=5e-4)
+    assert limits.loc[(POINTS, "LR"), "error"] == pytest.approx(0.730, abs=5e-4)
+
+
+def test_the_limit_on_three_points_minimises_the_expected_log_loss():
+    """By another optimiser, without the library."""
+    x, joint = THREE_POINTS.x[:, 0], THREE_POINTS.joint
+
+    def loss(line):
+        return -(joint * special.log_expit(np.outer(line[0] + line[1] * x, (-1.0, 1.0)))).sum()
+
+    found = optimize.minimize(loss, (0.0, 0.0), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+    assert limit_scores("LR", THREE_POINTS)[1] == pytest.approx(found.fun, abs=1e-9)
+
+
+def test_curves_come_down_towards_their_limits(outcome, limits):
+    curves = outcome.table[outcome.table["part"] == "curve"].set_index(["population", "classifier", "m"])
+    assert len(curves) == 3 * 3 * 3
+    for name in POPULATIONS:
+        for own in CLASSIFIERS:
+            first, last = (curves.loc[(name, own, size), "log_loss"] for size in SIZES[1:])
+            assert limits.loc[(name, LEAST), "log_loss"] < last < first
+            assert curves.loc[(name, own, SIZES[-1]), "error"] > limits.loc[(name, LEAST), "error"] - 1e-4
+
+
+def test_the_page_draws_all_pictures(outcome):
+    results = outcome.results
+    assert results.headline.startswith("Errors of GNB/GNB2/LR in the limit")
+    assert "Three points on which LR's limit has the larger error: 0.730 against GNB2's 0.385" in results.findings[4]
+    assert (
+        results.findings[5] == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations, as theory has it."
+    )
+    boundaries, on_the_way, _ = results.sections
+    figure = boundaries.figures[2].draw()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == list(CLASSIFIERS)
+    names = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert {"map", "bayes-optimal", "50 hypotheses", "least error"} <= names
+    curves = on_the_way.figures[0].draw()
+    assert len(curves.axes) == len(POPULATIONS)
+
+
+@pytest.mark.parametrize("settings", [{"sets": 1}, {"picture_rows": 1}])
+def test_too_few_rows_or_sets_are_refused(settings):
+    with pytest.raises(InputError, match="at least 2"):
+        EXPERIMENT.units(EXPERIMENT.Settings(**settings))

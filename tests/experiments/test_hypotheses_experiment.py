@@ -1,0 +1,93 @@
+"""The textbook's examples to the last digit, and exercise 4's statements on random cases."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesclf.errors import InputError
+from bayesclf.experiments import find, run
+from bayesclf.experiments.hypotheses import SETUPS
+
+EXPERIMENT = find("hypotheses")
+CASES = 200
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    return run(EXPERIMENT, EXPERIMENT.Settings(cases=CASES), tmp_path_factory.mktemp("hypotheses"))
+
+
+@pytest.fixture(scope="module")
+def table(outcome):
+    return outcome.table.set_index("h3")
+
+
+@pytest.fixture(scope="module")
+def examples(outcome):
+    return outcome.results.sections[0].table.set_index("asked")
+
+
+def test_the_most_probable_hypothesis_and_the_most_probable_classification_differ(examples):
+    assert examples.loc["map", ["answer", "probability"]].tolist() == ["+", pytest.approx(0.4)]
+    assert examples.loc["bayes-optimal", ["answer", "probability"]].tolist() == ["−", pytest.approx(0.6)]
+
+
+def test_rain_after_a_cloudy_spring_day_and_after_a_fine_one(examples):
+    """.1/(.1 + .5) and .001/(.001 + .9)."""
+    found = examples.loc[examples["example"] == "weather", "probability"]
+    np.testing.assert_allclose(found, [0.1 / 0.6, 0.001 / 0.901])
+
+
+def test_every_example_is_the_textbooks(outcome, examples):
+    np.testing.assert_allclose(examples["probability"], examples["textbook"], atol=1e-14)
+    assert outcome.results.findings[0] == "The 9 probabilities of the examples are the textbook's."
+
+
+def test_gibbs_asks_consistent_hypotheses_equally_often():
+    """Thresholds 1, 2, 3 are consistent: + is said by none, one, two, three, three of them."""
+    records = EXPERIMENT.measure(EXPERIMENT.Settings(), ("version space", 0), np.random.SeedSequence(5))
+    said = {record["x"]: round(100 * record["plus"]) for record in records}
+    assert (said[0], said[3], said[4]) == (0, 100, 100)
+    assert stats.binomtest(said[1], 100, 1 / 3).pvalue > 0.001
+    assert stats.binomtest(said[2], 100, 2 / 3).pvalue > 0.001
+
+
+def test_map_of_the_extended_space_is_h3_exactly_where_its_weight_is_largest(table):
+    assert (table["map_as_expected"] == CASES).all()
+    assert table["map_is_h3"].between(0.05, 0.95).all()
+
+
+def test_the_same_prior_ratio_changes_no_answer(table):
+    same = table.loc[[kind for kind, (_, same) in SETUPS.items() if same]]
+    assert (same["cases_changed"] == 0).all()
+
+
+def test_a_classifier_h3_with_more_than_half_of_the_posterior_is_never_outvoted(table):
+    kept = table.loc["classifier, other ratio"]
+    assert kept["sure"] > 10
+    assert kept["sure_changed"] == 0
+    assert table.loc["probabilistic, other ratio", "sure_changed"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "share"), [("probabilistic, other ratio", 0.088), ("classifier, other ratio", 0.036)])
+def test_another_prior_ratio_changes_some_answers(kind, share):
+    """Shares measured over 400,000 cases without this experiment."""
+    seeds = np.random.SeedSequence(8).spawn(10)
+    found = [EXPERIMENT.measure(EXPERIMENT.Settings(), (kind, 0), seed)[0]["changed"] for seed in seeds]
+    assert abs(np.mean(found) - share) < 4 * stats.sem(found)
+    assert stats.sem(found) < 0.01
+
+
+def test_the_page_says_what_was_seen(outcome):
+    assert outcome.results.headline.endswith("MAP and Bayes-optimal differ.")
+    assert f"in {4 * CASES:,} of {4 * CASES:,} cases" in outcome.results.findings[2]
+    assert f"in 0 of {2 * CASES:,} cases" in outcome.results.findings[3]
+    assert "a classifier h3 was outvoted in 0 of" in outcome.results.findings[4]
+    figure = outcome.results.sections[0].figures[0].draw()
+    np.testing.assert_allclose([bar.get_height() for bar in figure.axes[0].patches], [0, 1 / 3, 2 / 3, 1, 1])
+
+
+def test_too_few_cases_are_refused():
+    with pytest.raises(InputError, match="at least 200"):
+        EXPERIMENT.units(EXPERIMENT.Settings(cases=100))

@@ -1,0 +1,203 @@
+"""Sorting newsgroups: known figures, and words whose log-odds are those of the whole posterior."""
+
+import codecs
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import Bunch
+
+import bayesclf as bc
+from bayesclf.classifiers.base import CI_PROB
+from bayesclf.errors import InputError
+from bayesclf.experiments import find, messages, run
+from bayesclf.experiments.newsgroups import RULES
+from bayesclf.experiments.store import RECORDS
+from bayesclf.experiments.telling_words import telling_words
+
+EXPERIMENT = find("newsgroups")
+
+SMALL = {"groups": "sci.space,rec.autos", "documents": 150, "draws": 8}
+
+
+@pytest.fixture
+def no_folder(monkeypatch):
+    """Name no folder of data, and forget the messages that were read before and those that the test reads."""
+    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+    for read in (messages.by_date, messages.original):
+        read.cache_clear()
+    yield
+    for read in (messages.by_date, messages.original):
+        read.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory, data_folder):
+    settings = EXPERIMENT.Settings(**SMALL, repeats=3, sizes="20,60")
+    return run(EXPERIMENT, settings, tmp_path_factory.mktemp("newsgroups"))
+
+
+@pytest.fixture
+def two_groups(tmp_path, monkeypatch, no_folder):
+    """Put 60 short messages of two groups where scikit-learn keeps its own."""
+    rng = np.random.default_rng(3)
+    words = {"a.cats": ["purr", "milk", "the"], "b.dogs": ["bark", "bone", "the"]}
+    target = np.arange(60) % 2
+    names = list(words)
+    texts = [" ".join(rng.choice(words[names[k]], size=6)) for k in target]
+    part = Bunch(data=texts, target=target, target_names=names, filenames=np.array([str(i) for i in range(60)]))
+    content = codecs.encode(pickle.dumps({"train": part, "test": part}), "zlib_codec")
+    (tmp_path / "20news-bydate_py3.pkz").write_bytes(content)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    return texts, np.array(names)[target]
+
+
+def test_every_collection_size_and_rule_has_its_line(outcome):
+    scored = outcome.table[outcome.table["part"] != "words"]
+    lines = scored.groupby(["part", "m"])["rule"].agg(list)
+    assert dict(lines.map(len)) == {("by-date", 150): 5, ("original", 20): 5, ("original", 60): 5, ("original", 150): 5}
+    assert set(scored["rule"]) == set(RULES)
+    assert set(scored.loc[scored["part"] == "original", "repeats"]) == {3}
+
+
+def test_means_and_errors_are_those_of_the_splits(outcome):
+    lines = (outcome.folder / RECORDS).read_text().splitlines()
+    records = pd.DataFrame([record for line in lines for record in json.loads(line)["records"]])
+    records = records[records["part"] == "original"]
+    table = outcome.table[outcome.table["part"] == "original"].set_index(["m", "rule"])
+    own = records[(records["m"] == 60) & (records["rule"] == "predictive")]
+    line = table.loc[(60, "predictive")]
+    assert line["accuracy"] == pytest.approx(own["accuracy"].mean())
+    assert line["log_loss_se"] == pytest.approx(own["log_loss"].std() / np.sqrt(3))
+    mapped = records[(records["m"] == 60) & (records["rule"] == "map")]
+    gain = own["accuracy"].to_numpy() - mapped["accuracy"].to_numpy()
+    assert line["more_accurate"] == pytest.approx(gain.mean())
+    assert line["more_accurate_se"] == pytest.approx(gain.std(ddof=1) / np.sqrt(3))
+
+
+def test_averaging_has_the_smaller_log_loss_than_its_own_hypotheses(outcome):
+    """By Jensen, for every set of draws."""
+    table = outcome.table[outcome.table["part"] != "words"].set_index(["part", "m", "rule"])["log_loss"].unstack()
+    assert (table["bayes-optimal"] < table["gibbs"]).all()
+
+
+def test_groups_are_told_by_their_words(outcome):
+    told = outcome.table[outcome.table["part"] == "words"]
+    first = told[told["rank"] == 1].set_index("group")["word"]
+    assert dict(first) == {"rec.autos": "car", "sci.space": "space"}
+    assert (told["low"] < told["log_odds"]).all()
+    assert (told["log_odds"] < told["high"]).all()
+    assert (told.groupby("group")["low"].diff().dropna() <= 0).all()
+
+
+def test_the_page_has_curves_and_words(outcome):
+    titles = [section.title for section in outcome.results.sections]
+    assert titles == ["Every rule", "Learning curves", "Words that speak for a group"]
+    assert "Mitchell 1997 reports" not in " ".join(outcome.results.findings)
+    figure = outcome.results.sections[2].figures[0].draw()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["rec.autos", "sci.space"]
+    assert figure.axes[1].get_yticklabels()[0].get_text() == "space"
+    curve = outcome.results.sections[1].figures[0].draw()
+    assert {line.get_label() for line in curve.axes[0].lines} == set(RULES)
+
+
+def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path):
+    texts, y = two_groups
+    settings = EXPERIMENT.Settings(collections="by-date", draws=4)
+    outcome = run(EXPERIMENT, settings, tmp_path / "results")
+    table = outcome.table.set_index("rule")
+    for rule in ("map", "mean", "predictive"):
+        clf = bc.TextNB(class_prior="empirical", random_state=0).fit(texts, y)
+        log_proba = clf.predict_log_proba(texts, rule=rule)
+        own = log_proba[np.arange(60), np.searchsorted(clf.classes_, y)]
+        assert table.loc[rule, "accuracy"] == (clf.predict(texts, rule=rule) == y).mean()
+        assert table.loc[rule, "log_loss"] == pytest.approx(-own.mean(), rel=1e-9)
+    assert [section.title for section in outcome.results.sections] == ["Every rule", "Words that speak for a group"]
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_messages_that_are_nowhere_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    for unit in (("by-date", 0), ("original", 0)):
+        with pytest.raises(InputError, match="not at hand: put newsgroups/"):
+            EXPERIMENT.measure(EXPERIMENT.Settings(), unit, np.random.SeedSequence(0))
+
+
+@pytest.mark.usefixtures("two_groups")
+def test_unknown_groups_are_named():
+    with pytest.raises(InputError, match=r"there is no group 'c\.mice'; they are a\.cats, b\.dogs"):
+        messages.by_date(("a.cats", "c.mice"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "part"),
+    [
+        ({"sizes": "100,few"}, "sizes must be numbers"),
+        ({"sizes": "5"}, "at least 20"),
+        ({"collections": "by-name"}, "unknown collection 'by-name'"),
+        ({"draws": 0}, "at least one draw"),
+        ({"documents": 5}, "documents must be at least 20"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wrong, part):
+    with pytest.raises(InputError, match=part):
+        EXPERIMENT.units(EXPERIMENT.Settings(**wrong))
+
+
+def test_mitchells_words_are_neither_frequent_nor_rare(rng):
+    texts = [" ".join(f"w{j}" for j in rng.zipf(1.5, 400) if j < 300) for _ in range(20)]
+    vectorizer = CountVectorizer()
+    counts = vectorizer.fit_transform(texts)
+    words = vectorizer.get_feature_names_out()
+    every = messages.Messages(counts.tocsr(), np.zeros(20, dtype=int), ("k",), words)
+    total = pd.Series(" ".join(texts).split()).value_counts()
+    kept = set(words[messages.mitchells_words(every)])
+    assert kept <= set(total.index[total >= 3])
+    left_out = total[(total >= 3) & ~total.index.isin(kept)]
+    assert len(left_out) == 100
+    assert left_out.min() >= total[list(kept)].max()
+
+
+def test_a_shuffle_begins_with_every_group(rng):
+    y = np.repeat([0, 1, 2, 3], [50, 1, 20, 3])
+    order = messages.shuffled(y, rng)
+    assert sorted(order) == list(range(74))
+    assert set(y[order[:4]]) == {0, 1, 2, 3}
+
+
+def test_log_odds_of_words_are_those_of_the_whole_posterior(rng):
+    """The reduced Dirichlet against draws of every word; intervals within four standard errors of a quantile."""
+    alpha = 2 + rng.poisson(rng.gamma(0.3, 40, size=(3, 60)))
+    found = telling_words(alpha, 3, 10_000, rng)
+    theta = np.stack([rng.dirichlet(row, 10_000) for row in alpha], axis=1)
+    for k, words in enumerate(found):
+        others = np.delete(theta, k, axis=1).mean(axis=1)
+        log_odds = np.log(theta[:, k]) - np.log(others)
+        low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+        assert [line.word for line in words] == np.argsort(-low)[:3].tolist()
+        for line in words:
+            spread = log_odds[:, line.word].std()
+            assert line.mean == pytest.approx(log_odds[:, line.word].mean(), abs=4 * spread * np.sqrt(2 / 10_000))
+            # a normal density at a tail of 5.5 % is 0.11 / sd
+            error = spread * np.sqrt(2 * 0.055 * 0.945 / 10_000) / 0.11
+            assert line.low == pytest.approx(low[line.word], abs=5 * error)
+            assert line.high == pytest.approx(high[line.word], abs=5 * error)
+
+
+@pytest.mark.slow
+def test_map_by_date_is_the_known_figure(data_folder):
+    settings = EXPERIMENT.Settings(draws=2)
+    records = EXPERIMENT.measure(settings, ("by-date", 0), np.random.SeedSequence(0))
+    scores = {record["rule"]: record for record in records if record["part"] == "by-date"}
+    assert scores["map"]["accuracy"] == pytest.approx(0.7728359001593202, abs=1e-15)
+    assert scores["map"]["vocabulary"] == 130_107
+    assert len(records) == len(RULES) + 20 * 8
+
+
+@pytest.mark.slow
+def test_the_original_collection_gets_mitchells_accuracy(data_folder):
+    records = EXPERIMENT.measure(EXPERIMENT.Settings(draws=1, sizes=""), ("original", 0), np.random.SeedSequence(0))
+    assert 0.88 <= records[0]["accuracy"] <= 0.90
