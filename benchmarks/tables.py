@@ -1,0 +1,146 @@
+"""Writes the tables of README.md from the results, so that neither is without the other.
+
+Run from the project's folder: .venv/bin/python benchmarks/tables.py
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+OURS = "bayesclf"
+
+type Result = dict[str, Any]
+
+
+def main() -> None:
+    """Rewrite the section of README.md between the markers."""
+    readme = HERE / "README.md"
+    readme.write_text(rewritten(readme.read_text(encoding="utf-8"), HERE / "results"), encoding="utf-8")
+
+
+def rewritten(text: str, folder: Path) -> str:
+    """Return `text` with what lies between its markers made anew from the results in a folder."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    if not after:
+        raise ValueError(f"the text lacks {BEGIN} and, after it, {END}")
+    parts = [
+        f"{heading}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}"
+        for name, (heading, table) in TABLES.items()
+        if (path := folder / f"{name}.json").exists()
+    ]
+    return before + "\n\n".join([BEGIN, *parts, END]) + after
+
+
+def logistic(result: Result) -> str:
+    """Return times and effective draws of each peer on each table, and whether they agree."""
+    lines, agreements = [], []
+    for name, found in result["tables"].items():
+        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
+        ours = found["peers"].get(OURS, {})
+        lines += [[shape, _name(who, line), *_sampler(line, ours)] for who, line in found["peers"].items()]
+        agreements.append(f"{name} {_agreement(found['agreement'])}")
+    head = ["table", "peer", "fit", "refit", "cold fit", "imports", "bulk ESS, smallest (median)", "ESS/s"]
+    about = "Posterior means and sds of all parameters, largest |z| of a peer against the others, and the bound: "
+    how = f"{result['chains']} chains × {result['draws']:,} draws, medians of up to {result['repeats']}"
+    return "\n\n".join([markdown(head, lines), f"{about}{'; '.join(agreements)}.", _where(result, how)])
+
+
+def logistic_map(result: Result) -> str:
+    """Return the times of each optimiser, how far it got, and how far its weights are from ours."""
+    lines = []
+    for name, found in result["tables"].items():
+        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
+        ours = found["optimisers"][OURS]
+        for who, line in found["optimisers"].items():
+            gradient = f"{line['gradient']:.0e}"
+            difference = "" if who == OURS else f"{line['difference']:.0e}"
+            lines.append([shape, who, _time(line["seconds"], ours["seconds"]), gradient, difference])
+    head = ["table", "optimiser", "fit", "largest gradient a row", "largest difference of a weight"]
+    return "\n\n".join([markdown(head, lines), _where(result, f"medians of {result['repeats']}")])
+
+
+def logistic_rows(result: Result) -> str:
+    """Return what each engine takes on the rows of a large table."""
+    unit = next(iter(result["engines"]))
+    seconds = result["engines"][unit]["seconds"]
+    lines = [[engine, _time(found["seconds"], seconds), found["note"]] for engine, found in result["engines"].items()]
+    shape = f"adult, {result['rows']:,} rows, {result['columns']} columns of the design"
+    return "\n\n".join([markdown(["engine", "fit", ""], lines), _where(result, shape, unit)])
+
+
+TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
+    "logistic": ("### Logistic regression: samplers of one posterior", logistic),
+    "logistic_map": ("### Logistic regression: the posterior mode, against scikit-learn", logistic_map),
+    "logistic_rows": ("### Logistic regression: many rows", logistic_rows),
+}
+"""The sections, by the name of their results."""
+
+
+def markdown(head: list[str], lines: Iterable[list[str]]) -> str:
+    """Return a table; a first cell that repeats the one above it is left empty."""
+    rows, above = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)], None
+    for first, *rest in lines:
+        rows.append("| " + " | ".join(["" if first == above else first, *rest]) + " |")
+        above = first
+    return "\n".join(rows)
+
+
+def _name(who: str, line: Result) -> str:
+    """Return a peer's name, with the setting that was the fastest where there was a choice."""
+    return " ".join([who, *(f"({name} {value})" for name, value in line.get("setting", {}).items())])
+
+
+def _sampler(line: Result, ours: Result) -> list[str]:
+    """Return the cells of one peer on one table."""
+    if "fit" not in line:
+        return [line.get("absent") or line["failed"], *[""] * 5]
+    speed, ours_speed = _speed(line), _speed(ours) if "fit" in ours else None
+    return [
+        _time(line["fit"], ours.get("fit")),
+        _time(line["refit"], ours.get("refit")),
+        _time([line["cold"]], [ours["cold"]] if "cold" in ours else None) if "cold" in line else "",
+        _seconds(median(line["imports"])),
+        f"{median(line['smallest_ess']):,.0f} ({median(line['median_ess']):,.0f})",
+        _rounded(speed) + (f" (× {_rounded(speed / ours_speed)})" if ours_speed else ""),
+    ]
+
+
+def _speed(line: Result) -> float:
+    """Return the smallest effective sample size for each second of the whole fit."""
+    return float(median(ess / seconds for ess, seconds in zip(line["smallest_ess"], line["fit"], strict=True)))
+
+
+def _time(seconds: list[float], ours: list[float] | None) -> str:
+    """Return a median, and its ratio to ours."""
+    own = median(seconds)
+    return _seconds(own) + (f" (× {_rounded(own / median(ours))})" if ours else "")
+
+
+def _seconds(value: float) -> str:
+    return f"{_rounded(value)} s" if value >= 0.1 else f"{_rounded(1000 * value)} ms"
+
+
+def _rounded(value: float) -> str:
+    """Return two digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _agreement(found: Result | None) -> str:
+    if found is None:
+        return "not compared"
+    z = max(z for peer in found["largest"].values() for z in peer.values())
+    return f"{z:.1f} of {found['bound']:.1f} ({found['parameters']} parameters)"
+
+
+def _where(result: Result, how: str, unit: str = OURS) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return f"{how}; × is the ratio to {unit}; {result['cores']} cores; {versions}."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,328 @@
+"""The benchmarks of logistic regression: a wrong posterior is caught, and the README's tables are the results'."""
+
+import json
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import log_softmax
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+CHAINS, DRAWS, PARAMETERS = 4, 500, 6
+AUTOCORRELATION = 0.5
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _scripts():
+    """Let the scripts be imported as they import each other, and leave none of them behind."""
+    scripts = {path.stem for path in BENCHMARKS.iterdir()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        yield
+    for name in [name for name in sys.modules if name.partition(".")[0] in scripts]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def agreement():
+    return import_module("agreement")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    """Return the problem of wine's three classes with a prior that scikit-learn can have."""
+    problems = import_module("problems")
+    return problems.load("wine", problems.Prior(intercept=np.inf, form="symmetric"))
+
+
+def draws(seed, parameters=PARAMETERS):
+    """Return autocorrelated draws (chain, draw, parameter) of one skewed posterior."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((CHAINS, DRAWS, parameters))
+    for t in range(1, DRAWS):
+        x[:, t] = AUTOCORRELATION * x[:, t - 1] + np.sqrt(1 - AUTOCORRELATION**2) * x[:, t]
+    return np.exp(0.3 * x)
+
+
+def changed(values, shift=0.0, stretch=1.0):
+    """Shift and stretch one parameter, in its posterior sds."""
+    out = values.copy()
+    own = values[..., 2]
+    out[..., 2] = own.mean() + stretch * (own - own.mean()) + shift * own.std()
+    return out
+
+
+def test_right_posteriors_agree(agreement):
+    found = agreement.compare({f"peer {seed}": draws(seed) for seed in range(3)})
+    assert found.disagreements == []
+    assert found.parameters == PARAMETERS
+
+
+@pytest.mark.parametrize(
+    ("change", "quantity", "fine"), [({"shift": 0.4}, "mean", "sd"), ({"stretch": 1.4}, "sd", "mean")]
+)
+@pytest.mark.parametrize("peers", [2, 3])
+def test_a_wrong_posterior_is_caught(agreement, change, quantity, fine, peers):
+    right = {f"right {seed}": draws(seed) for seed in range(1, peers)}
+    found = agreement.compare({"wrong": changed(draws(0), **change), **right})
+    assert any(sentence.startswith(f"a posterior {quantity} of wrong is ") for sentence in found.disagreements)
+    assert found.largest["wrong"][fine] <= found.bound
+
+
+def test_one_wrong_peer_among_many_is_the_farthest(agreement):
+    found = agreement.compare({str(seed): changed(draws(seed), shift=0.4 * (seed == 3)) for seed in range(5)})
+    assert max(found.largest, key=lambda peer: found.largest[peer]["mean"]) == "3"
+
+
+def test_a_peer_that_did_not_move_disagrees(agreement):
+    stuck = np.broadcast_to(draws(1)[:, :1], (CHAINS, DRAWS, PARAMETERS)).copy()
+    assert agreement.compare({"stuck": stuck, "right": draws(0)}).disagreements
+
+
+def test_the_bound_holds_for_all_comparisons_together(agreement):
+    found = agreement.compare({"one": draws(0), "other": draws(1)})
+    comparisons = 2 * 2 * PARAMETERS
+    below = 1 - 2 * stats.norm.sf(found.bound)
+    assert 1 - agreement.FALSE_ALARM <= below**comparisons < 1 - 0.99 * agreement.FALSE_ALARM
+
+
+@pytest.mark.parametrize("quantity", ["mean", "sd"])
+def test_errors_are_as_large_as_they_are_said_to_be(agreement, quantity):
+    estimates = [agreement.estimate(draws(seed), quantity) for seed in range(60)]
+    z = np.concatenate(
+        [
+            (one.value - other.value) / np.hypot(one.error, other.error)
+            for one, other in zip(estimates[::2], estimates[1::2], strict=True)
+        ]
+    )
+    assert abs(z.std() - 1) < 4 / np.sqrt(2 * len(z))
+    pooled = agreement.pool(estimates)
+    truth = stats.lognorm(0.3).mean() if quantity == "mean" else stats.lognorm(0.3).std()
+    assert np.abs((pooled.value - truth) / pooled.error).max() < 4
+
+
+def test_agreement_takes_two(agreement):
+    with pytest.raises(ValueError, match="at least two peers, not 1"):
+        agreement.compare({"alone": draws(0)})
+
+
+@pytest.fixture
+def answers(monkeypatch, tmp_path):
+    """Start no process: each peer answers with right draws, changed as this mapping says, or fails as it says."""
+    fresh = import_module("fresh")
+    answers = {"bayesclf": {}, "pymc": {}}
+
+    def run(task, seed, fits):
+        answer = answers[task.peer]
+        if isinstance(answer, str):
+            raise fresh.Failed(answer)
+        theta = (2, 14)  # of wine: two vectors of an intercept and 13 weights
+        own = list(answers).index(task.peer)
+        found = [changed(draws([own, seed, fit], np.prod(theta)), **answer) for fit in range(fits)]
+        seconds = 1.0 + own
+        return fresh.Measured(0.5, [seconds] * fits, [one.reshape(CHAINS, DRAWS, *theta) for one in found])
+
+    monkeypatch.setattr(fresh, "run", run)
+    monkeypatch.setattr(import_module("logistic"), "CACHES", tmp_path)
+    return answers
+
+
+COMMAND = ["--data", "wine", "--peers", "bayesclf,pymc", "--repeats", "2"]
+
+
+def test_peers_that_agree_end_well(answers, tmp_path, capsys):
+    file = tmp_path / "results" / "logistic.json"
+    assert import_module("logistic").main([*COMMAND, "--cold", "--json", str(file)]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    found = result["tables"]["wine"]
+    assert (found["rows"], found["columns"], found["classes"]) == (178, 13, 3)
+    assert found["peers"]["pymc"]["fit"] == [2.0, 2.0]
+    assert found["peers"]["pymc"]["cold"] == 2.0
+    assert found["agreement"]["parameters"] == 28
+    assert {"Python", "bayesclf", "nutpie", "pymc"} <= set(result["versions"])
+    assert import_module("tables").logistic(result) in capsys.readouterr().out
+
+
+def test_a_wrong_peer_ends_with_status_1(answers, capsys):
+    answers["pymc"] = {"shift": 0.4}
+    assert import_module("logistic").main(COMMAND) == 1
+    assert "wine: a posterior mean of pymc is " in capsys.readouterr().err
+
+
+def test_a_peer_that_fails_ends_with_status_1(answers, capsys):
+    answers["pymc"] = "over 3 s"
+    assert import_module("logistic").main(COMMAND) == 1
+    said = capsys.readouterr()
+    assert said.err == "wine: pymc over 3 s\n"
+    assert "| pymc | over 3 s |" in said.out
+
+
+def test_a_peer_that_is_not_installed_is_left_out(answers, capsys, monkeypatch):
+    def versions():
+        raise ImportError
+
+    monkeypatch.setattr(import_module("peers.pymc_peer"), "versions", versions)
+    assert import_module("logistic").main(COMMAND) == 0
+    assert "| pymc | not here |" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_told(capsys):
+    with pytest.raises(SystemExit):
+        import_module("logistic").main(["--peers", "stan"])
+    assert "'stan' is not one of bayesclf, bambi" in capsys.readouterr().err
+
+
+def test_a_fresh_process_measures_each_fit(wine, tmp_path):
+    fresh, sklearn = import_module("fresh"), import_module("peers.sklearn_peer")
+    wine.save(tmp_path / "problem.npz")
+    task = fresh.Task("sklearn", {"solver": "newton-cholesky"}, tmp_path / "problem.npz", tmp_path, 60.0)
+    found = fresh.run(task, seed=0, fits=2)
+    here = sklearn.draws(sklearn.fit(wine.X, wine.y, wine.prior, 0, solver="newton-cholesky"))
+    assert here.shape == (1, 1, 2, 14)
+    assert len(found.fits) == 2
+    assert found.imports > 0 < min(found.fits)
+    for one in found.draws:
+        np.testing.assert_allclose(one, here, rtol=1e-12)
+    with pytest.raises(fresh.Failed, match="over 0 s"):
+        fresh.run(fresh.Task("sklearn", {}, task.problem, tmp_path, 0.01), seed=0, fits=1)
+    with pytest.raises(fresh.Failed, match=r"failed: TypeError: .*unexpected keyword argument 'speed'"):
+        fresh.run(fresh.Task("sklearn", {"speed": 1}, task.problem, tmp_path, 60.0), seed=0, fits=1)
+
+
+def test_imports_inside_a_function_are_timed_once(tmp_path, monkeypatch):
+    (tmp_path / "slow_outer.py").write_text("import time, slow_inner\ntime.sleep(0.05)\n")
+    (tmp_path / "slow_inner.py").write_text("import time\ntime.sleep(0.05)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    clock = import_module("imports").ImportClock
+    start = time.perf_counter()
+    with clock() as first:
+        import slow_outer
+    elapsed = time.perf_counter() - start
+    with clock() as second:
+        import slow_outer  # noqa: F401
+    assert 0.1 <= first.seconds <= elapsed
+    assert second.seconds < 0.05
+    for name in ("slow_outer", "slow_inner"):
+        del sys.modules[name]
+
+
+def test_all_peers_take_the_same_reference_class():
+    problems = import_module("problems")
+    np.testing.assert_array_equal(problems.reference_first(np.array([0, 1, 1])), [0, 1, 1])
+    np.testing.assert_array_equal(problems.reference_first(np.array([0, 1, 2, 3])), [1, 2, 3, 0])
+
+
+def test_a_problem_is_the_same_after_saving(wine, tmp_path):
+    np.testing.assert_allclose(wine.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(wine.X.std(axis=0), 1)
+    wine.save(tmp_path / "problem.npz")
+    back = import_module("problems").read(tmp_path / "problem.npz")
+    assert back.prior == wine.prior
+    np.testing.assert_array_equal(back.X, wine.X)
+    np.testing.assert_array_equal(back.y, wine.y)
+
+
+def log_posterior(problem, theta):
+    """Return log p(θ, D) up to a constant, from the covariance s²(I + 11ᵀ)/2 of a column's weights."""
+    scores = np.column_stack([np.ones(len(problem.X)), problem.X]) @ theta.T
+    scores = np.insert(scores, 0 if problem.classes == 2 else scores.shape[1], 0.0, axis=1)
+    weights = theta[:, 1:]
+    covariance = problem.prior.weight**2 * (np.eye(len(theta)) + 1) / 2
+    likelihood = log_softmax(scores, axis=1)[np.arange(len(scores)), problem.y].sum()
+    return likelihood - 0.5 * np.sum(weights * np.linalg.solve(covariance, weights))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_gradient_and_curvature_are_derivatives_of_the_log_posterior(wine, classes):
+    script, problems = import_module("logistic_map"), import_module("problems")
+    rows = wine.y < classes
+    problem = problems.Problem(wine.X[rows], wine.y[rows], problems.Prior(0.7, np.inf, "symmetric"))
+    theta = np.random.default_rng(0).normal(size=(classes - 1, 14)) / 5
+    steps = 1e-5 * np.eye(theta.size).reshape(-1, *theta.shape)
+    slope = [(log_posterior(problem, theta + h) - log_posterior(problem, theta - h)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(script.gradient(problem, theta).ravel(), slope, rtol=1e-5, atol=1e-5)
+    bend = [(script.gradient(problem, theta - h) - script.gradient(problem, theta + h)).ravel() / 2e-5 for h in steps]
+    np.testing.assert_allclose(script.curvature(problem, theta), bend, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_both_optimisers_reach_the_same_mode(wine, classes):
+    script, problems = import_module("logistic_map"), import_module("problems")
+    rows = wine.y < classes
+    X = wine.X[rows] - wine.X[rows].mean(axis=0)
+    found = script.measure(problems.Problem(X, wine.y[rows], wine.prior), 1)["optimisers"]
+    assert set(found) == set(script.OPTIMISERS)
+    for name, optimiser in script.OPTIMISERS.items():
+        if optimiser.tight:
+            assert found[name]["gradient"] < 10 * script.TIGHT
+            assert found[name]["sds"] < script.EQUAL
+
+
+def sampler(fit, ess, **more):
+    return {"setting": {}, "imports": [1.0], "fit": fit, "refit": fit, "smallest_ess": ess, "median_ess": ess, **more}
+
+
+def test_tables_show_medians_and_ratios():
+    result = {
+        "cores": 2,
+        "versions": {"Python": "3.13.0", "bayesclf": "0.1.0"},
+        "chains": 4,
+        "draws": 1000,
+        "repeats": 3,
+        "tables": {
+            "wine": {
+                "rows": 1178,
+                "columns": 13,
+                "classes": 3,
+                "peers": {
+                    "bayesclf": sampler([1.0, 2.0, 9.0], [1000.0, 4000.0, 9000.0], cold=20.0),
+                    "numpyro": sampler([8.0], [1600.0], setting={"chain_method": "parallel"}, cold=50.0),
+                    "pymc": {"failed": "over 9 s"},
+                    "rstanarm": {"absent": "n/a"},
+                },
+                "agreement": {"parameters": 28, "bound": 4.56, "largest": {"a": {"mean": 2.0, "sd": 3.21}}},
+            }
+        },
+    }
+    table, agreed, where = import_module("tables").logistic(result).split("\n\n")
+    assert table.splitlines()[2:] == [
+        "| wine (1,178 × 13, 3 classes) | bayesclf | 2 s (× 1) | 2 s (× 1) | 20 s (× 1) | 1 s | 4,000 (4,000) "
+        "| 1,000 (× 1) |",
+        "|  | numpyro (chain_method parallel) | 8 s (× 4) | 8 s (× 4) | 50 s (× 2.5) | 1 s | 1,600 (1,600) "
+        "| 200 (× 0.2) |",
+        "|  | pymc | over 9 s |  |  |  |  |  |",
+        "|  | rstanarm | n/a |  |  |  |  |  |",
+    ]
+    assert len({line.count("|") for line in table.splitlines()}) == 1
+    assert "wine 3.2 of 4.6 (28 parameters)" in agreed
+    assert "2 cores; Python 3.13.0, bayesclf 0.1.0." in where
+
+
+def test_only_what_is_between_the_markers_is_rewritten(tmp_path):
+    tables = import_module("tables")
+    result = {
+        "cores": 2,
+        "versions": {"bayesclf": "0.1.0"},
+        "rows": 48842,
+        "columns": 105,
+        "engines": {"MAP": {"seconds": [0.0333, 1.0, 0.01], "note": ""}},
+    }
+    (tmp_path / "logistic_rows.json").write_text(json.dumps(result), encoding="utf-8")
+    text = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
+    new = tables.rewritten(text, tmp_path)
+    assert new.startswith(f"before\n{tables.BEGIN}\n\n### ")
+    assert new.endswith(f"{tables.END}\nafter\n")
+    assert "| MAP | 33 ms (× 1) |  |" in new
+    assert "old" not in new
+    assert tables.rewritten(new, tmp_path) == new
+    with pytest.raises(ValueError, match="the text lacks"):
+        tables.rewritten("no markers", tmp_path)
+
+
+def test_the_readme_has_the_tables_of_the_results():
+    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    assert import_module("tables").rewritten(readme, BENCHMARKS / "results") == readme
