@@ -251,7 +251,7 @@ class TestRoundTrip:
         assert_equal(answers(loaded.fit(NUMBERS, Y), NUMBERS), answers(clf, NUMBERS))
 
     def test_large_arrays_are_compressed(self, path):
-        X = pd.DataFrame({"digit": np.arange(3000) % 7}).astype(str)
+        X = pd.DataFrame({"digit": (np.arange(3000) % 7).astype(str), "number": np.arange(3000.0)})
         clf = bc.LogisticRegression(inference="map").fit(X, np.arange(3000) % 2)
         clf.save(path)
         assert path.stat().st_size < clf.model_.X.nbytes

@@ -10,6 +10,7 @@ from scipy import optimize, sparse
 
 from bayesclf.families.base import Array, Integers
 
+LISTED_COLUMNS = 5
 POSITIVE = 1e-7
 """Margins and weights above this count as positive; columns are in units of their sds."""
 
@@ -28,6 +29,17 @@ class Separation:
 
     complete: bool
     columns: Integers
+
+    def sentence(self, names: tuple[str, ...]) -> str:
+        """Say how the classes are separable, and what to do; `names` are those of the columns."""
+        some = [repr(names[j]) for j in self.columns[:LISTED_COLUMNS]]
+        columns = ", ".join(some) + (", …" if len(self.columns) > LISTED_COLUMNS else "")
+        kind = "completely" if self.complete else "quasi-completely"
+        where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
+        return (
+            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
+            "likelihood grows with them without bound; take rule 'map', or the posterior"
+        )
 
 
 def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:

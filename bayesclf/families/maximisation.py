@@ -1,0 +1,159 @@
+"""Maximising a concave function of weights: Newton's method, and L-BFGS where a Hessian is dear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg, optimize
+
+from bayesclf.families.base import Array
+
+DENSE_PARAMETERS = 3_000
+"""Above this number of parameters no Hessian is formed."""
+NEWTON_STEPS = 200
+CONVERGED = 1e-10
+"""A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this ..."""
+ROUNDING = 1e-6
+"""... or below this without having shrunk, the limit of double precision."""
+FULL_STEP = 1e-3
+"""Shorter steps are taken whole: the differences of the objective would be rounding."""
+HALVINGS = 60
+SUFFICIENT_DECREASE = 1e-4
+LBFGS_STEPS = 20_000
+CHEAP_HESSIAN = 200
+"""Above this number of parameters a Hessian costs as much as dozens of gradients ..."""
+APPROACHED, APPROACH_STEPS = 1e-3, 50
+"""... and L-BFGS comes first, until the gradient has fallen to this share, in at most this many steps."""
+KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
+"""A step shorter than this, in posterior sds, and than this share of the one before, leaves its Hessian to the next."""
+
+
+class Objective(Protocol):
+    """A concave function of θ (outcome, column)."""
+
+    def value(self, theta: Array) -> float:
+        """Return its value."""
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return value and gradient (outcome, column)."""
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient and minus the Hessian of θ raveled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Where an optimiser stopped.
+
+    Attributes
+    ----------
+    theta
+        (outcome, column).
+    converged
+        Whether the last Newton step was below `CONVERGED` posterior sds.
+    at_rounding
+        Whether the steps had become as short as double precision allows.
+    """
+
+    theta: Array
+    converged: bool
+    at_rounding: bool = False
+
+
+def maximise(objective: Objective, start: Array) -> Array:
+    """Return the maximum of a strictly concave function.
+
+    Newton, or L-BFGS above `DENSE_PARAMETERS` and where a Hessian is singular in double precision. Above
+    `CHEAP_HESSIAN` parameters some steps of L-BFGS come first, and the last steps of Newton's method share a Hessian.
+    """
+    if start.size <= DENSE_PARAMETERS:
+        if start.size > CHEAP_HESSIAN:
+            start = _lbfgs(objective, start, APPROACHED, APPROACH_STEPS)
+        optimum = newton(objective, start, kept_below=KEPT_HESSIAN)
+        if optimum.converged or optimum.at_rounding:
+            return optimum.theta
+        start = optimum.theta
+    return _lbfgs(objective, start, CONVERGED, LBFGS_STEPS)
+
+
+def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> Array:
+    """Climb until no entry of the gradient is above a share of the largest at the start, or above the share itself."""
+
+    def negative(raveled: Array) -> tuple[float, Array]:
+        value, slope = objective.gradient(raveled.reshape(start.shape))
+        return -value, -slope.ravel()
+
+    steepest = float(np.abs(negative(start.ravel())[1]).max())
+    found = optimize.minimize(
+        negative,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "maxiter": steps,
+            "maxfun": 2 * steps,
+            "ftol": 0.0,
+            "gtol": tolerance * max(1.0, steepest),
+            "maxcor": 20,
+        },
+    )
+    return np.asarray(found.x, dtype=float).reshape(start.shape)
+
+
+def newton(
+    objective: Objective, start: Array, give_up: Callable[[Array], bool] | None = None, kept_below: float = 0.0
+) -> Optimum:
+    """Maximise a concave function by Newton's method with step halving.
+
+    For the likelihood this is iteratively reweighted least squares.
+
+    Parameters
+    ----------
+    objective
+        What is maximised.
+    start
+        θ (outcome, column) to start from.
+    give_up
+        Says of a θ on the way whether to stop there, not converged.
+    kept_below
+        Length of a step, in posterior sds, below which the next ones take its Hessian again as long as each is much
+        shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
+    """
+    theta, previous = start, np.inf
+    lower: Array | None = None
+    for _ in range(NEWTON_STEPS):
+        if lower is None:
+            value, slope, curvature = objective.derivatives(theta)
+            try:
+                lower = linalg.cho_factor(curvature, lower=True)[0]
+            except linalg.LinAlgError:
+                return Optimum(theta, converged=False)
+        else:
+            value, slope = objective.gradient(theta)
+        raveled: Array = linalg.cho_solve((lower, True), slope.ravel())
+        length = float(np.sqrt(np.maximum(raveled @ slope.ravel(), 0.0)))
+        step = raveled.reshape(theta.shape)
+        if length <= CONVERGED:
+            return Optimum(theta + step, converged=True)
+        if length <= ROUNDING and length > previous / 2:
+            return Optimum(theta, converged=False, at_rounding=True)
+        theta = theta + (step if length < FULL_STEP else _shorten(objective, theta, step, value, length**2))
+        if give_up is not None and give_up(theta):
+            break
+        if not length < min(kept_below, previous * MUCH_SHORTER):
+            lower = None
+        previous = length
+    return Optimum(theta, converged=False)
+
+
+def _shorten(objective: Objective, theta: Array, step: Array, value: float, slope: float) -> Array:
+    """Halve a step until the objective rises by a share of what its slope promises."""
+    size = 1.0
+    for _ in range(HALVINGS):
+        if objective.value(theta + size * step) >= value + SUFFICIENT_DECREASE * size * slope:
+            break
+        size /= 2
+    return size * step
