@@ -1,8 +1,11 @@
 """NUTS draws what the density says, compiles a structure once, and says when its draws cannot be trusted."""
 
+import ctypes
 import subprocess
 import sys
 from collections import OrderedDict
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pymc as pm
@@ -16,7 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
-from bayesclf.inference.nuts import NUTS, STATISTICS, sample
+from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE, TUNE_STANDARDISED, sample, sample_machine_code
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)
@@ -145,6 +148,78 @@ def test_draws_follow_a_correlated_normal():
     assert_same_distribution(x.sum(axis=-1), stats.norm(-1.0, np.sqrt(1.0 + 2.0 + 1.6)))
 
 
+def c_function(function):
+    number = ctypes.POINTER(ctypes.c_double)
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, number, number, number, ctypes.c_void_p)(function)
+
+
+@c_function
+def standard_gumbels(size, z, gradient, value, data):
+    """Return log p(z) = −z − e^−z, the sum of it over the coordinates."""
+    value[0] = 0.0
+    for i in range(size):
+        tail = np.exp(-z[i])
+        gradient[i] = tail - 1
+        value[0] -= z[i] + tail
+    return 0
+
+
+@c_function
+def never_finite(size, z, gradient, value, data):
+    return 1
+
+
+@dataclass(frozen=True)
+class Gumbels:
+    """Independent Gumbel variables 3 + 10 z, by a C function."""
+
+    size: int
+    c_function: object = standard_gumbels
+    addresses = np.zeros(1, dtype=np.uintp)
+
+    @property
+    def function(self):
+        return SimpleNamespace(address=ctypes.cast(self.c_function, ctypes.c_void_p).value)
+
+    def parameters(self, z):
+        return {"x": 3 + 10 * z}
+
+
+def test_draws_from_machine_code_follow_a_skewed_target():
+    drawn = sample_machine_code(Gumbels(2), NUTS(draws=1000), seed=4)
+    assert set(drawn.stats) == set(STATISTICS)
+    for axis in range(2):
+        assert_same_distribution(drawn.draws["x"][..., axis], stats.gumbel_r(3, 10))
+
+
+def test_machine_code_gives_the_same_draws_on_any_number_of_cores():
+    one, three, free = (sample_machine_code(Gumbels(3), NUTS(draws=50, cores=c), seed=7) for c in (1, 3, None))
+    np.testing.assert_array_equal(one.draws["x"], three.draws["x"])
+    np.testing.assert_array_equal(one.draws["x"], free.draws["x"])
+    xr.testing.assert_identical(one.stats, three.stats)
+
+
+def test_machine_code_that_is_finite_nowhere_is_refused():
+    with pytest.raises(InputError, match="not finite near its starting point"):
+        sample_machine_code(Gumbels(1, never_finite), SMALL, seed=1)
+
+
+def test_standardised_coordinates_need_less_tuning(monkeypatch):
+    tunes = []
+
+    def run(model, *, tune, **settings):
+        tunes.append(tune)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nutpie.sample", run)
+    for settings in (NUTS(), NUTS(tune=70)):
+        with pytest.raises(KeyboardInterrupt):
+            sample(logistic(5), settings, 0, signature="logistic")
+        with pytest.raises(KeyboardInterrupt):
+            sample_machine_code(Gumbels(1), settings, 0)
+    assert tunes == [TUNE, TUNE_STANDARDISED, 70, 70]
+
+
 def test_a_seed_gives_the_same_draws_on_any_number_of_cores():
     model = logistic(30)
     one = sample(model, NUTS(draws=100, tune=100, cores=1), seed=7, signature="logistic")
@@ -252,6 +327,7 @@ def test_the_cache_is_bounded_and_keeps_what_was_used_last(monkeypatch):
     [
         ({"draws": 0}, "draws must be a whole number of at least 1"),
         ({"tune": 10.0}, "tune must be"),
+        ({"draws": None}, "draws must be"),
         ({"chains": True}, "chains must be"),
         ({"cores": 0}, "cores must be"),
         ({"max_treedepth": -1}, "max_treedepth must be"),

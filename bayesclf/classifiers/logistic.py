@@ -39,6 +39,9 @@ class LogisticRegression(BayesClassifier):
     a 0/1 column "… is missing" where training had gaps; a missing category contributes nothing; the weight of a
     level that the training rows lack comes from its prior, its mean under plug-in rules and draws under averaging.
 
+    Training rows with the same cells and label become one row with the sum of their weights, which changes nothing but
+    the time it takes; `model_` holds these rows.
+
     Parameters
     ----------
     prior_mean, prior_scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from bayesclf.leave_one_out.importance import reweighted
 from bayesclf.leave_one_out.training import TrainingRows, training_rows
 
 if TYPE_CHECKING:
+    from bayesclf.classifiers.base import BayesClassifier
     from bayesclf.diagnostics.context import Context
 
 
@@ -69,7 +71,8 @@ class InfluentialRows(Check):
             raise Skipped(str(reason)) from None
         size = max(1, thresholds.LEFT_OUT_CELLS // parameter_count(classifier.model_))
         numbers = context.some_rows(min(thresholds.LEFT_OUT_ROWS, size))
-        khat = reweighted(classifier, TrainingRows(training.rows[numbers], training.y[numbers]), False).khat
+        some = TrainingRows(training.rows[numbers], training.y[numbers])
+        khat = reweighted(_with_draws_alone(context), some, given_x=False).khat
         limit = good_k(len(classifier.hypotheses("posterior")))
         order = np.argsort(-khat, kind="stable")
         above = int((~(khat <= limit)).sum())
@@ -86,3 +89,12 @@ class InfluentialRows(Check):
                 evidence.head(max(above, 1)),
             )
         return self.passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))
+
+
+def _with_draws_alone(context: Context) -> BayesClassifier:
+    """Return the same fit with nothing but draws in its `posterior_`: the estimates beside them may take long."""
+    import xarray as xr
+
+    fit = copy.copy(context.classifier)
+    fit.__dict__["posterior_"] = xr.DataTree.from_dict({"posterior": context.posterior})
+    return fit

@@ -132,18 +132,15 @@ def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
     Everything is measured from a cell of the column in units of its range: neither a large origin nor a large or
     small unit costs digits, and a constant column has an sd of exactly 0.
     """
-    n_columns = numbers.shape[1]
-    mean, sd = np.zeros(n_columns), np.zeros(n_columns)
-    for j in range(n_columns):
-        seen = ~np.isnan(numbers[:, j])
-        if not seen.any():
-            continue
-        x, w = numbers[seen, j], weight[seen]
-        origin, width = x[0], np.ptp(x)
-        mean[j] = origin
-        if width > 0:
-            z = (x - origin) / width
-            middle = np.average(z, weights=w)
-            mean[j] += width * middle
-            sd[j] = width * np.sqrt(np.average((z - middle) ** 2, weights=w))
-    return mean, sd
+    seen = ~np.isnan(numbers)
+    total = weight @ seen
+    if not len(numbers):
+        return total, total
+    origin = numbers[seen.argmax(axis=0), np.arange(numbers.shape[1])]
+    origin[total == 0] = 0.0
+    deviation = np.where(seen, numbers - origin, 0.0)
+    width = np.ptp(deviation, axis=0)
+    z = deviation / np.where(width > 0, width, 1.0)
+    share = weight[:, None] * seen / np.where(total > 0, total, 1.0)
+    middle = np.sum(share * z, axis=0)
+    return origin + width * middle, width * np.sqrt(np.sum(share * (z - middle) ** 2, axis=0))

@@ -20,9 +20,9 @@ from bayesclf.families.base import Array
 
 ROWS = 64
 """Rows of a block."""
-SMALLEST_EXPONENT = -708.0
-"""e to this power is about the smallest number of full precision."""
-SQUARINGS = 10
+SMALLEST_EXPONENT = -64.0
+"""Less probable classes, e to this power, count as that: a difference far below rounding."""
+SQUARINGS = 7
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorised; infinity and NaN keep their meaning."""
 
@@ -189,13 +189,13 @@ def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
 
 @_part
 def _exp(x: float) -> float:
-    """Return e^x for x ≤ 0, to 13 digits: a Taylor polynomial of x/2^10, squared 10 times.
+    """Return e^x for x ≤ 0, to 13 digits where it counts: a Taylor polynomial of x/2^7, squared 7 times.
 
     The C library's function takes one number at a time; this takes as many as a vector register holds.
     """
     x = max(x, SMALLEST_EXPONENT) / 2**SQUARINGS
     power = 1.0
-    for n in range(13, 0, -1):
+    for n in range(11, 0, -1):
         power = 1.0 + power * x * (1.0 / n)
     for _ in range(SQUARINGS):
         power *= power

@@ -38,7 +38,7 @@ class LaplaceModel(Protocol):
 
 @dataclass(frozen=True)
 class Laplace:
-    """Settings of the Laplace engine.
+    """Draws around the posterior mode, resampled by importance weights from four times as many proposals.
 
     Parameters
     ----------
