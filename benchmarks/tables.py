@@ -73,6 +73,20 @@ def logistic_rows(result: Result) -> str:
     return "\n\n".join([markdown(["engine", "fit", ""], lines), _where(result, shape, unit)])
 
 
+def ng_jordan(result: Result) -> str:
+    """Return the seconds of the experiment and of the plain loop by problem, and how far their errors are apart."""
+    lines = []
+    for name, found in result["problems"].items():
+        ours, theirs = (sum(found["seconds"][who]) for who in (OURS, "scikit-learn"))
+        apart = "; ".join(f"{which} {z:.1f}" for which, z in found["errors"].items())
+        lines.append([name, _seconds(ours), _seconds(theirs), _rounded(theirs / ours), apart])
+    ours, theirs = (sum(sum(p["seconds"][who]) for p in result["problems"].values()) for who in (OURS, "scikit-learn"))
+    lines.append(["all", _seconds(ours), _seconds(theirs), _rounded(theirs / ours), ""])
+    head = ["problem", OURS, "scikit-learn", "ratio", "largest difference of mean errors, in standard errors"]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return "\n\n".join([markdown(head, lines), f"{result['splits']} splits; one core; {versions}."])
+
+
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "logistic": ("### Logistic regression: samplers of one posterior", logistic),
     "logistic_map": ("### Logistic regression: the posterior mode, against scikit-learn", logistic_map),
