@@ -8,7 +8,7 @@ from scipy import linalg
 from bayesclf.families.base import Array
 from bayesclf.families.column_space import RANK_TOLERANCE
 from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.families.logistic_fit import BLOCK_ROWS, add_products, blocks
+from bayesclf.families.logistic_fit import BLOCK_ROWS, blocks
 from bayesclf.families.maximisation import DENSE_PARAMETERS
 
 SUSPECT = 1e-12
@@ -74,10 +74,11 @@ def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
 
 
 def _covariance(X: Array, share: Array, mean: Array) -> Array:
-    total = np.zeros((X.shape[1], X.shape[1]), order="F")
+    total = np.zeros((X.shape[1], X.shape[1]))
     for rows in blocks(len(X), BLOCK_ROWS):
-        total = add_products(total, np.sqrt(share[rows])[:, None] * (X[rows] - mean), 1.0)
-    return np.asarray(total + np.triu(total, 1).T)
+        R = np.sqrt(share[rows])[:, None] * (X[rows] - mean)
+        total += R.T @ R
+    return total
 
 
 def _constant_sums(correlation: Array) -> Array:

@@ -41,6 +41,13 @@ class ColumnSpace:
         """Return 1 and Z for rows X, (row, 1 + coordinate)."""
         return np.column_stack([np.ones(len(X)), (X - self.mean) @ self.basis])
 
+    def of_weights(self, theta: Array) -> Array:
+        """Return the coordinates (label, 1 + coordinate) that give the rows the log-odds of θ (outcome, 1 + column)."""
+        weights = theta[:, 1:]
+        return np.column_stack(
+            [theta[:, 0] + weights @ self.mean, weights @ (self.basis / (self.basis**2).sum(axis=0))]
+        )
+
     def weights(self, gamma: Array) -> Array:
         """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""
         weights = gamma[:, 1:] @ self.basis.T

@@ -20,7 +20,7 @@ from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.logistic_fit import Likelihood, LogPosterior
 from bayesclf.families.logistic_prior import LogisticPrior, WeightPrior
 from bayesclf.families.maximisation import DENSE_PARAMETERS, maximise, newton
-from bayesclf.families.separation import find_separation
+from bayesclf.families.separation import Separation, find_separation, plain_separation
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -93,19 +93,20 @@ class LogisticModel:
             raise DoesNotExist(
                 f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
             )
+        # The mode is needed for most other purposes too, and is near the estimate or, if there is none, shows why.
+        mode = self._mode
+        self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
         space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
         reduced = Likelihood(
             space.coordinates(likelihood.X[:, 1:]), likelihood.y, likelihood.weight, likelihood.vectors
         )
-        start = np.zeros((likelihood.vectors, reduced.X.shape[1]))
-        start[:, 0] = np.log(counts[self._others] / counts[self._reference])
 
         def immoderate(gamma: Array) -> bool:
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
 
-        optimum = newton(reduced, start, give_up=immoderate)
+        optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
-            self._require_overlap(space.weights(optimum.theta))
+            self._refuse(find_separation(likelihood.X, likelihood.y, space.weights(optimum.theta)))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist(
@@ -320,9 +321,7 @@ class LogisticModel:
         """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
         return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
 
-    def _require_overlap(self, theta: Array) -> None:
-        """Raise if the classes are linearly separable, perhaps by θ (outcome, 1 + column)."""
-        likelihood = self._likelihood
-        found = find_separation(likelihood.X, likelihood.y, theta)
+    def _refuse(self, found: Separation | None) -> None:
+        """Raise what a separation of the classes means for the estimate, if there is one."""
         if found is not None:
             raise DoesNotExist(found.sentence(self.design.names))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas
 
 from bayesclf.families.base import Array, Integers
 from bayesclf.families.logistic_prior import WeightPrior
@@ -97,25 +96,24 @@ class Likelihood:
         """Return Σ w P_k (1[k = l] − P_l) x xᵀ.
 
         Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
-        1 − P_k is summed from the other labels, as it may be tiny.
+        1 − P_k is summed from the other labels, as it may be tiny. NumPy computes half of a product RᵀR.
         """
         vectors, columns = self.vectors, self.X.shape[1]
         size = vectors * columns
-        between = np.zeros((size, size), order="F")
-        own = [np.zeros((columns, columns), order="F") for _ in range(vectors)]
+        out = np.zeros((vectors, columns, vectors, columns))
         for block in blocks(len(P), max(HESSIAN_CELLS // size, 1)):
             X, w, p = self.X[block], self.weight[block], P[block]
-            for k in range(vectors):
-                rest = P_reference[block] + np.delete(p, k, axis=1).sum(axis=1)
-                own[k] = add_products(own[k], np.sqrt(w * p[:, k] * rest)[:, None] * X, 1.0)
             if vectors > 1:
                 A = ((np.sqrt(w)[:, None] * p)[:, :, None] * X[:, None, :]).reshape(-1, size)
-                between = add_products(between, A, -1.0)
-        out = between.reshape(vectors, columns, vectors, columns)
-        for k in range(vectors):
-            out[k, :, k] = own[k]
-        upper = np.triu(out.reshape(size, size))
-        return np.asarray(upper + np.triu(upper, 1).T)
+                between = (A.T @ A).reshape(out.shape)
+                for k in range(vectors):
+                    between[k, :, k] = 0.0
+                out -= between
+            for k in range(vectors):
+                rest = P_reference[block] + np.delete(p, k, axis=1).sum(axis=1) if vectors > 1 else P_reference[block]
+                R = np.sqrt(w * p[:, k] * rest)[:, None] * X
+                out[k, :, k] += R.T @ R
+        return out.reshape(size, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +152,6 @@ def log_normaliser(eta: Array, axis: int = -1) -> Array:
     odds = eta - np.expand_dims(top, axis)
     np.exp(odds, out=odds)
     return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
-
-
-def add_products(total: Array, rows: Array, sign: float) -> Array:
-    """Add ± RᵀR of rows R (row, column) to the upper triangle of `total`, stored by columns, which is overwritten.
-
-    That is half the work of the whole product.
-    """
-    return np.asarray(blas.dsyrk(sign, rows.T, beta=1.0, c=total, overwrite_c=True))
 
 
 def blocks(length: int, size: int) -> Iterator[slice]:

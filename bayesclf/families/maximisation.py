@@ -123,35 +123,39 @@ def newton(
         shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
     """
     theta, previous = start, np.inf
-    lower: Array | None = None
+    value, slope, curvature = _look(objective, theta, keeps=False)
     for _ in range(NEWTON_STEPS):
-        if lower is None:
-            value, slope, curvature = objective.derivatives(theta)
-            try:
-                lower = linalg.cho_factor(curvature, lower=True)[0]
-            except linalg.LinAlgError:
-                return Optimum(theta, converged=False)
-        else:
-            value, slope = objective.gradient(theta)
-        raveled: Array = linalg.cho_solve((lower, True), slope.ravel())
+        if curvature is not None:
+            lower, singular = linalg.lapack.dpotrf(curvature.T, lower=1)
+            if singular:
+                break
+        raveled = linalg.lapack.dpotrs(lower, slope.reshape(-1, 1), lower=1)[0][:, 0]
         length = float(np.sqrt(np.maximum(raveled @ slope.ravel(), 0.0)))
         step = raveled.reshape(theta.shape)
         if length <= CONVERGED:
             return Optimum(theta + step, converged=True)
         if length <= ROUNDING and length > previous / 2:
             return Optimum(theta, converged=False, at_rounding=True)
-        theta = theta + (step if length < FULL_STEP else _shorten(objective, theta, step, value, length**2))
+        keeps = length < min(kept_below, previous * MUCH_SHORTER)
+        ahead = _look(objective, theta + step, keeps)
+        if length >= FULL_STEP and not ahead[0] >= value + SUFFICIENT_DECREASE * length**2:
+            step = _shorten(objective, theta, step, value, length**2)
+            ahead = _look(objective, theta + step, keeps)
+        theta, (value, slope, curvature) = theta + step, ahead
         if give_up is not None and give_up(theta):
             break
-        if not length < min(kept_below, previous * MUCH_SHORTER):
-            lower = None
         previous = length
     return Optimum(theta, converged=False)
 
 
+def _look(objective: Objective, theta: Array, keeps: bool) -> tuple[float, Array, Array | None]:
+    """Return value, gradient and, where the last Hessian is not kept, minus the Hessian."""
+    return (*objective.gradient(theta), None) if keeps else objective.derivatives(theta)
+
+
 def _shorten(objective: Objective, theta: Array, step: Array, value: float, slope: float) -> Array:
-    """Halve a step until the objective rises by a share of what its slope promises."""
-    size = 1.0
+    """Halve a step that is too long until the objective rises by a share of what its slope promises."""
+    size = 0.5
     for _ in range(HALVINGS):
         if objective.value(theta + size * step) >= value + SUFFICIENT_DECREASE * size * slope:
             break

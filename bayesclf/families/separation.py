@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from bayesclf.families.base import Array, Integers
@@ -46,9 +47,8 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     """Look for weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
-    (Albert & Anderson 1984). The linear programme: maximise Σ margins with all margins ≥ 0 and Σ|D| ≤ 1 over
-    the columns, whose optimum is above 0 iff the classes are separable, is not run where a guess has positive
-    margins throughout.
+    (Albert & Anderson 1984). Where `plain_separation` sees none, the linear programme: maximise Σ margins with all
+    margins ≥ 0 and Σ|D| ≤ 1 over the columns, whose optimum is above 0 iff the classes are separable.
 
     Parameters
     ----------
@@ -64,16 +64,63 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
     algorithms for detecting separated data in binary logistic regression models*, 2007 (the programme).
     """
-    vectors, columns = guess.shape
-    margins = _margins(X, y, vectors)
-    direction = guess.ravel() / max(float(np.abs(guess).max()), 1.0)
-    if np.min(margins @ direction) > POSITIVE:
-        return Separation(True, _largest(direction.reshape(vectors, columns)))
-    direction = _steepest(margins, np.tile(np.arange(columns) > 0, vectors))
+    if plain := plain_separation(X, y, guess):
+        return plain
+    margins = _margins(X, y, len(guess))
+    direction = _steepest(margins, np.tile(np.arange(guess.shape[1]) > 0, len(guess)))
     gained = margins @ direction
     if not gained.max() > POSITIVE:
         return None
-    return Separation(_separates_all(margins, gained), _largest(direction.reshape(vectors, columns)))
+    # With D's margins ≥ 0 and E's positive wherever D's are 0, those of D + εE are positive: only these are looked at.
+    return Separation(_has_positive_margins(margins[gained <= POSITIVE]), _largest(direction.reshape(guess.shape)))
+
+
+def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
+    """Look where it is cheap: at a guess, and at columns that tell a class from the others by themselves.
+
+    Parameters are those of `find_separation`; None does not mean that the classes overlap.
+    """
+    if _separates(X, y, guess):
+        return Separation(True, _largest(guess))
+    columns, undecided = _alone(X[:, 1:], y)
+    if not len(columns):
+        return None
+    return Separation(_completely_separable(X[undecided], y[undecided], len(guess)), columns)
+
+
+def _separates(X: Array, y: Integers, theta: Array) -> bool:
+    """Return whether θ (outcome, 1 + column) clearly gives every row its highest score in its own class."""
+    scores = np.column_stack([np.zeros(len(X)), X @ theta.T])
+    rows = np.arange(len(X))
+    own = scores[rows, y + 1]
+    scores[rows, y + 1] = -np.inf
+    return bool(np.min(own - scores.max(axis=1)) > POSITIVE * max(float(np.abs(theta).max()), 1.0))
+
+
+def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return the columns that tell a class from the others by themselves, and the rows that they leave undecided.
+
+    Such a column's values in the class all are at least, or all at most, those in the others. Of two classes the rows
+    off the boundary are decided; then further columns may tell the remaining ones apart. Of more classes a boundary
+    decides between one and the others only, so that all rows are left.
+    """
+    labels = np.unique(y)
+    decided = np.zeros(X.shape, dtype=bool)
+    for own in labels[1:] if len(labels) == 2 else labels:
+        inside, outside = X[y == own], X[y != own]
+        above = inside.min(axis=0), outside.max(axis=0)
+        below = outside.min(axis=0), inside.max(axis=0)
+        for least, most in (above, below):
+            columns = np.flatnonzero(least >= most)
+            middle = (least[columns] + most[columns]) / 2
+            decided[:, columns] |= np.abs(X[:, columns] - middle) > POSITIVE
+    counts = decided.sum(axis=0)
+    columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    undecided = ~decided.any(axis=1) if len(labels) == 2 else np.ones(len(X), dtype=bool)
+    left = np.flatnonzero(undecided)
+    if len(labels) == 2 and 0 < len(left) < len(X) and len(np.unique(y[left])) == 2:
+        undecided[left] = _alone(X[left], y[left])[1]
+    return columns, undecided
 
 
 def _largest(direction: Array) -> Integers:
@@ -83,20 +130,23 @@ def _largest(direction: Array) -> Integers:
     return order[weights[order] > POSITIVE]
 
 
-def _separates_all(margins: Any, gained: Array) -> bool:
-    """Return whether some weights make every margin positive.
+def _completely_separable(X: Array, y: Integers, vectors: int) -> bool:
+    """Return whether some weights give positive margins to all of these rows, which may be none or of one class."""
+    return len(np.unique(y)) < 2 or _has_positive_margins(_margins(X, y, vectors))
 
-    If D gives margins ≥ 0 and E positive ones wherever D's are 0, D + εE gives positive margins only: so the rows
-    still at 0 are taken by themselves until none is left, or none can be gained.
-    """
-    remaining = gained <= POSITIVE
-    while remaining.any():
-        margins = margins[np.flatnonzero(remaining)]
-        gained = margins @ _steepest(margins, np.zeros(margins.shape[1], dtype=bool))
-        remaining = gained <= POSITIVE
-        if remaining.all():
-            return False
-    return True
+
+def _has_positive_margins(margins: Any) -> bool:
+    """Return whether some D makes all margins positive, and so, D being as long as one likes, at least 1."""
+    if not margins.shape[0]:
+        return True
+    found = optimize.linprog(
+        np.zeros(margins.shape[1]),
+        A_ub=-margins,
+        b_ub=-np.ones(margins.shape[0]),
+        bounds=(-1 / POSITIVE, 1 / POSITIVE),
+        method="highs-ds",
+    )
+    return bool(found.status == 0)
 
 
 def _margins(X: Array, y: Integers, vectors: int) -> Any:
@@ -113,23 +163,14 @@ def _margins(X: Array, y: Integers, vectors: int) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def _steepest(margins: Any, penalised: Any) -> Array:
-    """Return D that maximises Σ margins subject to margins ≥ 0.
-
-    The penalised entries of D share a budget Σ|D| ≤ 1, as D = D⁺ − D⁻; without any, each entry is in [−1, 1].
-    """
+def _steepest(margins: Any, penalised: NDArray[np.bool_]) -> Array:
+    """Return D = D⁺ − D⁻ that maximises Σ margins subject to margins ≥ 0 and Σ|D| ≤ 1 over the penalised entries."""
     objective = np.asarray(margins.sum(axis=0)).ravel()
-    bounded = bool(penalised.any())
-    constraints, limits = [sparse.hstack([-margins, margins])], [np.zeros(margins.shape[0])]
-    if bounded:
-        budget = np.tile(penalised, 2).astype(float)
-        constraints.append(sparse.csr_array(budget[None]))
-        limits.append(np.ones(1))
+    budget = sparse.csr_array(np.tile(penalised, 2).astype(float)[None])
     found = optimize.linprog(
         np.concatenate([-objective, objective]) / max(margins.shape[0], 1),
-        A_ub=sparse.vstack(constraints, format="csr"),
-        b_ub=np.concatenate(limits),
-        bounds=(0, None if bounded else 1),
+        A_ub=sparse.vstack([sparse.hstack([-margins, margins]), budget]),
+        b_ub=np.append(np.zeros(margins.shape[0]), 1.0),
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )
