@@ -28,3 +28,12 @@ def description(found: dict[str, dict[str, str]]) -> dict[str, Any]:
 def write(path: Path, result: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def kept(path: Path, result: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of an earlier result that was measured with the same versions and settings."""
+    if not path.exists():
+        return {}
+    earlier: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    same = all(earlier.get(name) == value for name, value in result.items() if name != "tables")
+    return dict(earlier["tables"]) if same else {}

@@ -16,7 +16,7 @@ import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.report import write_comparison
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
-from bayesclf.report.table import HEADINGS, MOST_COLUMNS, column_summaries, score_lines
+from bayesclf.report.table import COST_HEADINGS, HEADINGS, MOST_COLUMNS, column_summaries, score_lines
 from bayesclf.report.verdict import is_clear, overconfidence, verdict
 
 
@@ -223,3 +223,35 @@ def test_a_browser_shows_it_without_complaint(name, request, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(request.getfixturevalue(name), encoding="utf-8")
     require_pleasant(path, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def with_costs():
+    data = load_iris(as_frame=True)
+    cost = [[0, 1, 1], [1, 0, 5], [1, 1, 0]]
+    y = np.array(["a", "<b>", "c"])[data.target]
+    return compared({"nb": bc.NaiveBayes()}, data.data, y, cost=cost, reject=0.2)
+
+
+def test_costs_are_columns_of_the_scores_and_a_table(with_costs):
+    page = Page(render(with_costs))
+    page.require_sound()
+    text = page.words
+    for heading in ("Cost", "Δ cost", "Rejected"):
+        assert heading in text
+    assert "a row that no class is given to costs 0.2" in text
+    lines = score_lines(with_costs, with_costs.table, {"nb": "model-1"})
+    assert all(len(line.cells) == len(HEADINGS) - 2 + len(COST_HEADINGS) for line in lines if not line.reason)
+
+
+def test_the_verdict_names_the_cheapest_line(with_costs):
+    table = with_costs.table
+    cheapest = table.loc[table["cost"].idxmin()]
+    (sentence,) = [text for text in verdict(with_costs, table).findings if "At the given costs" in text]
+    assert f"{cheapest['cost']:.3f}" in sentence
+    assert "rejected" in sentence
+
+
+def test_without_costs_there_is_neither(comparison, html):
+    assert "At the given costs" not in html
+    assert "Δ cost" not in html

@@ -67,6 +67,10 @@ class Diagnosis:
                 return finding
         raise KeyError(code)
 
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(found)} {section}" for section, found in self._sections().items() if found)
+        return f"Diagnosis({self.name}: {counts})"
+
     def __str__(self) -> str:
         return markup.text(self.name, self._sections())
 

@@ -39,6 +39,18 @@ HEADINGS = (
 )
 """Headings of the score table and what they mean."""
 
+COST_HEADINGS = (
+    ("Cost", "mean cost of the decisions, ± standard error, a rejected row at the price of a rejection"),
+    ("Δ cost", "difference from the line with the smallest log loss, paired on the same folds"),
+    ("Rejected", "share of rows that no class is given to, as the expected cost of the best one is too large"),
+)
+"""Further headings, where the comparison has costs or a reject option."""
+
+
+def headings(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """Return the headings of a comparison's table and what they mean."""
+    return HEADINGS if comparison.costs is None else HEADINGS + COST_HEADINGS
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -86,7 +98,7 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
     points, points_se = 100 * record["accuracy_diff"], 100 * record["accuracy_diff_se"]
     disagreement, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     calibration = f"{number(record['calibration_error'])} [{number(record['calibration_low'])}, "
-    return (
+    cells = (
         Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
         Cell(_log_loss(record), record["log_loss"]),
         Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), _rank(record)),
@@ -95,6 +107,16 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
         Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),
         Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
         Cell(number(ratio, 2), ratio) if np.isfinite(ratio) else Cell("n/a" if record["rule"] == "gibbs" else ""),
+    )
+    return (*cells, *_cost_cells(record, best)) if "cost" in record else cells
+
+
+def _cost_cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
+    difference = record["cost_diff"]
+    return (
+        Cell(pair(record["cost"], record["cost_se"]), record["cost"]),
+        Cell("–" if best else _signed(difference, record["cost_diff_se"], 3), difference),
+        Cell(percent(record["rejected"]), record["rejected"]),
     )
 
 
@@ -112,6 +134,25 @@ def _rank(record: dict[Any, Any]) -> float:
 def _signed(value: float, error: float, digits: int) -> str:
     text = pair(value, error, digits)
     return f"+{text}" if np.isfinite(value) and value > NEGLIGIBLE else text
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """What decisions cost: a line a true class, a column a predicted one, and the price of a rejection."""
+
+    classes: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[str, ...]], ...]
+    reject: str
+
+
+def cost_table(comparison: Comparison) -> CostTable | None:
+    """Return the costs of a comparison, None where it has none."""
+    if comparison.costs is None:
+        return None
+    names = tuple(str(label) for label in comparison.classes)
+    lines = [tuple(f"{value:g}".replace("-", "−") for value in line) for line in comparison.costs.matrix]
+    reject = comparison.costs.reject
+    return CostTable(names, tuple(zip(names, lines, strict=True)), "" if reject is None else f"{reject:g}")
 
 
 def class_counts(y: Integers, classes: NDArray[Any]) -> list[tuple[str, int, str]]:

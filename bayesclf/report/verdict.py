@@ -72,12 +72,17 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     folds = len(comparison.splits)
     if np.isinf(best["log_loss"]):
         headline = "Every line gave some row's true class the probability 0, so log loss ranks none of them first."
-        return Verdict(headline, _accuracy(records, best, folds), cautions)
+        return Verdict(headline, (*_accuracy(records, best, folds), *_cheapest(records, best, folds)), cautions)
     headline = (
         f"Use {_name(best)}: it has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
         f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
     )
-    return Verdict(headline, (*_runners_up(others, best, folds), *_accuracy(records, best, folds)), cautions)
+    findings = (
+        *_runners_up(others, best, folds),
+        *_accuracy(records, best, folds),
+        *_cheapest(records, best, folds),
+    )
+    return Verdict(headline, findings, cautions)
 
 
 def _name(record: dict[Any, Any]) -> str:
@@ -133,6 +138,23 @@ def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
     points, error = 100 * leader["accuracy_diff"], 100 * leader["accuracy_diff_se"]
     word = "clearly" if is_clear(points, error, folds) else "indistinguishably"
     return (f"{sentence}, {word} above that line (by {pair(points, error, 1)} percentage points).",)
+
+
+def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
+    """Name the line whose decisions cost least, where the comparison has costs."""
+    if "cost" not in best:
+        return ()
+    leader = min(records, key=lambda record: (float(record["cost"]), record is not best))
+    rejected = f", with {percent(leader['rejected'])} of the rows rejected" if leader["rejected"] > 0 else ""
+    price = f"{pair(leader['cost'], leader['cost_se'])} a row{rejected}"
+    if leader is best:
+        return (f"At the given costs its decisions are also the cheapest, {price}.",)
+    saved, error = -leader["cost_diff"], leader["cost_diff_se"]
+    word = "clearly" if is_clear(saved, error, folds) else "indistinguishably"
+    return (
+        f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {word} below that line's (by "
+        f"{pair(saved, error)}).",
+    )
 
 
 def _unavailable(comparison: Comparison) -> list[str]:

@@ -190,6 +190,10 @@ def test_text_is_wrapped_and_says_one_reason_once():
     assert "Skipped" not in lines
 
 
+def test_repr_is_one_line():
+    assert repr(example()) == "Diagnosis(GaussianNB: 1 issue, 1 passed, 2 not applicable)"
+
+
 def test_html_is_escaped_and_whole():
     class Tags(HTMLParser):
         def __init__(self):
