@@ -84,6 +84,13 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
     return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
 
+FEW_ROWS = 32
+"""Rows that are evaluated under more hypotheses than their own: below this, calls cost more than what they compute."""
+
+FEW_ROWS_BYTES = 2**22
+"""Size of the hypotheses of such rows."""
+
+
 @dataclass(frozen=True)
 class Gibbs:
     """The Gibbs classifier: one hypothesis is drawn for each row, and answers.
@@ -135,19 +142,39 @@ class Gibbs:
 
     @staticmethod
     def _log_proba_of(hypotheses: HypothesisSet, rows: Rows, drawn: Integers) -> Array:
-        """Evaluate each row under its own hypothesis only, the rows of one hypothesis together."""
+        """Evaluate each row under its own hypothesis, the rows of one together, or of a few where one has few rows."""
         if isinstance(hypotheses, Hypotheses) and hypotheses.linear_scores is not None:
             return np.asarray(log_softmax(hypotheses.linear_scores.own(rows, drawn), axis=1))
         log_proba = np.empty((len(rows), len(hypotheses.labels)))
         impossible = np.zeros(len(rows), dtype=bool)
         order = np.argsort(drawn, kind="stable")
-        values, first = np.unique(drawn[order], return_index=True)
-        for value, index in zip(values, np.split(order, first)[1:], strict=True):
-            answer = conditional(hypotheses.take(np.array([value])), rows[index])
-            log_proba[index] = answer.log_proba[..., 0]
-            impossible[index] = answer.impossible[:, 0]
+        parts = np.split(order, _starts(drawn[order], _together(hypotheses))) if len(order) else []
+        for index in parts:
+            values, own = np.unique(drawn[index], return_inverse=True)
+            answer = conditional(hypotheses.take(values), rows[index])
+            each = np.arange(len(index))
+            log_proba[index] = answer.log_proba[each, :, own]
+            impossible[index] = answer.impossible[each, own]
         warn_impossible(impossible)
         return log_proba
+
+
+def _together(hypotheses: HypothesisSet) -> int:
+    """Return how many rows of several hypotheses are evaluated under all of these: 1 where hypotheses are large."""
+    if not isinstance(hypotheses, Hypotheses):
+        return 1
+    size = sum(values.nbytes for values in hypotheses.parameters.values()) // len(hypotheses)
+    return max(1, min(FEW_ROWS, FEW_ROWS_BYTES // max(size, 1)))
+
+
+def _starts(drawn: Integers, least: int) -> list[int]:
+    """Return where sorted hypothesis numbers (row) are cut into parts of at least so many rows, but the last."""
+    starts, begin = [], 0
+    for start in (np.flatnonzero(np.diff(drawn)) + 1).tolist():
+        if start - begin >= least:
+            starts.append(start)
+            begin = start
+    return starts
 
 
 def _pick(weights: Array, position: Array) -> Integers:

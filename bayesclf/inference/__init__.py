@@ -159,7 +159,7 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
             f"(limit {limit}); take inference='nuts'"
         )
         warn(problems[0], ConvergenceWarning)
-    return Draws(_flat(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
+    return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 
 
 def _exact(model: Model, engine: Exact, seed: int) -> Draws:
@@ -188,7 +188,7 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     else:
         sampled = nuts.sample_machine_code(density, engine, seed)
     chains = len(next(iter(sampled.draws.values())))
-    parameters = model.from_pymc(_flat(sampled.draws))
+    parameters = model.from_pymc(joined(sampled.draws))
     posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
     problems = convergence_problems(posterior, sampled.stats, engine.max_treedepth)
     for problem in problems:
@@ -206,7 +206,7 @@ def _machine_code(model: Model) -> MachineCode | None:
         return None
 
 
-def _flat(draws: Mapping[str, Any]) -> dict[str, Array]:
+def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
     """Join (chain, draw, ...) to (draw, ...)."""
     return {
         name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
