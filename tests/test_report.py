@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import stat
+import time
 from base64 import b64encode
 
 import numpy as np
@@ -255,3 +256,17 @@ def test_the_verdict_names_the_cheapest_line(with_costs):
 def test_without_costs_there_is_neither(comparison, html):
     assert "At the given costs" not in html
     assert "Δ cost" not in html
+
+
+@pytest.mark.slow
+def test_the_report_of_fifty_thousand_rows_is_small_and_takes_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(50_000, 12))).rename(columns="x{}".format)
+    X["town"] = rng.integers(30, size=50_000).astype(str)
+    y = np.where(X["x0"] + rng.logistic(size=50_000) > 0, "yes", "no")
+    found = compared({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y)
+    path = tmp_path / "report.html"
+    start = time.process_time()
+    found.report(path)
+    assert time.process_time() - start < 30
+    assert path.stat().st_size < 5e6

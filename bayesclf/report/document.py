@@ -31,13 +31,20 @@ def fill(template: str, **context: Any) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("bayesclf.report"),
         autoescape=lambda name: name is None or name.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["unbroken"] = unbroken
+    return environment
+
+
+def unbroken(sentence: str) -> str:
+    """Return a sentence in which no line ends between a number and its standard error or unit."""
+    return sentence.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def versions() -> list[tuple[str, str]]:
