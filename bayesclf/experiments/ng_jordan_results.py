@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesclf.experiments.crossing import Crossing
 from bayesclf.experiments.experiment import Figure, Results, Section
-from bayesclf.experiments.ng_jordan import block_means, crossings
+from bayesclf.experiments.ng_jordan import block_means, crossings, summarise
 from bayesclf.report.words import number, percent
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Judgement:
 def results(settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Results:
     """Return the results page of the experiment."""
     found = crossings(records, settings.seed)
+    shared = summarise(settings, with_every_rule(records))
     problems = [str(problem) for problem in dict.fromkeys(table["problem"])]
     judged = [judge(problem, records, found[problem, "map"]) for problem in problems if (problem, "map") in found]
     agree = [judgement.problem for judgement in judged if judgement.agrees]
@@ -72,7 +73,7 @@ def results(settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Result
     findings = [CLAIM]
     if never:
         findings.append(f"Logistic regression does not overtake within the rows there are in {', '.join(never)}.")
-    findings += averaging(table)
+    findings += averaging(shared)
     pairing = (
         f"Pairing: numbers by Gaussian naive Bayes with variance={settings.variance!r}, categories by Dirichlet(2) "
         "(Laplace's rule), both with logistic regression whose weights have the prior sd "
@@ -83,9 +84,9 @@ def results(settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Result
         tuple(findings),
         CAUTIONS,
         (
-            Section("Error against training rows", (pairing,), curve_figures(table, problems, "error"), None),
+            Section("Error against training rows", (pairing,), curve_figures(table, shared, problems, "error"), None),
             Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
-            Section("Log loss and calibration", LOSS_TEXT, loss_figures(table, problems)),
+            Section("Log loss and calibration", LOSS_TEXT, loss_figures(table, shared, problems)),
             Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
             Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
         ),
@@ -158,7 +159,7 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing) -> Judgement:
 
 
 def averaging(table: pd.DataFrame) -> list[str]:
-    """Say what averaging does to log loss, over all problems and the sizes at which every rule was run."""
+    """Say what averaging does to log loss, over all problems and the sizes and splits at which every rule was run."""
     sentences = []
     for model, name in (("nb", "naive Bayes"), ("lr", "logistic regression")):
         own = table[(table["model"] == model) & (table["infinite"] == 0)]
@@ -167,18 +168,27 @@ def averaging(table: pd.DataFrame) -> list[str]:
             continue
         wide = wide.dropna(subset=["map", "mean", "bayes-optimal"])
         share = percent(float((wide["bayes-optimal"] < wide["map"]).mean()))
-        gain = number(float((wide["map"] - wide["bayes-optimal"]).mean()))
-        smoothing = number(float((wide["map"] - wide["mean"]).mean()))
+        smoothing = float((wide["map"] - wide["mean"]).mean())
+        averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
         sentences.append(
-            f"{name[0].upper()}{name[1:]}: averaging over the posterior has the smaller log loss than map at {share} "
-            f"of the {len(wide)} points of the curves, by {gain} in the mean; {smoothing} of it is smoothing (map to "
-            "mean), the rest averaging."
+            f"{name[0].upper()}{name[1:]}: bayes-optimal has the smaller log loss than map at {share} of the "
+            f"{len(wide)} points of the curves, by {number(smoothing + averaging)} in the mean: {number(smoothing)} "
+            f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
         )
     return sentences
 
 
-def curve_figures(table: pd.DataFrame, problems: list[str], metric: str) -> tuple[Figure, ...]:
-    """Return the curves of one metric: both models under map, then each model under every rule it answered."""
+def with_every_rule(records: pd.DataFrame) -> pd.DataFrame:
+    """Return the records of the splits that were answered under every rule, all of them if none was."""
+    averaged = records.loc[records["rule"] == "bayes-optimal", "block"].unique()
+    return records[records["block"].isin(averaged)] if len(averaged) else records
+
+
+def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, problems: list[str], metric: str) -> tuple[Figure, ...]:
+    """Return the curves of one metric: both models under map, then each model under every rule that it answered.
+
+    The latter are over the same splits for all rules, those of the table `shared`.
+    """
     both = table[table["rule"] == "map"]
     label = metric.replace("_", " ").replace("overconfidence", "over-confidence")
     shown = [
@@ -191,7 +201,7 @@ def curve_figures(table: pd.DataFrame, problems: list[str], metric: str) -> tupl
         )
     ]
     for model, name in (("nb", "naive Bayes"), ("lr", "logistic regression")):
-        own = table[(table["model"] == model) & table["rule"].isin(_common_rules(table, model))]
+        own = shared[(shared["model"] == model) & shared["rule"].isin(_common_rules(shared, model))]
         if own["rule"].nunique() > 1:
             shown.append(
                 Figure(
@@ -199,7 +209,7 @@ def curve_figures(table: pd.DataFrame, problems: list[str], metric: str) -> tupl
                     f"Test {label} of {name} under every rule",
                     "One panel a problem, training rows on a log axis, one curve a rule.",
                     lambda own=own: panels(own, problems, metric, label),  # type: ignore[misc]
-                    f"{name[0].upper()}{name[1:]} under every rule.",
+                    f"{name[0].upper()}{name[1:]} under every rule, on the same splits.",
                 )
             )
     return tuple(shown)
@@ -211,9 +221,10 @@ def _common_rules(table: pd.DataFrame, model: str) -> list[str]:
     return list(dict.fromkeys(own["rule"]))
 
 
-def loss_figures(table: pd.DataFrame, problems: list[str]) -> tuple[Figure, ...]:
+def loss_figures(table: pd.DataFrame, shared: pd.DataFrame, problems: list[str]) -> tuple[Figure, ...]:
     """Return the curves of log loss and of over-confidence."""
-    return (*curve_figures(table, problems, "log_loss"), *curve_figures(table, problems, "overconfidence"))
+    both = (curve_figures(table, shared, problems, metric) for metric in ("log_loss", "overconfidence"))
+    return tuple(figure for figures in both for figure in figures)
 
 
 def panels(table: pd.DataFrame, problems: list[str], metric: str, label: str) -> MatplotlibFigure:

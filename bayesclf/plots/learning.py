@@ -20,8 +20,11 @@ NEEDED = ("model", "rule", "m", "mean")
 BAND_OPACITY = 0.22
 """Of the band of a single curve; less where there are more."""
 
-MANY_DECADES = 1e3
-"""Ratio of the largest to the smallest number of rows from which powers of ten alone are written."""
+STEPS = ((1, 2, 5), (1, 3), (1,))
+"""Numbers of a decade that are written on an axis of rows: the first that there is room for."""
+
+DIGIT_INCHES, SPACE_INCHES = 0.07, 0.15
+"""Room that a digit takes, and what lies between two numbers."""
 
 MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 """Lines of models, where colours tell rules apart; Ng and Jordan's are solid and dashed."""
@@ -92,7 +95,7 @@ def learning_curve(
         ends.append((lines["m"].iloc[-1], lines["mean"].iloc[-1], name or str(rule), look["color"]))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if log:
-        _log_axis(ax, table["m"].max() / table["m"].min())
+        _log_axis(ax, float(table["m"].min()), float(table["m"].max()))
     style.quiet(ax, "y")
     if labels:
         style.name_ends(ax, ends)
@@ -118,11 +121,21 @@ def _band(lines: pd.DataFrame) -> tuple[pd.Series, pd.Series] | None:
     return None
 
 
-def _log_axis(ax: Axes, ratio: float) -> None:
+def _log_axis(ax: Axes, low: float, high: float) -> None:
     """Make the horizontal axis logarithmic, with numbers as people write them, as many as have room."""
-    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
+    label = SPACE_INCHES + DIGIT_INCHES * len(f"{high:,.0f}")
+    room = max(2, int(ax.get_window_extent().width / ax.figure.dpi / label))
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    choices = [np.outer(decades, step).ravel() for step in STEPS]
+    choices = [ticks[(ticks >= low) & (ticks <= high)] for ticks in choices]
+    ticks = next((ticks for ticks in choices if len(ticks) <= room), choices[-1])
+    ticks = ticks[:: -(-len(ticks) // room) or 1]
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio < MANY_DECADES else (1.0,)))
+    if len(ticks) < 3 and low < high:
+        ax.xaxis.set_major_locator(MaxNLocator(room, integer=True))
+    else:
+        ax.xaxis.set_major_locator(FixedLocator(ticks.tolist() or [low]))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +70,21 @@ def test_axes_are_logarithmic_or_not_and_numbers_plain():
     assert figure.axes[0].get_xscale() == "log"
     assert {"10", "100"} <= set(texts(figure))
     assert plots.learning_curve(curves(["nb"], ["map"]), log=False).axes[0].get_xscale() == "linear"
+
+
+@pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (4, 6), (9, 234), (20, 100_000), (7,)])
+@pytest.mark.parametrize("width", [2.4, 6.0])
+def test_numbers_of_rows_are_whole_and_apart(sizes, width):
+    figure, ax = plt.subplots(figsize=(width, 2.4))
+    plots.learning_curve(curves(["nb"], ["map"], sizes), labels=False, ax=ax)
+    figure.canvas.draw()
+    low, high = ax.get_xlim()
+    shown = [label for label, at in zip(ax.get_xticklabels(), ax.get_xticks(), strict=True) if low <= at <= high]
+    boxes = [label.get_window_extent() for label in shown]
+    plt.close(figure)
+    assert len(shown) >= min(len(sizes), 2)
+    assert all(label.get_text().replace(",", "").isdecimal() for label in shown)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_one_size_is_a_point_and_names_can_be_left_out():
