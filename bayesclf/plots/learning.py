@@ -133,7 +133,7 @@ def _log_axis(ax: Axes, low: float, high: float) -> None:
     ticks = next((ticks for ticks in choices if len(ticks) <= room), choices[-1])
     ticks = ticks[:: -(-len(ticks) // room) or 1]
     ax.set_xscale("log")
-    if len(ticks) < 3 and low < high:
+    if len(choices[0]) < 3 and low < high:  # not even 1, 2 and 5
         ax.xaxis.set_major_locator(MaxNLocator(room, integer=True))
     else:
         ax.xaxis.set_major_locator(FixedLocator(ticks.tolist() or [low]))
