@@ -18,6 +18,7 @@ import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy is loaded: one core for both
 
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from bayesclf.experiments import nested, ng_jordan, problems
+from bayesclf.experiments import Workers, find, nested, ng_jordan, problems, run
 from bayesclf.experiments.problems import PROBLEMS, Encoded
 
 SCALE = 5.0
@@ -45,6 +46,7 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--blocks", type=int, default=3, help="blocks of ten splits")
+    parser.add_argument("--workers", type=int, default=0, help="splits of a run by one process and then by two")
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args(words)
     settings = ng_jordan.Settings(
@@ -54,6 +56,8 @@ def main(words: list[str]) -> int:
     lines = {name: measure(settings, name, options.blocks) for name in options.problems}
     result = {**machine.description(machine.versions(["bayesclf_map", "sklearn"])), "splits": settings.splits}
     result["problems"] = lines
+    if options.workers:
+        result["workers"] = {"splits": options.workers, **workers(options.problems, options.workers)}
     print(tables.ng_jordan(result))
     if options.json:
         machine.write(options.json, result)
@@ -73,6 +77,18 @@ def measure(settings: ng_jordan.Settings, problem: str, blocks: int) -> dict[str
         seconds["bayesclf"].append(between - start)
         seconds["scikit-learn"].append(time.perf_counter() - between)
     return {"seconds": seconds, "errors": compare(pd.DataFrame(records), pd.DataFrame(answers))}
+
+
+def workers(names: list[str], splits: int) -> dict[str, float]:
+    """Return the seconds of the whole experiment, start of the processes included, by one and by two."""
+    settings = ng_jordan.Settings(splits=splits, posterior_splits=0, problems=",".join(names))
+    seconds = {}
+    for jobs in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.perf_counter()
+            run(find("ng-jordan"), settings, Path(folder) / "out", Workers(jobs))
+            seconds[str(jobs)] = time.perf_counter() - start
+    return seconds
 
 
 def plain(encoded: Encoded, seeds: list[np.random.SeedSequence]) -> list[dict[str, Any]]:

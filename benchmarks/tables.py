@@ -73,6 +73,18 @@ def logistic_rows(result: Result) -> str:
     return "\n\n".join([markdown(["engine", "fit", ""], lines), _where(result, shape, unit)])
 
 
+def prediction(result: Result) -> str:
+    """Return what averaging over a posterior takes, and its ratio to the larger floor."""
+    named = {"product": "floor: the product", "exponentials": "floor: the exponentials"}
+    lines = [[named[name], _seconds(took["clock"]), ""] for name, took in result["floors"].items()]
+    ratios = result["ratios"]
+    lines += [
+        [name, _seconds(took["clock"]), _rounded(ratios[name]["clock"])] for name, took in result["seconds"].items()
+    ]
+    about = f"4,000 draws × 100,000 rows × 30 features; peak above the table {result['peak_mb']:.0f} MB."
+    return "\n\n".join([markdown(["", "time", "over the larger floor"], lines), about])
+
+
 def ng_jordan(result: Result) -> str:
     """Return the seconds of the experiment and of the plain loop by problem, and how far their errors are apart."""
     lines = []
@@ -84,13 +96,20 @@ def ng_jordan(result: Result) -> str:
     lines.append(["all", _seconds(ours), _seconds(theirs), _rounded(theirs / ours), ""])
     head = ["problem", OURS, "scikit-learn", "ratio", "largest difference of mean errors, in standard errors"]
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    return "\n\n".join([markdown(head, lines), f"{result['splits']} splits; one core; {versions}."])
+    text = f"{result['splits']} splits; one core; {versions}."
+    if "workers" in result:
+        one, two = result["workers"]["1"], result["workers"]["2"]
+        text += f"\n\nThe experiment with {result['workers']['splits']} splits: {_seconds(one)} by one process, "
+        text += f"{_seconds(two)} by two, {_rounded(one / two)} times as fast."
+    return "\n\n".join([markdown(head, lines), text])
 
 
 TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "logistic": ("### Logistic regression: samplers of one posterior", logistic),
     "logistic_map": ("### Logistic regression: the posterior mode, against scikit-learn", logistic_map),
     "logistic_rows": ("### Logistic regression: many rows", logistic_rows),
+    "prediction": ("### Logistic regression: averaging over the posterior", prediction),
+    "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),
 }
 """The sections, by the name of their results."""
 
