@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -7,6 +8,20 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_kept_with_its_answers(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell.outputs]
+    assert outputs
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    written = path.read_text(encoding="utf-8")
+    assert not re.search(r"site-packages|/home/|/root/|/tmp/|/Users/", written)
+    assert len(written) < 1_000_000
 
 
 @pytest.mark.slow

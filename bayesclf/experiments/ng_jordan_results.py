@@ -147,7 +147,8 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing) -> Judgement:
         where = "logistic regression is ahead from the smallest size on"
     else:
         where = (
-            f"logistic regression stays ahead from {crossing.m:.0f} rows on ({crossing.low:.0f} to {crossing.high:.0f})"
+            f"logistic regression stays ahead from {crossing.m:.0f} rows on "
+            f"({number(crossing.low, 0)} to {number(crossing.high, 0)})"
         )
     verdict = {
         (True, False): "as the paper has it",
