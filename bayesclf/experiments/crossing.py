@@ -23,7 +23,7 @@ class Crossing:
     m
         Rows; the smallest size where it always is, infinite where it is not at the largest size.
     low, high
-        5 % and 95 % of the bootstrap distribution, over blocks of splits.
+        5 % and 95 % of the bootstrap distribution, over blocks of splits; NaN with a single block.
     """
 
     m: float
@@ -44,6 +44,8 @@ def crossing(sizes: Array, difference: Array, rng: np.random.Generator) -> Cross
         Of the bootstrap.
     """
     point = last_crossing(sizes, difference.mean(axis=0))
+    if len(difference) < 2:
+        return Crossing(point, np.nan, np.nan)
     chosen = rng.integers(len(difference), size=(BOOTSTRAPS, len(difference)))
     resampled = [last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
     low, high = np.quantile(resampled, BOUNDS, method="nearest")

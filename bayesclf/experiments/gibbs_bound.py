@@ -151,13 +151,16 @@ def _figure(table: pd.DataFrame) -> MatplotlibFigure:
                 own["ratio"][part],
                 places[part],
                 s=34,
-                marker="o" if reference == "bayes-optimal" else "D",
+                marker="o" if reference == BAYES else "D",
                 facecolors=color if promised else "none",
                 edgecolors=color,
-                label=f"{gibbs} to {reference}" if promised else None,
             )
+        if not own.empty:
+            marker = "o" if reference == BAYES else "D"
+            ax.scatter([], [], s=34, marker=marker, color=color, label=f"{gibbs} to {reference}")
     ax.axvline(2, linewidth=1, color="#8c8c8c")
     ax.set(xscale="log", xlabel="ratio of expected errors", yticks=range(len(names)), yticklabels=names)
     ax.invert_yaxis()
     style.quiet(ax, "x")
+    figure.legend(loc="outside upper left", ncols=2, frameon=False)
     return figure

@@ -24,10 +24,12 @@ CAUTIONS = (
     "Headers are in: they name the sender, the machine and often the group itself, so that accuracy is not that of "
     "recognising a topic from what people wrote, and addresses are among the most telling words.",
     "The original collection has messages that were posted to several groups, and random splits put answers beside the "
-    "messages that they quote: it is easier than the split by date.",
-    "Words of a message are not independent given its group. Averaging over the posterior does not repair that: every "
-    "rule is far too sure of its answer, and intervals of words are narrower than they should be, as one author or one "
-    "thread repeats its words.",
+    "messages that they quote, which makes it easier than a split by date of the same size.",
+    "Random splits share messages: standard errors over them say how well the mean over splits of this collection is "
+    "known; that of another collection of the same kind is larger.",
+    "Words of a message are not independent given its group. Averaging over the posterior does not repair the "
+    "over-confidence that comes from it, and intervals of words are narrower than they should be, as one author or "
+    "one thread repeats its words.",
 )
 
 RULES_TEXT = (

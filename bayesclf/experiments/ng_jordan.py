@@ -52,12 +52,17 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those that need a posterior take longest and come first."""
-    names = settings.problems.split(",")
+    names = [name.strip() for name in settings.problems.split(",")]
     unknown = [name for name in names if name not in PROBLEMS]
     if unknown:
         raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(PROBLEMS)}")
-    if settings.splits < BLOCK or settings.largest < SIZES[0]:
-        raise InputError(f"there must be at least {BLOCK} splits, and a largest size of at least {SIZES[0]} rows")
+    if settings.splits < 2 * BLOCK or settings.splits % BLOCK or settings.posterior_splits % BLOCK:
+        raise InputError(
+            f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {settings.splits} and "
+            f"{settings.posterior_splits}"
+        )
+    if settings.largest < SIZES[0]:
+        raise InputError(f"the largest size must be at least {SIZES[0]} rows, not {settings.largest}")
     starts = range(0, settings.splits, BLOCK)
     return [(problem, start) for start in starts for problem in names]
 
@@ -72,7 +77,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     sizes = nested.sizes_of(encoded, [size for size in SIZES if size <= settings.largest], MOST_TEST)
     prior = LogisticPrior(prior_scale=settings.prior_scale, intercept_scale=2 * settings.prior_scale)
     sums: dict[tuple[int, str, str], Sum] = {}
-    block = range(first, min(first + BLOCK, settings.splits))
+    block = range(first, first + BLOCK)
     for number, own in zip(block, seed.spawn(len(block)), strict=True):
         rng = np.random.default_rng(own)
         train, test = nested.split(encoded, rng, MOST_TEST)

@@ -129,7 +129,12 @@ def load(name: str) -> Encoded:
     if name not in known:
         raise InputError(f"unknown problem {name!r}; they are {', '.join(known)}")
     problem = known[name]
-    table = datasets.load(problem.dataset)
+    try:
+        table = datasets.load(problem.dataset)
+    except InputError as reason:
+        raise InputError(
+            f"the problem {name} is not at hand ({reason}); set BAYESCLF_DATA to the folder that has its table"
+        ) from None
     y = np.asarray(table.y).astype(str)
     kept = np.isin(y, problem.classes) if problem.classes else np.ones(len(y), dtype=bool)
     frame = table.X[kept]

@@ -97,7 +97,9 @@ def run(
     InputError
         If the folder holds something else, or the scheduler does not answer.
     """
-    units = list(experiment.units(settings))
+    if settings.seed < 0:
+        raise InputError(f"the seed must be at least 0, not {settings.seed}")
+    units = list(dict.fromkeys(experiment.units(settings)))
     store = Store(folder, experiment.NAME, settings, made or {})
     try:
         report = partial(progress, experiment.NAME) if progress is not None else _silent
@@ -107,7 +109,7 @@ def run(
         for count, (unit, measured) in enumerate(finished, len(units) - len(remaining) + 1):
             store.append(unit, measured)
             report(count, len(units))
-        records = store.frame()
+        records = store.frame(units)
     finally:
         store.close()
     table = experiment.summarise(settings, records)

@@ -61,7 +61,7 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those with logistic regression take longest and come first."""
-    names = settings.problems.split(",")
+    names = [name.strip() for name in settings.problems.split(",")]
     known = PROBLEMS | FURTHER_PROBLEMS
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -136,6 +136,8 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
+    if records.empty:
+        raise InputError("no problem has a size of at least its number of classes; take a larger --largest")
     wide = records.pivot(index=[*KEYS, "split"], columns="rule", values=list(METRICS)).astype(float)
     answered = records.assign(answered=1.0).pivot(index=[*KEYS, "split"], columns="rule", values="answered")
     parts = []

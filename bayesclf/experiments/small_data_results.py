@@ -37,7 +37,7 @@ CAUTIONS = (
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
     "unit-information prior for numbers, and the default prior of logistic regression; others smooth otherwise.",
     "Averaging repairs over-confidence that comes from few rows; it does not repair what comes from features that are "
-    "not independent given the class, which more rows make worse.",
+    "not independent given the class.",
 )
 
 STEPS_TEXT = (
@@ -150,7 +150,7 @@ def _by_classes(table: pd.DataFrame, model: str) -> str:
             continue
         medians = part.groupby("step", sort=False)["log_loss_gain"].median()
         words = ", ".join(f"{number(value)} by {step}" for step, value in medians.items())
-        said.append(f"{words} ({name}, {part['problem'].nunique()} data sets)")
+        said.append(f"{words} ({name}, {count(part['problem'].nunique(), 'data set')})")
     return f"{_capital(MODELS[model])}, median gain in log loss at the smallest size: {'; '.join(said)}."
 
 

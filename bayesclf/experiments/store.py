@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +49,13 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another") from None
-        self._check_settings()
-        self._file = open(folder / RECORDS, "ab+")  # noqa: SIM115 - held, and locked, as long as the store
+        records = folder / RECORDS
+        begun = records.exists() and b"\n" in records.read_bytes()
+        self._check_settings(begun)
+        self._file = open(records, "ab+")  # noqa: SIM115 - held, and locked, as long as the store
         try:
             _lock(self._file.fileno(), folder)
-            if not (folder / SETTINGS).exists():
+            if not begun:
                 text = json.dumps(self._about | made, indent=1)
                 write_whole(folder / SETTINGS, lambda part: part.write_text(text + "\n", encoding="utf-8"))
             self.done = self._read()
@@ -68,22 +71,25 @@ class Store:
         os.fsync(self._file.fileno())
         self.done[unit] = records
 
-    def frame(self) -> pd.DataFrame:
-        """Return all records, in the order of their units, whoever finished first."""
+    def frame(self, units: Sequence[Unit]) -> pd.DataFrame:
+        """Return the records of these units, in their order, whoever finished first."""
         import pandas as pd
 
-        ordered = sorted(self.done.items(), key=lambda item: [str(part).zfill(12) for part in item[0]])
+        wanted = {unit: self.done[unit] for unit in units}
+        ordered = sorted(wanted.items(), key=lambda item: [str(part).zfill(12) for part in item[0]])
         return pd.DataFrame([record for _, records in ordered for record in records])
 
     def close(self) -> None:
         """Give the folder free."""
         self._file.close()
 
-    def _check_settings(self) -> None:
-        """Raise unless the folder is empty or holds results of these settings."""
+    def _check_settings(self, begun: bool) -> None:
+        """Raise unless the folder is empty or holds results of these settings; without results, any settings do."""
         path, name = self.folder / SETTINGS, self._about["experiment"]
         if not path.exists():
-            if any(self.folder.iterdir()) and not (self.folder / RECORDS).exists():
+            if begun:
+                raise InputError(f"{self.folder} holds results without their {SETTINGS}; choose another folder")
+            if any(item.name != RECORDS for item in self.folder.iterdir()):
                 raise InputError(f"the folder {self.folder} holds other files; choose a new one for the results")
             return
         try:
@@ -94,6 +100,8 @@ class Store:
         if not same:
             raise InputError(f"{self.folder} does not hold results of {name}; choose another folder")
         mine = json.loads(json.dumps(self._about["settings"]))
+        if not begun:
+            return
         other = [f"{key}={theirs.get(key)!r}" for key in mine if theirs.get(key) != mine[key]]
         if other:
             raise InputError(
@@ -108,9 +116,14 @@ class Store:
         if whole < len(text):
             self._file.truncate(whole)
         done = {}
-        for line in text[:whole].splitlines():
-            entry = json.loads(line)
-            done[tuple(entry["unit"])] = entry["records"]
+        for number, line in enumerate(text[:whole].splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                done[tuple(entry["unit"])] = entry["records"]
+            except (ValueError, KeyError, TypeError):
+                raise InputError(
+                    f"line {number} of {self.folder / RECORDS} is damaged; delete it, and its unit is done again"
+                ) from None
         return done
 
 

@@ -209,8 +209,47 @@ def test_the_store_orders_records_by_unit(tmp_path):
     store = Store(tmp_path / "new" / "folder", "x", LENSES, {})
     for unit in (("b", 10), ("b", 9), ("a", 2)):
         store.append(unit, [{"unit": list(unit), "value": np.pi}])
-    frame = store.frame()
+    units = [("a", 2), ("b", 9), ("b", 10)]
+    frame = store.frame(units)
+    some = store.frame(units[:2])
     store.close()
     assert frame["unit"].tolist() == [["a", 2], ["b", 9], ["b", 10]]
+    assert some["unit"].tolist() == [["a", 2], ["b", 9]]
     assert (frame["value"] == np.pi).all()
     assert Path(tmp_path / "new" / "folder" / SETTINGS).exists()
+
+
+def test_a_run_without_results_does_not_hold_its_folder(tmp_path):
+    Store(tmp_path / "x", "ng-jordan", find("ng-jordan").Settings(variance="wrong"), {}).close()
+    Store(tmp_path / "x", "ng-jordan", LENSES, {"command": "mine"}).close()
+    assert json.loads((tmp_path / "x" / SETTINGS).read_text())["settings"]["problems"] == "lenses"
+
+
+def test_results_without_their_settings_are_refused(whole, tmp_path):
+    (tmp_path / RECORDS).write_bytes((whole.folder / RECORDS).read_bytes())
+    with pytest.raises(InputError, match="holds results without their settings"):
+        lenses(tmp_path)
+
+
+def test_a_damaged_line_is_named(whole, tmp_path):
+    for name in (RECORDS, SETTINGS):
+        (tmp_path / name).write_bytes((whole.folder / name).read_bytes())
+    lines = (tmp_path / RECORDS).read_bytes().splitlines(keepends=True)
+    (tmp_path / RECORDS).write_bytes(lines[0] + b"{damaged}\n" + lines[2])
+    with pytest.raises(InputError, match=r"line 2 of .* is damaged"):
+        lenses(tmp_path)
+
+
+def test_a_seed_is_not_negative(tmp_path):
+    settings = find("ng-jordan").Settings(splits=20, posterior_splits=0, problems="lenses", seed=-1)
+    with pytest.raises(InputError, match="the seed must be at least 0, not -1"):
+        run(find("ng-jordan"), settings, tmp_path / "x")
+
+
+def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monkeypatch):
+    from bayesclf.experiments import problems
+
+    problems.load.cache_clear()
+    monkeypatch.delenv("BAYESCLF_DATA")
+    with pytest.raises(InputError, match=r"the problem lenses is not at hand .* set BAYESCLF_DATA"):
+        problems.load("lenses")
