@@ -25,7 +25,7 @@ class Rhat(Check):
     """Rank-normalised split R-hat, the worst of bulk and tails (Vehtari et al. 2021, doi:10.1214/20-BA1221)."""
 
     code = "P01"
-    title = "Chains agree (R-hat)"
+    title = "Agreement of chains (R-hat)"
     applies_to = CHAINS
 
     def run(self, context: Context) -> Finding:

@@ -13,6 +13,7 @@ from bayesclf import columns
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check, NotApplicable
 from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.reference import independent_groups
 from bayesclf.diagnostics.words import named
 from bayesclf.families.base import Array
 from bayesclf.families.bernoulli import BernoulliStatistics
@@ -156,16 +157,23 @@ class DuplicateColumns(Check):
         evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
         if not pairs:
             return self.passed("no two columns say the same", evidence)
-        count = f"{len(pairs)} column{'s' * (len(pairs) > 1)} repeat{'s' * (len(pairs) == 1)} another"
-        reason = f"{count} ({', '.join(f'{a!r} is {b!r}' for a, b in pairs[: thresholds.SHOWN])})"
-        if context.classifier.model_.generative:
+        model = context.classifier.model_
+        group = independent_groups(model) if isinstance(model, GenerativeModel) else {}
+        twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
+        if twice:
             return self.issue(
-                f"{reason}: a model that takes columns for independent counts their evidence twice",
+                f"{_repeated(twice)}: the model takes them for independent and counts their evidence twice",
                 "leave one of each pair out",
-                evidence,
+                evidence.assign(counted_twice=[pair in twice for pair in pairs]),
                 "moderate",
             )
-        return self.tip(f"{reason}, and they share one weight", "leave one of each pair out", evidence)
+        why = "the model does not take them for independent" if group else "they share one weight"
+        return self.tip(f"{_repeated(pairs)}, and {why}", "leave one of each pair out", evidence)
+
+
+def _repeated(pairs: list[tuple[str, str]]) -> str:
+    count = f"{len(pairs)} column{'s' * (len(pairs) > 1)} repeat{'s' * (len(pairs) == 1)} another"
+    return f"{count} ({', '.join(f'{a!r} is {b!r}' for a, b in pairs[: thresholds.SHOWN])})"
 
 
 def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
@@ -222,7 +230,7 @@ class Identifiers(Check):
                 evidence,
                 "moderate",
             )
-        return self.passed("no column is different in nearly every row", evidence)
+        return self.passed("no column looks like a row's name or number", evidence)
 
 
 def _identifies(column: pd.Series[Any]) -> bool:

@@ -42,8 +42,13 @@ class Step:
 
     @property
     def matters(self) -> bool:
-        """Whether it is beyond both its error and what is negligible."""
+        """Whether it is above both its error and what is negligible."""
         return self.mean > max(thresholds.Z * self.error, thresholds.MIN_OVERCONFIDENCE)
+
+    @property
+    def opposite(self) -> Step:
+        """The same with the other sign: an under-confidence."""
+        return Step(-self.mean, self.error)
 
     def __str__(self) -> str:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
@@ -79,7 +84,10 @@ class OverConfidence(Check):
             spared = ""
             if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
                 spared = f", where a plugged-in estimate would have {Step.of(plugged_in)}: averaging repairs it"
-            return self.passed(f"confidence less accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
+            under = "under-confident, not over-confident: " if own.opposite.matters else ""
+            return self.passed(
+                f"{under}confidence less accuracy {own} under rule {answers.own!r}{spared} {where}", evidence
+            )
         told = ", ".join(f"{name} {step}" for name, step in steps.items())
         return self.issue(
             f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; taken away by "

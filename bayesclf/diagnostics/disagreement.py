@@ -22,7 +22,7 @@ class Disagreement(Check):
     applies_to = "fits with a posterior"
 
     def run(self, context: Context) -> Finding:
-        """Name the rows, with each rule's decision."""
+        """Name the rows, counted from 1, with each rule's decision."""
         import pandas as pd
 
         answers = context.held_out
@@ -32,7 +32,7 @@ class Disagreement(Check):
         codes = np.column_stack(list(decided.values()))
         differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
         classes = context.training.classes
-        labels = {"row": answers.numbers[differ], "label": classes[answers.y[differ]]}
+        labels = {"row": 1 + answers.numbers[differ], "label": classes[answers.y[differ]]}
         chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
         evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
         share = len(differ) / len(codes)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
-from scipy.special import logsumexp
+from scipy import sparse
+from scipy.special import gammaln, logsumexp
 
 from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
@@ -17,6 +17,7 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check, NotApplicable
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.diagnostics.labelled import Unlabelled
+from bayesclf.diagnostics.words import counted
 from bayesclf.families.base import UNSEEN, Array, Rows
 from bayesclf.families.logistic import LogisticModel
 
@@ -31,6 +32,11 @@ RIDGE = 1e-9
 class FarRows(Check):
     """Rows further out than every training row, and levels that no training row has.
 
+    Rows from where the n training rows come from are further out than all of these by chance: at least k of m with
+    probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m are new. One row alone is told of
+    where it is so much further out than any training row that chance does not explain it either, but in tails heavier
+    than exponential: columns whose tails are heavier than the model's have such rows without a fault.
+
     By p(x | D) for a generative model: that of the seen cells of each new row, against the same cells of held-out
     training rows. For logistic regression by leverage, the Mahalanobis distance of the numbers, each training row's
     own from the others.
@@ -41,7 +47,7 @@ class FarRows(Check):
     applies_to = "rows given as new="
 
     def run(self, context: Context) -> Finding:
-        """Count the rows that are further out than all training rows: of m, m/(n + 1) are expected to be."""
+        """Count the rows further out than all training rows, m/(n + 1) of m by chance; rows are numbered from 1."""
         import pandas as pd
 
         new = context.new_rows
@@ -49,12 +55,17 @@ class FarRows(Check):
         unseen = _unseen(new.rows)
         far = compared.distance > compared.furthest
         asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
-        chance = float(stats.binom.sf(int(far.sum()) - 1, asked, 1 / (known + 1)))
+        beyond = 1 + np.flatnonzero(compared.distance > far_limit(compared.furthest, compared.spread, known, asked))
         columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
-        evidence = pd.DataFrame({"row": np.arange(len(unseen)), **columns})[far | (unseen > 0)]
+        evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
         evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
         says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
-        reasons = [f"{says} (expected {asked / (known + 1):.1f})"] if chance < thresholds.SIGNIFICANCE else []
+        reasons = []
+        if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
+            reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
+        if len(beyond):
+            which = f"{len(beyond)} of {asked} new rows (counted from 1: {counted(beyond.tolist())})"
+            reasons.append(f"{which} are far beyond the furthest of {known} training rows")
         if unseen.any():
             reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
         if reasons:
@@ -76,20 +87,49 @@ class Compared:
         −log p(x | D), or the leverage, of each new row.
     furthest
         The largest of the training rows that it is compared with; infinite where it is compared with none.
+    spread
+        That less their median.
     known
         How many training rows these are.
     """
 
     distance: Array
     furthest: Array
+    spread: Array
     known: int
+
+
+def exceedance(far: int, known: int, asked: int) -> float:
+    """Return P(at least `far` of the `asked` rows are further out than all `known`) where all rows are exchangeable.
+
+    It is that of the `far` furthest rows of all being among those asked, in any order of the rows.
+
+    Examples
+    --------
+    >>> round(exceedance(1, 99, 1), 6), exceedance(0, 99, 1)
+    (0.01, 1.0)
+    """
+    ways = gammaln(asked + 1) - gammaln(asked - far + 1) + gammaln(known + asked - far + 1) - gammaln(known + asked + 1)
+    return float(np.exp(ways))
+
+
+def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
+    """Return the distance that a row of `asked` passes with probability `SIGNIFICANCE` at most, in exponential tails.
+
+    The furthest of n is about log n scales out, that of m with probability α passes log(m/α). The spread s stands for
+    log n scales; it is added to the furthest, rather than the median, as both vary from sample to sample:
+    furthest + s max(1, log(m/α)/log n).
+    """
+    ratio = np.log(asked / thresholds.SIGNIFICANCE) / np.log(max(known, 2)) if asked else 1.0
+    return np.asarray(furthest + spread * max(1.0, ratio))
 
 
 def _compared(context: Context, new: Unlabelled) -> Compared:
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
         own, others = leverages(model, context.training.rows, new.rows)
-        return Compared(others, np.full(len(others), own.max()), len(own))
+        furthest = np.full(len(others), own.max())
+        return Compared(others, furthest, furthest - np.median(own), len(own))
     if any(block.family.kind == "count" for block in context.generative.blocks):
         raise NotApplicable("how probable a document is says how long it is")
     context.frame  # noqa: B018  raises where there is none
@@ -97,13 +137,14 @@ def _compared(context: Context, new: Unlabelled) -> Compared:
     held_out = context.held_out
     table = context.training[held_out.numbers].X
     distance = -log_marginal(context.classifier, new.rows)
-    furthest = np.full(len(distance), np.inf)
+    furthest, spread = np.full(len(distance), np.inf), np.zeros(len(distance))
     absent, pattern_of, size = np.unique(new.table.isna().to_numpy(), axis=0, return_inverse=True, return_counts=True)
     for pattern in np.argsort(-size, kind="stable")[: thresholds.MAX_PATTERNS]:
         masked = table.assign(**dict.fromkeys(table.columns[absent[pattern]], np.nan))
-        known = [log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits]
-        furthest[pattern_of.ravel() == pattern] = -np.concatenate(known).min()
-    return Compared(distance, furthest, len(table))
+        known = -np.concatenate([log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits])
+        of_pattern = pattern_of.ravel() == pattern
+        furthest[of_pattern], spread[of_pattern] = known.max(), known.max() - np.median(known)
+    return Compared(distance, furthest, spread, len(table))
 
 
 def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:

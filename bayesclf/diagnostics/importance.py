@@ -11,6 +11,7 @@ from bayesclf import inference
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check, NotApplicable, Skipped
 from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.words import counted
 from bayesclf.errors import InputError
 from bayesclf.inference.seeded import parameter_count
 from bayesclf.leave_one_out.elpd import good_k
@@ -57,7 +58,7 @@ class InfluentialRows(Check):
     applies_to = "posteriors whose draws are held, with the training rows"
 
     def run(self, context: Context) -> Finding:
-        """Reweight the draws to leave out each row, or each of a random part of them."""
+        """Reweight the draws to leave out each row, or each of a random part of them; rows are counted from 1."""
         import pandas as pd
 
         context.posterior  # noqa: B018  raises where there is none
@@ -77,15 +78,15 @@ class InfluentialRows(Check):
         order = np.argsort(-khat, kind="stable")
         above = int((~(khat <= limit)).sum())
         labels = labelled.labels[numbers]
-        evidence = pd.DataFrame({"row": numbers[order], "label": labels[order], "pareto_k": khat[order]})
+        evidence = pd.DataFrame({"row": 1 + numbers[order], "label": labels[order], "pareto_k": khat[order]})
         scope = f"{len(khat):,} rows" if len(khat) == len(labelled) else f"{len(khat):,} of {len(labelled):,} rows"
         if above:
-            named = ", ".join(map(str, evidence["row"][: min(above, thresholds.SHOWN)]))
+            named = counted(evidence["row"][:above].tolist())
             return self.tip(
-                f"{above} of {scope} (k̂ above {limit:.2f}; first {named}) move the posterior so much that its draws "
-                "cannot stand for one without the row",
-                "look at these rows: errors in the data, or a model whose tails are too light; leave-one-out scores "
-                "need method='exact', or cross-validation",
+                f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {named}) move the posterior so much that "
+                "its draws cannot stand for one without the row",
+                "look at these rows: errors in the data, a model whose tails are too light, or few rows; leave-one-out "
+                "scores need method='exact', or cross-validation",
                 evidence.head(max(above, 1)),
             )
         return self.passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from bayesclf.classifiers import LogisticRegression
 from bayesclf.classifiers.base import BayesClassifier
@@ -12,6 +15,7 @@ from bayesclf.diagnostics.check import Skipped
 from bayesclf.diagnostics.labelled import Labelled
 from bayesclf.families.base import Array
 from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.network import BayesianNetwork
 
 NONE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"
 
@@ -36,29 +40,53 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
         raise Skipped(NONE)
     if isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text":
         raise Skipped(NONE)
+    if len(set(independent_groups(model).values())) < 2:
+        raise Skipped("the model takes no columns for independent")
     strongest = dependence(model, training)
     if strongest < thresholds.MIN_DEPENDENCE:
         raise Skipped(f"columns taken for independent correlate by at most {strongest:.2f} within the classes")
     return LogisticRegression()
 
 
+def independent_groups(model: GenerativeModel) -> dict[str, int]:
+    """Return a number for each column in use: columns of different numbers are independent given the class.
+
+    Columns of one block share a number where its family models their dependence, those of a network where edges
+    connect them.
+    """
+    groups: dict[str, int] = {}
+    for block in model.blocks:
+        features = block.statistics.axes.features
+        own: Iterable[int] = range(len(features))
+        if block.family.name in ("multivariate-gaussian", "joint"):
+            own = [0] * len(features)
+        elif isinstance(block.family, BayesianNetwork):
+            edges = block.family.edges
+            assert not isinstance(edges, str)  # those that were learnt, by now
+            joined = np.zeros((len(features), len(features)))
+            for parent, child in edges:
+                joined[features.index(parent), features.index(child)] = 1.0
+            own = connected_components(joined, directed=False)[1].tolist()
+        groups |= dict(zip(features, (len(groups) + number for number in own), strict=True))
+    return groups
+
+
 def dependence(model: GenerativeModel, training: Labelled) -> float:
     """Return the largest correlation, within the classes, of two columns that the model takes for independent.
 
-    A category counts as the indicators of its levels. Columns of one block whose family models their dependence are
-    not compared, nor are columns beyond the first `CORRELATED_COLUMNS`.
+    A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor
+    are columns beyond the first `CORRELATED_COLUMNS`.
     """
     parts: list[Array] = []
     groups: list[int] = []
+    group_of = independent_groups(model)
     for block, cells in zip(model.blocks, training.rows.parts, strict=True):
-        jointly = block.family.name in ("multivariate-gaussian", "joint", "network")
-        first = max(groups, default=-1) + 1
-        for j in range(cells.shape[1]):
+        for j, name in enumerate(block.statistics.axes.features):
             sizes = block.statistics.axes.sizes
             column = cells[:, [j]]
             of_column = np.where(column < 0, np.nan, column == np.arange(sizes[j])) if sizes else column
             parts.append(of_column)
-            groups += [first if jointly else first + j] * of_column.shape[1]
+            groups += [group_of[name]] * of_column.shape[1]
     if not parts:
         return 0.0
     X = np.hstack(parts)[:, : thresholds.CORRELATED_COLUMNS]

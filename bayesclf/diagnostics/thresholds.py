@@ -101,6 +101,9 @@ SCALED_CELLS = 5_000_000_000
 REPLICATES = 500
 """Simulated labels behind a p-value of a calibration error."""
 
+RANDOM_TABLES = 20_000
+"""Tables behind a p-value of missing cells: below `SIGNIFICANCE` where it is of one of up to 200 columns."""
+
 PREDICTIVE_DRAWS = 200
 """Replicated data sets of a predictive check: the least adjusted p-value is 1/201, below `SIGNIFICANCE`."""
 

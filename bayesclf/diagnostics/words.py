@@ -1,4 +1,4 @@
-"""Lists of names in sentences."""
+"""Lists of names and of rows in sentences."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ def named(names: Sequence[str]) -> str:
     if len(names) > thresholds.SHOWN:
         shown.append(f"{len(names) - thresholds.SHOWN} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def counted(rows: Sequence[int]) -> str:
+    """Return numbers of rows joined by commas, `SHOWN` of them at most.
+
+    Examples
+    --------
+    >>> counted([3, 17]), counted([1, 2, 3, 4, 5, 6, 7])
+    ('3, 17', '1, 2, 3, 4, 5, …')
+    """
+    shown = [str(row) for row in rows[: thresholds.SHOWN]]
+    return ", ".join(shown + ["…"] * (len(rows) > thresholds.SHOWN))

@@ -150,6 +150,25 @@ def test_duplicates_are_found_in_other_units_and_words(cells):
     assert evidence["column"].tolist() == ["again"]
 
 
+@pytest.mark.parametrize("classifier", [bc.JointBayes, bc.BayesNetClassifier, bc.GaussianDiscriminantAnalysis])
+def test_duplicates_that_the_model_takes_together_are_no_issue(classifier):
+    X, y = word_rows(200)
+    X = X[["rain"]] if classifier is bc.GaussianDiscriminantAnalysis else X[["wind"]]
+    X["again"] = X.iloc[:, 0]
+    finding = found((classifier(random_state=1).fit(X, y), (X, y)), "M07")
+    assert (finding.section, "does not take them for independent" in finding.reason) == ("tip", True)
+
+
+def test_duplicates_of_unjoined_columns_are_counted_twice():
+    X, y = word_rows(200)
+    X = X[["wind"]].assign(other=np.roll(X["wind"], 1), again=X["wind"], more=np.roll(X["wind"], 1))
+    clf = bc.BayesNetClassifier([("wind", "again")], random_state=1).fit(X, y)
+    finding = found((clf, (X, y)), "M07")
+    assert (finding.section, finding.severity) == ("issue", "moderate")
+    assert finding.evidence.set_index("column")["counted_twice"].to_dict() == {"again": False, "more": True}
+    assert "'again'" not in finding.reason
+
+
 def test_columns_that_lack_different_cells_are_no_duplicates():
     X, y = normal_rows(200)
     X["again"] = X["x0"].mask(np.arange(200) == 3)
@@ -176,4 +195,6 @@ def test_nearly_equal_columns_are_no_duplicates():
 )
 def test_identifiers(cells, section):
     X, y = normal_rows(200)
-    assert found(naive(X.assign(patient=cells(200)), y), "M08").section == section
+    finding = found(naive(X.assign(patient=cells(200)), y), "M08")
+    assert finding.section == section
+    assert ("no column looks like" in finding.reason) == (section == "passed")

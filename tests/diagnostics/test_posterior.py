@@ -136,7 +136,9 @@ def test_influential_rows_are_those_of_leave_one_out():
     finding = diagnose((clf, (X, y)), ["P09"])["P09"]
     with pytest.warns(bc.errors.PredictionWarning, match="Pareto"):
         khat = bc.loo(clf, X, y, method="psis").pareto_k.values
-    assert finding.evidence["row"][0] == khat.argmax() == 0
+    assert finding.evidence["row"][0] == 1 + khat.argmax() == 1
+    assert "counted from 1: 1)" in finding.reason
+    assert "few rows" in finding.next_step
     assert finding.evidence["pareto_k"][0] == pytest.approx(khat.max())
 
 

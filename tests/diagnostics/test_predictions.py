@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from faults import diagnose, few_rows, gaussian, logistic, missing_by_class, naive, normal_rows, repeated, word_rows
-from scipy import stats
+from faults import diagnose, few_rows, gaussian, logistic, naive, normal_rows, repeated, word_rows
 
 import bayesclf as bc
 from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.distance import leverages
-from bayesclf.diagnostics.reference import dependence
+from bayesclf.diagnostics.reference import dependence, independent_groups
 
 FEW = "few rows, which averaging"
 MODEL = "what the model assumes of its columns"
@@ -114,6 +112,75 @@ def test_a_plug_in_that_meets_the_unseen_is_an_issue():
     assert "probability 0" in finding.reason
 
 
+def test_probabilities_are_worse_than_none_where_that_is_beyond_its_error():
+    finding = found(repeated(), "Y01")
+    assert (finding.section, finding.severity) == ("issue", "severe")
+    assert "worse than none" in finding.reason
+    line = finding.evidence.set_index("score").loc["log_loss"]
+    assert line["gain"] < -2.576 * line["gain_se"]
+
+
+def test_columns_of_noise_have_no_gain_but_are_no_issue():
+    losses = 0
+    for seed in range(10):
+        finding = found(gaussian(*normal_rows(100, distance=0.0, seed=seed)), "Y01")
+        gain, error = finding.evidence["gain"], finding.evidence["gain_se"]
+        losses += (gain <= 0).any()
+        assert (finding.section == "issue") == (gain < -2.576 * error).any()
+        assert finding.section != "passed"
+    assert losses >= 5  # as estimates cost something
+    assert found(gaussian(*normal_rows(300, distance=0.0)), "Y01").section == "tip"
+
+
+def test_a_class_that_a_fold_lacks_does_not_count_in_the_gain():
+    X, y = normal_rows(100, distance=3.0)
+    y[7] = "maybe"
+    finding = found(gaussian(X, y), "Y01")
+    assert finding.section == "passed"
+    assert "inf" not in finding.reason
+    assert "without 1 row of a class" in finding.reason
+    assert np.isfinite(finding.evidence[["frequencies", "gain"]].to_numpy()).all()
+
+
+def test_over_and_under_confidence_have_their_own_advice():
+    over = found(repeated(), "Y02")
+    assert "; over-confident" in over.reason
+    assert "Y03" in over.next_step
+    timid = logistic(*normal_rows(300, distance=2.0), prior_scale=0.1, inference=bc.Laplace(draws=250))
+    under = found(timid, "Y02")
+    assert under.section == "issue"
+    assert "; under-confident" in under.reason
+    assert "Y03" not in under.next_step
+    assert "prior" in under.next_step
+    passed = found(timid, "Y03")
+    assert (passed.section, passed.reason.startswith("under-confident")) == ("passed", True)
+    assert "under-confident" not in found(gaussian(*normal_rows(300)), "Y03").reason
+
+
+def test_a_model_that_takes_no_columns_for_independent_is_not_said_to():
+    X, y = normal_rows(100)
+    joint = bc.GaussianDiscriminantAnalysis(random_state=1).fit(X, y)
+    reason = found((joint, (X, y)), "Y03").reason
+    assert "the model takes no columns for independent" in reason
+    assert "correlate" not in reason
+
+
+def test_columns_are_independent_but_where_family_or_edges_join_them():
+    X, y = word_rows(60)
+    words = pd.DataFrame({name: np.roll(X["wind"], shift) for shift, name in enumerate("abcd")})
+    numbers = normal_rows(60)[0]
+
+    def groups(clf, table):
+        return list(independent_groups(clf.fit(table, y).model_).values())
+
+    assert groups(bc.CategoricalNB(), words) == [0, 1, 2, 3]
+    assert groups(bc.JointBayes(), words) == [0, 0, 0, 0]
+    assert groups(bc.BayesNetClassifier(), words) == [0, 0, 0, 0]
+    assert groups(bc.BayesNetClassifier([("a", "c")]), words) == [0, 1, 0, 2]
+    assert groups(bc.GaussianDiscriminantAnalysis(), numbers) == [0, 0]
+    assert len(set(groups(bc.NaiveBayes(), words.assign(x=numbers["x0"])))) == 5
+
+
 def test_calibration_error_of_calibrated_rows_is_as_expected():
     rng = np.random.default_rng(2)
     proba = rng.beta(2, 2, size=2000)
@@ -154,86 +221,13 @@ def test_the_model_to_compare_with_can_be_given_fitted_or_not():
     assert one["rule"].iloc[-1] == "reference"
 
 
-def test_missing_cells_are_tested_by_class():
-    clf, (X, y) = missing_by_class(0.4)
-    missing = X["wind"].isna()
-    expected = stats.chi2_contingency(pd.crosstab(missing, y), correction=False).pvalue
-    evidence = found((clf, (X, y)), "Y04").evidence
-    assert evidence["p_value"][0] == pytest.approx(expected)
-    assert evidence["most_missing"][0] == pytest.approx(missing[y == "yes"].mean())
-
-
-def test_missing_cells_that_are_in_the_model_are_not_asked_about():
-    _, (X, y) = missing_by_class(0.4)
-    assert found(naive(X, y, missing="level"), "Y04").section == "not applicable"
-    X["rain"] = X["rain"].mask((y == "yes") & (np.arange(len(y)) % 2 == 0))
-    numbers = X[["rain"]]
-    assert found(naive(numbers, y), "Y04").section == "issue"
-    finding = found(logistic(numbers, y), "Y04")
-    assert (finding.section, "indicators" in finding.reason) == ("not applicable", True)
-    assert found(logistic(X, y), "Y04").section == "issue"
-
-
 def test_rows_where_the_rules_disagree_are_named():
     X, y = normal_rows(24, 6, distance=0.3)
     evidence = found(gaussian(X, y), "Y05").evidence
     rules = ["map", "mean", "bayes-optimal", "predictive"]
     assert len(evidence)
     assert (evidence[rules].nunique(axis=1) > 1).all()
-    assert (y[evidence["row"]] == evidence["label"]).all()
-
-
-def test_far_rows_are_those_that_are_far():
-    X, y = normal_rows(300)
-    new = normal_rows(50, seed=8)[0]
-    new.loc[7, "x1"] = 30.0
-    finding = found(gaussian(X, y), "Y06", new=new)
-    assert finding.evidence["row"].tolist() == [7]
-    finding = found(logistic(X, y), "Y06", new=new)
-    assert finding.evidence["row"].tolist() == [7]
-
-
-def test_a_far_cell_counts_where_others_are_missing():
-    X, y = normal_rows(300)
-    new = normal_rows(4, seed=8)[0]
-    new["x0"] = [np.nan, np.nan, 0.5, 0.5]
-    new["x1"] = [0.5, 20.0, 0.5, np.nan]
-    finding = found(gaussian(X, y), "Y06", new=new)
-    assert finding.evidence["row"].tolist() == [1]
-
-
-def test_levels_that_no_training_row_has_are_counted():
-    X, y = word_rows(200)
-    new = X[:5].copy()
-    new.loc[3, "wind"] = "gale"
-    for case in (naive(X, y), logistic(X, y)):
-        finding = found(case, "Y06", new=new)
-        assert finding.section == "tip"
-        assert finding.evidence.query("unseen_levels > 0")["row"].tolist() == [3]
-
-
-def test_leverage_is_the_mahalanobis_distance():
-    X, y = normal_rows(40)
-    clf, _ = logistic(X, y)
-    new = normal_rows(5, seed=3)[0]
-    own, others = leverages(clf.model_, clf.rows(X), clf.rows(new))
-
-    def distance(x, rows):
-        centred = rows - rows.mean()
-        spread = centred.T @ centred
-        deviation = x - rows.mean()
-        return 1 / len(rows) + deviation @ np.linalg.solve(spread, deviation)
-
-    np.testing.assert_allclose(others, [distance(new.iloc[i], X) for i in range(5)], rtol=1e-5)
-    np.testing.assert_allclose(own, [distance(X.iloc[i], X.drop(i)) for i in range(40)], rtol=1e-5)
-
-
-def test_a_new_row_that_breaks_a_sum_of_columns_is_far():
-    X, y = normal_rows(100)
-    X["both"] = X["x0"] + X["x1"]
-    new = X[:10].copy()
-    new.loc[4, "both"] += 1.0
-    assert found(logistic(X, y), "Y06", new=new).evidence["row"].tolist() == [4]
+    assert (y[evidence["row"] - 1] == evidence["label"]).all()  # rows are counted from 1
 
 
 def test_without_rows_predictions_are_not_judged():
