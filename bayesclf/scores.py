@@ -173,7 +173,10 @@ class CalibrationError:
 def calibration_error(
     log_proba: Array, y: Integers, seed: int, repeats: int = 1, bins: int = CALIBRATION_BINS
 ) -> CalibrationError:
-    """Return the binned calibration error; it is biased upwards on few rows, and so is its interval.
+    """Return the binned calibration error; it is biased upwards on few rows.
+
+    Resampling rows adds that bias once more: the interval is that of the bootstrap less what its mean has over the
+    error, and not below 0.
 
     Parameters
     ----------
@@ -194,8 +197,8 @@ def calibration_error(
     for i in range(BOOTSTRAPS):
         weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
         resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
-    low, high = np.quantile(resampled, [0.05, 0.95])
     error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / len(y))
+    low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
     return CalibrationError(error, float(low), float(high), bins)
 
 

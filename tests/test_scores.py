@@ -86,6 +86,14 @@ def test_calibration_error_tells_calibrated_from_over_confident(predictions):
     assert over_confident.low > calibrated.high
 
 
+def test_calibration_interval_holds_its_error(rng):
+    for seed in range(30):
+        p = rng.beta(2, 2, 400)
+        y = (rng.random(400) < p).astype(int)
+        found = scores.calibration_error(np.log(np.column_stack([1 - p, p])), y, seed)
+        assert 0 <= found.low <= found.error <= found.high
+
+
 def test_corp_parts_add_up_to_the_brier_score(predictions):
     log_proba, y = predictions
     parts = scores.corp(log_proba, y)
