@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf import columns, coverage, cross_validation, decisions, score_table
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.text import NAME
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.cross_validation import Answers, Question, Split
 from bayesclf.decisions import Costs
@@ -237,7 +239,7 @@ def compare(
     models
         Unfitted classifiers by name.
     X
-        Table (row, feature).
+        Table (row, feature), dense; or texts (row), as a list, array or Series.
     y
         Labels (row).
     rules
@@ -269,7 +271,7 @@ def compare(
         For a table or options that cannot be used.
     """
     _check_options(models, rules, cv, random_state)
-    frame = columns.to_frame(X)
+    frame = _table(X)
     columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -285,6 +287,19 @@ def compare(
         if progress is not None:
             progress(unit[0], done, len(units))
     return _collected(models, table, splits, question, finished, (cv, repeats, random_state), remarks)
+
+
+def _table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column."""
+    import pandas as pd
+
+    if sparse.issparse(X):
+        raise InputError(
+            "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
+        )
+    if getattr(X, "ndim", 1) == 1 and not isinstance(X, str) and pd.api.types.infer_dtype(X, skipna=True) == "string":
+        X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
+    return columns.to_frame(X)
 
 
 def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:

@@ -17,9 +17,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.errors import InputError, PredictionWarning, Refused, warn
+from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
 from bayesclf.families.base import Array
-from bayesclf.prediction_sets import PredictionSets, check_level
+from bayesclf.prediction_sets import PredictionSets
 
 SCORES = ("lac", "aps")
 KEY_BYTES = 8
@@ -130,20 +130,19 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            For options, labels or cells that cannot be used.
+            For options, labels or cells that cannot be used, or a label that is not among `classes`.
         Refused
             For the rule ``"gibbs"``.
         """
         self._check()
-        if not 0 < self.share < 1:
-            raise InputError(f"share must lie between 0 and 1, not {self.share}")
+        check_between("share", self.share)
         labels = checked_labels(y, _num_samples(X))
         if len(labels) < 2:
             raise InputError("a split needs at least two rows, one to fit and one to calibrate")
         aside = min(max(1, round(self.share * len(labels))), len(labels) - 1)
         self.seed_ = seed_of(self.random_state)
         X_fit, X_rest, y_fit, y_rest = train_test_split(X, labels, test_size=aside, random_state=self.seed_)
-        known = np.unique(labels if classes is None else np.concatenate([labels, np.asarray(classes)]))
+        known = np.unique(labels if classes is None else _announced(labels, classes))
         return self._calibrate(clone(self.classifier).fit(X_fit, y_fit, classes=known), X_rest, y_rest)
 
     def calibrate(self, X: Any, y: Any) -> Self:
@@ -167,6 +166,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, where scores have no ties, and
         larger where they have. Without `by_class` the lines are equal.
         """
+        check_between("ci_prob", ci_prob)
         check_is_fitted(self, "thresholds_")
         tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
         ranks = [(n, rank(n, self.level)) for n in self.n_calibration_.tolist()]
@@ -174,7 +174,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         """Raise for options that cannot be used."""
-        check_level(self.level)
+        check_between("level", self.level)
         if self.score not in SCORES:
             raise InputError(f"score must be one of {', '.join(map(repr, SCORES))}, not {self.score!r}")
         if not isinstance(self.classifier, BayesClassifier):
@@ -226,6 +226,18 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         """Return how badly each class fits, (row, outcome), on the scale of `thresholds_`."""
         log_proba = fitted.predict_log_proba(X, self.rule)
         return -log_proba if self.score == "lac" else adaptive_scores(log_proba, uniforms(log_proba, self.seed_))
+
+
+def _announced(labels: NDArray[Any], classes: Any) -> NDArray[Any]:
+    """Return labels and all that can occur, (label), or raise for a label that is not among these."""
+    possible = np.ravel(np.asarray(classes))
+    unknown = ~np.isin(labels, possible)
+    if unknown.any():
+        raise InputError(
+            f"y has the label {str(labels[unknown][0])!r}, which is not among the classes given, "
+            f"{', '.join(map(repr, possible.tolist()))}; name all labels that can occur"
+        )
+    return np.concatenate([labels, possible])
 
 
 def rank(n: int, level: float) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, is_number
 from bayesclf.families.base import Array, Integers
 
 REJECTED = -1
@@ -34,8 +34,8 @@ class Costs:
     @classmethod
     def checked(cls, labels: int, cost: Any = None, reject: float | None = None) -> Self:
         """Return the costs of a problem with so many labels, 0-1 loss by default; arguments as in `decide`."""
-        if reject is not None and not reject >= 0:
-            raise InputError(f"reject is an expected cost and must be at least 0, not {reject}")
+        if reject is not None and not (is_number(reject) and reject >= 0):
+            raise InputError(f"reject is an expected cost and must be a number of at least 0, not {reject!r}")
         return cls(_matrix(cost, labels), reject)
 
     def expected(self, log_proba: Array) -> Array:
@@ -87,10 +87,17 @@ def _matrix(cost: Any, labels: int) -> Array:
         matrix = np.asarray(cost, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"cost must be a matrix of numbers cost[true, predicted], not {cost!r}") from None
-    if matrix.shape != (labels, labels) or not np.isfinite(matrix).all():
+    if matrix.shape != (labels, labels):
         raise InputError(
             f"cost must be a finite matrix cost[true, predicted] of shape ({labels}, {labels}), "
             f"not of shape {matrix.shape}"
+        )
+    wrong = np.argwhere(~np.isfinite(matrix))
+    if len(wrong):
+        true, predicted = wrong[0]
+        raise InputError(
+            f"cost must be a finite matrix cost[true, predicted], but cost[{true}, {predicted}] is "
+            f"{matrix[true, predicted]}"
         )
     return matrix
 

@@ -2,6 +2,8 @@
 
 import os
 import warnings
+from numbers import Real
+from typing import Any
 
 
 class InputError(ValueError):
@@ -26,6 +28,17 @@ class ConvergenceWarning(UserWarning):
 
 class PredictionWarning(UserWarning):
     """Predictions were made, but some rows deserve a second look."""
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is one real number, of Python or NumPy."""
+    return isinstance(value, Real)
+
+
+def check_between(name: str, value: Any, low: float = 0, high: float = 1) -> None:
+    """Raise `InputError` for an option that is not a number between two bounds, these excluded."""
+    if not is_number(value) or not low < value < high:
+        raise InputError(f"{name} must lie between {low} and {high}, not {value!r}")
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.base import Array, Integers
 from bayesclf.families.contributions import Pair
 from bayesclf.log_odds import TermSummary, summaries
@@ -59,11 +59,11 @@ class Explanation:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
         import pandas as pd
 
-        if not 0 <= row < len(self.rows):
-            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row}")
+        if row not in range(len(self.rows)):
+            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row!r}")
         own = self.terms[self.terms["row"] == row].drop(columns="row")
         own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
-        line = {name: column.iloc[row] for name, column in self.rows.items()}
+        line = {name: column.iloc[int(row)] for name, column in self.rows.items()}
         total = {"feature": f"log-odds of {line['outcome']} against {line['against']}", "value": None}
         total |= {"contribution": line["log_odds"]} | {name: line[name] for name in ("low", "high") if name in own}
         return pd.concat([own, pd.DataFrame([total]).astype({"value": object})], ignore_index=True)
@@ -102,7 +102,7 @@ def explain(
     Raises
     ------
     InputError
-        For labels that are no classes, or the same ones twice.
+        For labels that are no classes, or the same ones twice, or `ci_prob` outside (0, 1).
     Refused
         For a rule that is not a sum over features, or a row that is impossible under both classes.
 
@@ -111,8 +111,7 @@ def explain(
     Mitchell, eqs 16 to 22 (the log-odds of naive Bayes as a sum). Kononenko, *Inductive and Bayesian learning in
     medical diagnosis*, Applied Artificial Intelligence 7 (1993) (its terms as an explanation).
     """
-    if not 0 < ci_prob < 1:
-        raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    check_between("ci_prob", ci_prob)
     check_is_fitted(classifier, "classes_")
     frame = classifier._validated(X, reset=False)
     rows = classifier._encode(frame)

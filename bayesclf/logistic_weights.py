@@ -10,7 +10,7 @@ import numpy as np
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import DoesNotExist, InputError, check_between
 from bayesclf.families.base import Array
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     """
     import pandas as pd
 
-    if not 0 < ci_prob < 1:
-        raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+    check_between("ci_prob", ci_prob)
     implied = nb.to_logistic()
     labels = tuple(str(label) for label in lr.classes_)
     if implied.labels != labels:

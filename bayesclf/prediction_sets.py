@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, check_between
 from bayesclf.families.base import Array
 
 ROUNDING = 1e-9
@@ -52,12 +52,6 @@ class PredictionSets:
         return np.asarray((self.member & (labels[:, None] == self.classes)).any(axis=1))
 
 
-def check_level(level: float) -> None:
-    """Raise for a level that is not between 0 and 1."""
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, not {level}")
-
-
 def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) -> PredictionSets:
     """Return the smallest sets of classes whose probability is at least the level.
 
@@ -90,7 +84,7 @@ def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) 
     >>> posterior_sets(np.log([[0.6, 0.3, 0.1], [0.01, 0.95, 0.04]]), np.array(["a", "b", "c"])).labels
     (('a', 'b'), ('b',))
     """
-    check_level(level)
+    check_between("level", level)
     ascending = np.argsort(-log_proba, axis=1, kind="stable")[:, ::-1]
     left_out = np.cumsum(np.exp(np.take_along_axis(log_proba, ascending, axis=1)), axis=1)
     member = np.empty(log_proba.shape, dtype=bool)

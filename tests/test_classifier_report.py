@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from pages import IMAGE, SCRIPT, Page, require_pleasant
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.cli import run
+from bayesclf.diagnostics import Diagnosis, Finding
 from bayesclf.errors import InputError
 from bayesclf.report.classifier_page import headline, render
 
@@ -79,6 +81,79 @@ def test_other_rows_are_refused(fits, table, tmp_path):
     with pytest.raises(InputError):
         fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
+def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesclf.report.classifier_page.render", lambda *_: "a page")
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:140], y[:140]
+    clf = kind(inference="map").fit(X, y)
+    for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(140) % 3), (X + 0.1, y)):
+        with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
+            clf.report(tmp_path / "report.html", others, labels)
+    assert list(tmp_path.iterdir()) == []
+    backwards = np.arange(140)[::-1]
+    clf.report(tmp_path / "report.html", X[backwards], y[backwards])
+    assert (tmp_path / "report.html").read_text() == "a page"
+
+
+@pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
+def test_weights_that_no_repeated_rows_stand_for_are_no_other_rows(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesclf.report.classifier_page.render", lambda *_: "a page")
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:120], y[:120]
+    path = tmp_path / "report.html"
+    balanced = np.repeat([40 / 50, 40 / 20], [100, 20])
+    for weight in (balanced, np.full(120, 0.33)):
+        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y)
+    clf = kind(inference="map").fit(X, y, sample_weight=np.full(120, 2))
+    with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
+        clf.report(path, X, y)
+    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
+
+
+DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"] * 5
+
+
+@pytest.mark.parametrize(
+    "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 29))]
+)
+def test_texts_are_one_column_of_the_page(given, tmp_path):
+    texts, y = given(DOCUMENTS), np.array(["p", "n", "p", "n"] * 5)
+    bc.TextNB(random_state=1).fit(texts, y).report(tmp_path / "report.html", texts, y)
+    words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
+    assert "20 rows · 1 column · 2 classes" in words
+    assert "a good <b> movie (5)" in words
+
+
+@pytest.mark.parametrize("kind", [bc.MultinomialNB, bc.BernoulliNB])
+def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(0.5, size=(60, 4)).astype(float), rng.integers(2, size=60)
+    clf = kind(random_state=1)
+    clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y)
+    words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
+    data = words[words.rindex("Missing cells") : words.rindex("How this was made")]
+    dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
+    assert data in dense
+    assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_labels_may_be_one_column():
+    X, y = load_iris(return_X_y=True)
+    clf = bc.GaussianNB(inference="map", random_state=1).fit(X, y)
+    page = render(clf, X, y)
+    assert page == render(clf, X, y[:, None])
+    assert page == render(clf, X, pd.DataFrame({"y": y}))
+
+
+def test_the_headline_keeps_the_capitals_of_names():
+    titles = ["Monte Carlo error", "E-BFMI", "Tree depth"]
+    found = [Finding(f"P{i}", title, "issue", "moderate", "why", "what") for i, title in enumerate(titles)]
+    sentence = headline(Diagnosis("GaussianNB", tuple(found)))
+    assert "Monte Carlo error (moderate), E-BFMI (moderate) and tree depth (moderate)" in sentence
 
 
 def test_the_headline_of_a_healthy_fit():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -209,7 +210,9 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
         ({"cv": 60}, "cv=60 needs a class with at least 60 rows, but the largest has 50"),
         ({"repeats": 0}, "repeats be at least 1"),
         ({"cost": np.ones((2, 2))}, r"cost must be a finite matrix .* of shape \(3, 3\)"),
+        ({"cost": np.full((3, 3), np.nan)}, r"cost must be a finite matrix .*, but cost\[0, 0\] is nan"),
         ({"reject": -0.5}, "reject is an expected cost"),
+        ({"reject": "a"}, "reject is an expected cost .* not 'a'"),
     ],
 )
 def test_options_that_cannot_be(iris, models, arguments, message):
@@ -220,3 +223,19 @@ def test_options_that_cannot_be(iris, models, arguments, message):
 def test_one_class_only(iris, models):
     with pytest.raises(InputError, match="one class only"):
         bc.compare(models, iris[0], np.zeros(150))
+
+
+@pytest.mark.parametrize(
+    "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 49))]
+)
+def test_texts_are_compared_as_a_table_of_one_column(given):
+    texts = ["a good movie", "a bad film", "fun, good fun", "boring and bad"] * 10
+    y = np.array(["p", "n", "p", "n"] * 10)
+    found = bc.compare({"text": bc.TextNB()}, given(texts), y, cv=2)
+    expected = bc.compare({"text": bc.TextNB()}, pd.DataFrame({"text": texts}), y, cv=2)
+    pd.testing.assert_frame_equal(found.table, expected.table)
+
+
+def test_a_sparse_table_is_refused(iris):
+    with pytest.raises(InputError, match="needs a dense table, not a sparse one"):
+        bc.compare({"counts": bc.MultinomialNB()}, sparse.csr_array(iris[0].to_numpy()), iris[1])

@@ -71,6 +71,12 @@ class TestCosts:
             decide(log(np.full((1, 3), 1 / 3)), cost)
         assert "\n" not in str(caught.value)
 
+    def test_a_cost_that_is_not_finite_is_named(self):
+        cost = np.ones((3, 3))
+        cost[1, 2] = np.inf
+        with pytest.raises(InputError, match=r"finite matrix cost\[true, predicted\], but cost\[1, 2\] is inf"):
+            decide(log(np.full((1, 3), 1 / 3)), cost)
+
 
 class TestReject:
     @given(proba=distributions(), cost=costs(), reject=st.floats(0, 100))
@@ -90,7 +96,7 @@ class TestReject:
     def test_a_limit_beyond_all_costs_rejects_nothing(self, proba, cost):
         assert decide(log(proba), cost, reject=1000).tolist() == decide(log(proba), cost).tolist()
 
-    @pytest.mark.parametrize("reject", [-0.1, np.nan])
+    @pytest.mark.parametrize("reject", [-0.1, np.nan, "a"])
     def test_a_bad_limit_is_refused(self, reject):
         with pytest.raises(InputError, match="reject is an expected cost"):
             decide(log(np.full((1, 3), 1 / 3)), reject=reject)

@@ -248,6 +248,8 @@ class TestExplain:
         assert shown["high"].iloc[-1] == about["high"]
         with pytest.raises(InputError, match="row must be between 0 and 89, not 90"):
             found.table(90)
+        with pytest.raises(InputError, match="row must be between 0 and 89, not 'a'"):
+            found.table("a")
 
     def test_an_unfitted_classifier_says_so(self):
         with pytest.raises(NotFittedError):
@@ -264,6 +266,7 @@ class TestExplain:
             ({"outcome": "ill", "against": "ill"}, InputError, "row 1 has 'ill' on both sides"),
             ({"outcome": ["ill"] * 3}, InputError, r"one for each of the 90 rows, not shape \(3,\)"),
             ({"ci_prob": 1.0}, InputError, "ci_prob must lie between 0 and 1"),
+            ({"ci_prob": "a"}, InputError, "ci_prob must lie between 0 and 1, not 'a'"),
             ({"rule": "predictive"}, Refused, "take one of 'mle', 'map', 'mean', 'bayes-optimal'"),
             ({"rule": "gibbs"}, Refused, "under the rule 'gibbs'"),
             ({"rule": "best"}, InputError, "unknown rule"),

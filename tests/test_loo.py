@@ -521,6 +521,13 @@ class TestRefusals:
         with pytest.raises(Refused, match="'map' plugs in an estimate"):
             bc.loo(tennis_fit, *tennis, rule="map", method="psis")
 
+    def test_what_is_no_classifier_and_no_rows(self, tennis_fit, tennis):
+        with pytest.raises(InputError, match="clf must be a fitted classifier of bayesclf, not 3"):
+            bc.loo(3, *tennis)
+        for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
+            with pytest.raises(InputError, match="needs the training rows; give both X and y"):
+                bc.loo(tennis_fit, X, y)
+
     def test_an_unknown_rule_or_method(self, tennis_fit, tennis):
         with pytest.raises(InputError, match="unknown rule"):
             bc.loo(tennis_fit, *tennis, rule="best")

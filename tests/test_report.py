@@ -18,7 +18,7 @@ from bayesclf.errors import InputError
 from bayesclf.report import write_comparison
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
 from bayesclf.report.table import COST_HEADINGS, HEADINGS, MOST_COLUMNS, column_summaries, score_lines
-from bayesclf.report.verdict import is_clear, overconfidence, verdict
+from bayesclf.report.verdict import in_sentence, is_clear, overconfidence, verdict
 
 
 def compared(models, X, y, **settings):
@@ -167,6 +167,42 @@ def test_over_confidence_is_named():
     assert any("averaging over the posterior does not repair it" in sentence for sentence in cautions)
 
 
+@pytest.mark.parametrize(
+    ("gaps", "said"),
+    [
+        (
+            {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0},
+            "nb is over-confident under map: under map its probabilities promise 20.0 points more accuracy than it "
+            "has; averaging repairs it.",
+        ),
+        (
+            {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.1, "predictive": 0.1},
+            "nb is over-confident under map, bayes-optimal and predictive: under map its probabilities promise 20.0 "
+            "points more accuracy than it has; averaging over the posterior does not repair it.",
+        ),
+        (
+            {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.1},
+            "nb is over-confident under map and predictive: under map its probabilities promise 20.0 points more "
+            "accuracy than it has; averaging over the posterior repairs it under bayes-optimal, but does not repair it "
+            "under predictive.",
+        ),
+        ({"map": 0.0, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0}, None),
+    ],
+)
+def test_over_confidence_is_of_the_rules_that_have_it_and_never_of_gibbs(gaps, said, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"a": rng.normal(size=40)}), np.arange(40) % 2
+    found = compared({"nb": bc.NaiveBayes()}, X, y, rules=list(gaps))
+    monkeypatch.setattr("bayesclf.report.verdict.overconfidence", lambda _, model, rule: gaps[rule])
+    cautions = verdict(found, found.table, {}).cautions
+    assert [caution for caution in cautions if "over-confident" in caution] == ([said] if said else [])
+
+
+def test_titles_within_a_sentence_keep_the_capitals_of_names():
+    titles = ["Pareto k̂ of rows", "R-hat of the chains", "NUTS divergences", "Collinear columns"]
+    assert [in_sentence(title) for title in titles] == [*titles[:3], "collinear columns"]
+
+
 def test_columns_are_summarised():
     frame = pd.DataFrame({"n": [1.0, -2.5, np.nan], "c": ["a", "a", None], "e": [np.nan] * 3})
     number, words, empty = column_summaries(frame)
@@ -216,6 +252,22 @@ def test_places_that_cannot_be_written(comparison, tmp_path):
         write_comparison(comparison, tmp_path)
     with pytest.raises(InputError, match="there is no folder"):
         write_comparison(comparison, tmp_path / "missing" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        (None, "the name of a file, such as 'report.html', not None"),
+        (3, "the name of a file, such as 'report.html', not 3"),
+        ("a" * 300, "the name a+… of the report is too long"),
+        ("a\0b", "is none that a file can have"),
+    ],
+)
+def test_names_that_no_file_can_have(comparison, name, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=complaint):
+        comparison.report(name)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.browser

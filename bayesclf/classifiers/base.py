@@ -19,7 +19,7 @@ from bayesclf import averaging, columns, decisions, inference, rules
 from bayesclf.classifiers.conveniences import Conveniences
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.columns import Column
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses
@@ -192,8 +192,7 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         class_prior
             Other base rates (outcome) than the training rows'.
         """
-        if not 0 < ci_prob < 1:
-            raise InputError(f"ci_prob must lie between 0 and 1, not {ci_prob}")
+        check_between("ci_prob", ci_prob)
         rows = self.rows(X)
         hypotheses = self.hypotheses("posterior", class_prior)
         return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))

@@ -69,7 +69,7 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     Raises
     ------
     InputError
-        For other rows than the training rows, or an unknown rule or method.
+        For other rows than the training rows, an unknown rule or method, or what is no classifier of bayesclf.
     Refused
         For a rule that has no such score, a fit without a posterior where the rule needs one, or too much work.
     DoesNotExist
@@ -94,6 +94,10 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     >>> round(bc.loo(clf, days.X, days.y, rule="predictive").elpd, 3)
     -10.299
     """
+    if not isinstance(clf, BayesClassifier):
+        raise InputError(f"clf must be a fitted classifier of bayesclf, not {clf!r}")
+    if X is None or y is None:
+        raise InputError("leaving rows out needs the training rows; give both X and y, loo(clf, X, y)")
     name = scored(rule)
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")

@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
 from bayesclf.comparison import Comparison
+from bayesclf.errors import InputError
+from bayesclf.families.logistic import LogisticModel
 from bayesclf.files import write_whole
+from bayesclf.leave_one_out.training import NEEDED, training_rows
 from bayesclf.report import document
 
 __all__ = ["write_classifier", "write_comparison"]
@@ -56,7 +63,9 @@ def write_classifier(
     path
         File to write, usually ``….html``.
     X, y
-        The training rows: a fit keeps its statistics only, and checks that need rows are skipped without them.
+        The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
+        them. Of a fit with sample weights a row of weight w is given w times; where weights were not whole numbers,
+        the rows as they are.
     command
         Command line that made the report.
 
@@ -66,6 +75,32 @@ def write_classifier(
         If the file cannot be written, or the rows are not those of the fit.
     """
     target = document.writable(path)
+    if X is not None and y is not None:
+        _require_training_rows(classifier, X, y)
     from bayesclf.report.classifier_page import render
 
     write_whole(target, lambda part: part.write_text(render(classifier, X, y, command), encoding="utf-8", newline="\n"))
+
+
+def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
+    """Raise for rows that are not those of the fit, unless it had weights that no repeated rows stand for."""
+    try:
+        training_rows(classifier, X, y)
+    except InputError as reason:
+        if not _weighted(classifier, checked_labels(y, np.size(y))):
+            needed = "a report needs the training rows, a row of weight 2 twice"
+            raise InputError(str(reason).replace(NEEDED, needed)) from None
+
+
+def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
+    """Return whether a fit shows weights that no repeated rows stand for, as they are not whole numbers.
+
+    A generative fit keeps no weights, only their sums by class. These are whole numbers all the same where weights made
+    the classes of the labels `y` (row) equal and left the number of rows as it was.
+    """
+    model: Any = classifier.model_
+    if isinstance(model, LogisticModel):
+        return bool((model.sample_weight % 1 != 0).any())
+    sums, counts = model.label_counts, np.unique(y, return_counts=True)[1]
+    balanced = sums.sum() == counts.sum() and np.ptp(sums) == 0 and np.ptp(counts) > 0
+    return bool((sums % 1 != 0).any() or balanced)

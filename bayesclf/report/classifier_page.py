@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
-from bayesclf import columns, plots
+from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.report import checks, document, figures, table
+from bayesclf.report.verdict import in_sentence
 from bayesclf.report.words import count, listed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 NO_POSTERIOR = "A point estimate leaves no posterior to show."
@@ -35,7 +40,8 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
     diagnosis = diagnose(classifier, X, y)
     name = type(classifier).__name__
-    frame = None if X is None else columns.to_frame(X)
+    frame = None if X is None else _shown_columns(classifier, X)
+    labels = None if frame is None else checked_labels(y, len(frame))
     return document.fill(
         "classifier.html.j2",
         title=name,
@@ -46,13 +52,30 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         notes=classifier.notes_,
         groups=checks.groups(diagnosis),
         figures=_posterior_figures(classifier),
-        predictions=[] if X is None else _prediction_figures(classifier, X, y),
-        classes=[] if y is None else table.class_counts(np.searchsorted(classifier.classes_, y), classifier.classes_),
+        predictions=[] if X is None else _prediction_figures(classifier, X, labels),
+        classes=[] if labels is None else _class_counts(classifier, labels),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
         rows=0 if frame is None else len(frame),
         made=_made(classifier, command),
     )
+
+
+def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
+    """Return the columns that the classifier uses and the page shows, texts as one; of a sparse table the first."""
+    import pandas as pd
+
+    used: pd.DataFrame | SparseTable = classifier._validated(X, reset=False)
+    if isinstance(used, pd.DataFrame):
+        return used
+    names = used.columns[: table.MOST_COLUMNS]
+    sparse_columns: Any = pd.DataFrame.sparse  # whose constructor pandas' type hints lack
+    frame: pd.DataFrame = sparse_columns.from_spmatrix(used.cells[:, : len(names)], columns=list(names))
+    return frame
+
+
+def _class_counts(classifier: BayesClassifier, labels: NDArray[Any]) -> list[tuple[str, int, str]]:
+    return table.class_counts(np.searchsorted(classifier.classes_, labels), classifier.classes_)
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -67,7 +90,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def _named(finding: Finding) -> str:
-    return f"{finding.title[0].lower()}{finding.title[1:]} ({finding.severity})"
+    return f"{in_sentence(finding.title)} ({finding.severity})"
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 from base64 import b64encode
@@ -55,7 +56,16 @@ def versions() -> list[tuple[str, str]]:
 
 def writable(path: str | os.PathLike[str]) -> Path:
     """Check a path before the work of drawing begins."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a report needs the name of a file, such as 'report.html', not {path!r}")
     target = Path(path)
+    try:
+        os.stat(target)
+    except ValueError:
+        raise InputError(f"the name {str(target)!r} is none that a file can have; choose another one") from None
+    except OSError as error:  # that there is no such file yet is as it should be
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"the name {target.name[:20]}… of the report is too long; choose a shorter one") from None
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file for the report, such as {target}/report.html")
     if not target.parent.is_dir():

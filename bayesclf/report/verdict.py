@@ -25,6 +25,9 @@ CLEAR = 0.95
 OVERCONFIDENT_FROM = 0.01
 """Smallest excess of mean confidence over accuracy that is called over-confidence, if it is also clear."""
 
+NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
+"""First words of titles that are names, and keep their capital within a sentence."""
+
 READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
     "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
@@ -188,17 +191,33 @@ def _convergence(comparison: Comparison) -> list[str]:
 def _issues(diagnoses: Mapping[str, Diagnosis]) -> list[str]:
     """Say what the checks of the fits found."""
     return [
-        f"{model}, {finding.title[0].lower()}{finding.title[1:]}: {finding.reason} ({finding.code})."
+        f"{model}, {in_sentence(finding.title)}: {finding.reason} ({finding.code})."
         for model, diagnosis in diagnoses.items()
         for finding in diagnosis.issues
     ]
 
 
+def in_sentence(title: str) -> str:
+    """Return a title as it stands within a sentence, its first letter small unless the first word is a name.
+
+    Examples
+    --------
+    >>> in_sentence("Tree depth"), in_sentence("Monte Carlo error"), in_sentence("E-BFMI of each chain")
+    ('tree depth', 'Monte Carlo error', 'E-BFMI of each chain')
+    """
+    first = title.partition(" ")[0]
+    return title if first in NAMES or any(c.isupper() for c in first[1:]) else title[:1].lower() + title[1:]
+
+
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the rules of each model that promise more right answers than they give."""
+    """Name the rules of each model that promise more right answers than they give.
+
+    All but Gibbs: its probabilities are one hypothesis's, drawn anew for each row, and over-confident by construction.
+    """
     sentences = []
     for model in comparison.models:
-        gaps = {rule: overconfidence(comparison, model, rule) for rule in comparison.rules_of(model)}
+        rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
+        gaps = {rule: overconfidence(comparison, model, rule) for rule in rules}
         clear = {rule: gap for rule, gap in gaps.items() if gap > 0}
         if not clear:
             continue
@@ -212,10 +231,16 @@ def _overconfident(comparison: Comparison) -> list[str]:
 
 def _averaging(gaps: dict[str, float]) -> str:
     """Say what averaging over the posterior did about over-confidence, if the model could average."""
-    averaged = [gap for rule, gap in gaps.items() if RULES[rule].averages and rule != "gibbs"]
-    if not averaged:
-        return ""
-    return "; averaging over the posterior does not repair it" if max(averaged) > 0 else "; averaging repairs it"
+    averaged = [rule for rule in gaps if RULES[rule].averages]
+    repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
+    if repaired and left:
+        return (
+            f"; averaging over the posterior repairs it under {listed(repaired)}, but does not repair it under "
+            f"{listed(left)}"
+        )
+    if left:
+        return "; averaging over the posterior does not repair it"
+    return "; averaging repairs it" if repaired else ""
 
 
 def overconfidence(comparison: Comparison, model: str, rule: str) -> float:
