@@ -64,7 +64,8 @@ def chosen(codes: Sequence[str] | None) -> list[type[Check]]:
     if codes is None:
         return list(CHECKS.values())
     if isinstance(codes, str) or not isinstance(codes, Sequence) or not all(isinstance(code, str) for code in codes):
-        raise InputError(f"checks must be a list of codes, such as ['P01', 'M'], not {codes!r}")
+        example = [codes if isinstance(codes, str) else "P"]
+        raise InputError(f"checks must be a list of codes, such as {example}")
     for code in codes:
         if not code or not any(known.startswith(code) for known in CHECKS):
             raise InputError(f"no check has the code {code!r}; the codes are {', '.join(CHECKS)}")

@@ -144,6 +144,8 @@ def test_checks_can_be_chosen_by_code_and_section():
         clf.diagnose(checks=["Q1"])
     with pytest.raises(InputError, match=r"a list of codes, such as \['P'\]"):
         clf.diagnose(checks="P")
+    with pytest.raises(InputError, match="a list of codes"):
+        clf.diagnose(checks=5)
 
 
 def test_rows_are_given_with_their_labels():
