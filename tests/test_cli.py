@@ -509,15 +509,15 @@ def test_an_interruption_leaves_nothing(monkeypatch, capfd):
 
 def test_ctrl_c_in_a_process_of_its_own():
     program = "import time, sys; from bayesclf import comparison, cli; print('ready', flush=True)\n"
-    program += "comparison.compare = lambda *_, **__: time.sleep(60)\n"
+    program += "comparison.compare = lambda *_, **__: print('asleep', flush=True) or time.sleep(60)\n"
     program += "sys.argv = ['bayesclf', 'compare', 'play_tennis', '--json', 'x.json']; cli.main()"
     with subprocess.Popen(
         [sys.executable, "-u", "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        while "2 classes" not in process.stdout.readline():
+        while "asleep" not in process.stdout.readline():
             pass
-        time.sleep(0.5)
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
