@@ -507,6 +507,19 @@ class TestMap:
         assert 2 * few <= formed
 
     @pytest.mark.parametrize("n_labels", [2, 3])
+    def test_a_step_that_is_too_long_is_shortened(self, n_labels: int) -> None:
+        """Where all rows are on the wrong side by far, the likelihood is straight and a whole step goes too far."""
+        numbers, _, y, _ = mixed(n_labels)
+        model = model_of(numbers, y, LogisticPrior(prior_scale=100.0))
+        objective, start = model.objective("map")
+        far = start - 60 * (model._mode - start)
+        step = np.linalg.solve(objective.derivatives(far)[2], objective.gradient(far)[1].ravel()).reshape(far.shape)
+        assert objective.value(far + step) < objective.value(far)  # so that the test is about something
+        optimum = maximisation.newton(objective, far)
+        assert optimum.converged
+        np.testing.assert_allclose(optimum.theta, model._mode, atol=1e-7)
+
+    @pytest.mark.parametrize("n_labels", [2, 3])
     def test_a_kept_hessian_leads_to_the_same_mode(self, n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
         numbers, codes, y, weight = mixed(n_labels)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)

@@ -295,6 +295,9 @@ def test_costs_are_columns_of_the_scores_and_a_table(with_costs):
     assert "a row that no class is given to costs 0.2" in text
     lines = score_lines(with_costs, with_costs.table, {"nb": "model-1"})
     assert all(len(line.cells) == len(HEADINGS) - 2 + len(COST_HEADINGS) for line in lines if not line.reason)
+    for line, record in zip(lines, with_costs.table.to_dict("records"), strict=True):
+        cost, _, rejected = line.cells[-3:]
+        assert (line.rule, cost.value, rejected.value) == (record["rule"], record["cost"], record["rejected"])
 
 
 def test_the_verdict_names_the_cheapest_line(with_costs):

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
+import bayesclf as bc
 from bayesclf import averaging, conditionals, rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
@@ -358,6 +359,20 @@ class TestInterval:
 
     def test_no_rows_have_no_bounds(self, rng):
         assert averaging.interval(random_scores(rng), numbered(0), 0.89).shape == (0, 3, 2)
+
+
+@pytest.mark.parametrize("rows", [1, 50, 900])
+def test_gibbs_asks_each_row_its_own_hypothesis(rng, rows):
+    """By the draws of another route: all hypotheses answer all rows, and the drawn one is picked."""
+    y = np.repeat(["a", "b"], 20)
+    clf = bc.GaussianNB(inference=bc.Exact(draws=75, chains=4), random_state=1).fit(rng.normal(size=(40, 2)), y)
+    hypotheses, table = clf.hypotheses("posterior"), clf.rows(rng.normal(size=(rows, 2)))
+    assert isinstance(hypotheses, Hypotheses)
+    drawn = (np.random.default_rng([5, 0]).random(rows) * 300).astype(int)
+    everyone = conditionals.conditional(hypotheses, table).log_proba
+    np.testing.assert_allclose(
+        rules.log_proba("gibbs", hypotheses, table, 5), everyone[np.arange(rows), :, drawn], rtol=1e-10, atol=1e-14
+    )
 
 
 class TestGibbs:

@@ -44,8 +44,8 @@ BLOCK = 20
 class Settings:
     """Options of the experiment."""
 
-    sets: int = option(200, "Training sets for each number of columns.")
-    efficiency_sets: int = option(4000, "Training sets for each separation.")
+    sets: int = option(200, f"Training sets for each number of columns, in steps of {BLOCK}.")
+    efficiency_sets: int = option(4000, f"Training sets for each separation, in steps of {BLOCK}.")
     prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column, while columns are added.")
     seed: int = option(0, "Seed of everything.")
 

@@ -170,7 +170,7 @@ class Sources:
 def posterior(model: Model, seed: int) -> Parameters:
     """Return draws: exact, else by importance-weighted Laplace where its check allows it, else by NUTS.
 
-    Chains are not checked one by one, which would take as long as to run them.
+    Chains are not checked one by one, which would add a quarter to their time.
     """
     if not model.not_conjugate():
         drawn = inference.draw(model, Exact(DRAWS, CHAINS), seed)

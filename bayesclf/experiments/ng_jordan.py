@@ -41,8 +41,8 @@ class Settings:
     Logistic regression has normal weights of sd `prior_scale` per sd of a column, and an intercept of sd twice that.
     """
 
-    splits: int = option(1000, "Random splits into training and test rows, for the rules mle and map.")
-    posterior_splits: int = option(100, "The first so many of them also for the rules that need a posterior.")
+    splits: int = option(1000, f"Random splits, for the rules mle and map, in steps of {BLOCK}.")
+    posterior_splits: int = option(100, f"The first so many of them for all rules, in steps of {BLOCK}.")
     problems: str = option(",".join(PROBLEMS), "Problems, with commas.")
     largest: int = option(SIZES[-1], "Largest training size.")
     prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column.")

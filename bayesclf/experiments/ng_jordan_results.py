@@ -83,7 +83,7 @@ def results(settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Result
         f"Pairing: numbers by Gaussian naive Bayes with variance={settings.variance!r}, categories by Dirichlet(2) "
         "(Laplace's rule), both with logistic regression whose weights have the prior sd "
         f"{settings.prior_scale:g} per sd of a column; the same splits and nested training sets for all, of which one "
-        "row of each class comes first."
+        "row of each class comes first. Rules that need a posterior take every other size, and the largest."
     )
     return Results(
         headline,

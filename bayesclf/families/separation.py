@@ -82,10 +82,15 @@ def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     """
     if _separates(X, y, guess):
         return Separation(True, _largest(guess))
-    columns, undecided = _alone(X[:, 1:], y)
+    columns, left = _alone(X[:, 1:], y)
     if not len(columns):
         return None
-    return Separation(_completely_separable(X[undecided], y[undecided], len(guess)), columns)
+    # Rows off all boundaries are told apart for good; of the others further columns may tell apart some.
+    while 0 < np.count_nonzero(left) < len(y):
+        X, y = X[left], y[left]
+        left = _alone(X[:, 1:], y)[1]
+    X, y = X[left], y[left]
+    return Separation(len(np.unique(y)) < 2 or _has_positive_margins(_margins(X, y, len(guess))), columns)
 
 
 def _separates(X: Array, y: Integers, theta: Array) -> bool:
@@ -98,15 +103,15 @@ def _separates(X: Array, y: Integers, theta: Array) -> bool:
 
 
 def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the columns that tell a class from the others by themselves, and the rows that they leave undecided.
+    """Return the columns that tell a class from the others by themselves, and whether a row is left undecided (row).
 
     Such a column's values in the class all are at least, or all at most, those in the others. Of two classes the rows
-    off the boundary are decided; then further columns may tell the remaining ones apart. Of more classes a boundary
-    decides between one and the others only, so that all rows are left.
+    off the boundary are decided. Of more classes a boundary decides between one and the others only, so that all rows
+    are left; so is what is left of one class alone.
     """
     labels = np.unique(y)
     decided = np.zeros(X.shape, dtype=bool)
-    for own in labels[1:] if len(labels) == 2 else labels:
+    for own in labels[1:] if len(labels) < 3 else labels:
         inside, outside = X[y == own], X[y != own]
         above = inside.min(axis=0), outside.max(axis=0)
         below = outside.min(axis=0), inside.max(axis=0)
@@ -116,11 +121,7 @@ def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
             decided[:, columns] |= np.abs(X[:, columns] - middle) > POSITIVE
     counts = decided.sum(axis=0)
     columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    undecided = ~decided.any(axis=1) if len(labels) == 2 else np.ones(len(X), dtype=bool)
-    left = np.flatnonzero(undecided)
-    if len(labels) == 2 and 0 < len(left) < len(X) and len(np.unique(y[left])) == 2:
-        undecided[left] = _alone(X[left], y[left])[1]
-    return columns, undecided
+    return columns, ~decided.any(axis=1) if len(labels) == 2 else np.ones(len(X), dtype=bool)
 
 
 def _largest(direction: Array) -> Integers:
@@ -128,11 +129,6 @@ def _largest(direction: Array) -> Integers:
     weights = np.abs(direction[:, 1:]).max(axis=0)
     order = np.argsort(-weights, kind="stable")
     return order[weights[order] > POSITIVE]
-
-
-def _completely_separable(X: Array, y: Integers, vectors: int) -> bool:
-    """Return whether some weights give positive margins to all of these rows, which may be none or of one class."""
-    return len(np.unique(y)) < 2 or _has_positive_margins(_margins(X, y, vectors))
 
 
 def _has_positive_margins(margins: Any) -> bool:

@@ -87,6 +87,22 @@ def test_numbers_of_rows_are_whole_and_apart(sizes, width):
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "width", "numbers"),
+    [
+        ((4, 1000), 2.4, ["10", "100", "1,000"]),
+        ((4, 750), 2.4, ["10", "30", "100", "300"]),
+        ((4, 750), 6.0, ["5", "10", "20", "50", "100", "200", "500"]),
+    ],
+)
+def test_numbers_of_rows_are_as_many_as_have_room(sizes, width, numbers):
+    figure, ax = plt.subplots(figsize=(width, 2.4))
+    plots.learning_curve(curves(["nb"], ["map"], sizes), labels=False, ax=ax)
+    figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == numbers
+    plt.close(figure)
+
+
 def test_one_size_is_a_point_and_names_can_be_left_out():
     ax = plots.learning_curve(curves(["nb"], ["map"], sizes=(7,)), labels=False).axes[0]
     assert ax.lines[0].get_marker() == "o"
