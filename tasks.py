@@ -1,7 +1,7 @@
 """The project's two commands, for a machine with git and Python ≥ 3.12 only.
 
 python3 tasks.py demo    compare classifiers and rules on real data, and leave report.html
-python3 tasks.py test    run the tests; further arguments go to pytest
+python3 tasks.py test    run the tests on all cores; arguments replace the choice of tests and go to pytest
 
 Both set up what they need in .venv first, with the versions of constraints.txt.
 """
@@ -18,9 +18,16 @@ SCRIPTS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 DEMO = ("compare", "sklearn:breast_cancer", "--models", "nb,lr", "--cv", "5", "--report", "report.html")
 
 
-def run(*words: str | Path) -> None:
+PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
+"""One worker for each core, as far as memory goes; tests that share something expensive go to one worker."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Workers that use all cores each would wait for one another."""
+
+
+def run(*words: str | Path, **variables: str) -> None:
     """Run a command in the project's folder; a failure ends this script with its status."""
-    status = subprocess.run([str(word) for word in words], cwd=ROOT, check=False).returncode
+    environment = os.environ | variables
+    status = subprocess.run([str(word) for word in words], cwd=ROOT, env=environment, check=False).returncode
     if status:
         sys.exit(status)
 
@@ -51,7 +58,8 @@ def main(words: list[str]) -> None:
             print(f"the report is {ROOT / 'report.html'}")
         case ["test", *rest]:
             install("--group", "dev")
-            run(SCRIPTS / "python", "-m", "pytest", *(rest or ["-m", "not slow and not browser"]))
+            chosen = rest or ["-m", "not slow and not browser"]
+            run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *chosen, **ONE_THREAD)
         case _:
             sys.exit(__doc__)
 

@@ -9,6 +9,19 @@ import pytest
 
 from bayesclf import datasets
 
+SPREAD = {"test_classifiers", "test_families", "test_leave_one_out", "test_nuts_agrees", "test_sbc", "test_sklearn"}
+"""Files whose tests share nothing, so that several workers may take tests of one file."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Give all tests of a file to one worker, as each worker has module fixtures and compiled models of its own."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        if item.path.stem not in SPREAD and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(config.rootpath).as_posix()))
+
 
 @pytest.fixture
 def rng():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pages import IMAGE, SCRIPT, Page, require_pleasant
+from helpers.pages import IMAGE, SCRIPT, Page, require_pleasant
 from scipy import sparse
 from sklearn.datasets import load_iris
 

@@ -10,7 +10,7 @@ from base64 import b64encode
 import numpy as np
 import pandas as pd
 import pytest
-from pages import IMAGE, SCRIPT, Page, require_pleasant
+from helpers.pages import IMAGE, SCRIPT, Page, require_pleasant
 from sklearn.datasets import load_iris
 
 import bayesclf as bc

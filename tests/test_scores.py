@@ -99,8 +99,17 @@ def test_corp_parts_add_up_to_the_brier_score(predictions):
     parts = scores.corp(log_proba, y)
     brier = scores.score(log_proba, y).brier.mean()
     assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(brier, rel=1e-12)
-    assert parts.miscalibration >= 0
-    assert parts.discrimination >= 0
+    assert parts.uncertainty == pytest.approx(1 - np.sum((np.bincount(y) / len(y)) ** 2), rel=1e-12)
+
+
+def test_over_confidence_of_two_classes_is_miscalibration_and_leaves_discrimination(rng):
+    p = rng.beta(2, 2, 400)
+    y = (rng.random(400) < p).astype(int)
+    over_confident = p**3 / (p**3 + (1 - p) ** 3)
+    calibrated, changed = (scores.corp(np.log(np.column_stack([1 - q, q])), y) for q in (p, over_confident))
+    assert changed.discrimination == pytest.approx(calibrated.discrimination, rel=1e-12)
+    assert changed.discrimination > 0.05
+    assert changed.miscalibration > calibrated.miscalibration + 0.01
 
 
 def test_corp_of_recalibrated_probabilities_has_no_miscalibration():

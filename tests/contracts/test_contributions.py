@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import CASES
+from helpers.cases import CASES
 
 from bayesclf.families.contributions import Pair, contributions
 

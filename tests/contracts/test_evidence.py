@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from cases import PRIORS
+from helpers.cases import PRIORS
 from scipy import integrate, stats
 
 import bayesclf as bc

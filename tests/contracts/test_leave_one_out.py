@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import MULTIVARIATE_GAUSSIAN, PRIORS, TABLES
+from helpers.cases import MULTIVARIATE_GAUSSIAN, PRIORS, TABLES
 
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.families.base import Rows

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from cases import BERNOULLI, CATEGORICAL, GAUSSIAN, MULTINOMIAL, MULTIVARIATE_GAUSSIAN
+from helpers.cases import BERNOULLI, CATEGORICAL, GAUSSIAN, MULTINOMIAL, MULTIVARIATE_GAUSSIAN
 from scipy import stats
 
 from bayesclf import inference

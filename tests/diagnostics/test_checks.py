@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from faults import FAULTY, HEALTHY, diagnose
+from helpers.faults import FAULTY, HEALTHY, diagnose
 
 from bayesclf.diagnostics import CHECKS, thresholds
 from bayesclf.inference import convergence

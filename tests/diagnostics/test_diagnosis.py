@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from faults import diagnose, gaussian, logistic, naive, normal_rows, repeated, word_rows
+from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, repeated, word_rows
 from scipy import sparse
 
 import bayesclf as bc

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from faults import gaussian, logistic, naive, normal_rows, word_rows
+from helpers.faults import gaussian, logistic, naive, normal_rows, word_rows
 from scipy import stats
 
 from bayesclf.diagnostics.distance import exceedance, far_limit, leverages

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from faults import logistic, missing_by_class, naive, normal_rows
+from helpers.faults import logistic, missing_by_class, naive, normal_rows
 from scipy import stats
 
 from bayesclf.diagnostics.missingness import independence

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from faults import diagnose, gaussian, logistic, naive, normal_rows, word_rows
+from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, word_rows
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist

@@ -3,7 +3,7 @@
 import arviz as az
 import numpy as np
 import pytest
-from faults import (
+from helpers.faults import (
     chains,
     diagnose,
     disagreeing,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
-from faults import gaussian, logistic, normal_rows, word_rows
+from helpers.faults import gaussian, logistic, normal_rows, word_rows
 from scipy import integrate, stats
 
 import bayesclf as bc

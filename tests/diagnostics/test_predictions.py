@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from faults import diagnose, few_rows, gaussian, logistic, naive, normal_rows, repeated, word_rows
+from helpers.faults import diagnose, few_rows, gaussian, logistic, naive, normal_rows, repeated, word_rows
 
 import bayesclf as bc
 from bayesclf.diagnostics.calibration import _if_calibrated

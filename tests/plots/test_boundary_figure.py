@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import line, texts
+from helpers.drawn import line, texts
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 

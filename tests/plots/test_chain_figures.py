@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
-from drawn import texts
+from helpers.drawn import texts
 from sklearn.datasets import load_iris
 
 import bayesclf as bc

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from arviz_stats import ELPDDataLOO
-from drawn import HOSTILE, texts
+from helpers.drawn import HOSTILE, texts
 
 from bayesclf import plots
 from bayesclf.errors import InputError

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from drawn import HOSTILE, line, texts
+from helpers.drawn import HOSTILE, line, texts
 from matplotlib.figure import Figure
 from sklearn import metrics
 

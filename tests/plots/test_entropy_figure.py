@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn import texts
+from helpers.drawn import texts
 from sklearn.datasets import load_iris
 
 import bayesclf as bc

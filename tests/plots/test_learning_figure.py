@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import HOSTILE, line, texts
+from helpers.drawn import HOSTILE, line, texts
 
 from bayesclf import plots
 from bayesclf.errors import InputError

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from drawn import texts
+from helpers.drawn import texts
 
 from bayesclf import plots
 from bayesclf.errors import InputError

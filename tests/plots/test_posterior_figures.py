@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from drawn import texts
+from helpers.drawn import texts
 
 import bayesclf as bc
 from bayesclf import plots

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn import of_color, texts
+from helpers.drawn import of_color, texts
 from sklearn.isotonic import IsotonicRegression
 
 from bayesclf import plots, scores

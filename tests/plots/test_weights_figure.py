@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import texts
+from helpers.drawn import texts
 
 import bayesclf as bc
 from bayesclf import plots

@@ -361,7 +361,10 @@ class CovarianceMarginals:
             return variance.cdf(x)
         residual = psi[j, j] - psi[i, j] ** 2 / psi[i, i]
         slope = stats.t(nu, loc=psi[i, j] / psi[i, i], scale=np.sqrt(residual / psi[i, i] / nu))
-        return sum(slope.cdf(x / value) for value in variance.ppf((np.arange(200) + 0.5) / 200)) / 200
+        # Averaged over the variance's quantiles: 40 Gauss points leave about 1e-4, as 200 even ones do.
+        points, weights = np.polynomial.legendre.leggauss(40)
+        values = variance.ppf((points + 1) / 2)
+        return sum(w / 2 * slope.cdf(x / value) for value, w in zip(values, weights, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
