@@ -10,7 +10,8 @@ from scipy import sparse
 
 from bayesclf.classifiers.learnt import MISSING_SUFFIX
 from bayesclf.families.base import Rows
-from bayesclf.families.contributions import LogOdds, Pair, log_odds
+from bayesclf.families.contributions import LogOdds, log_odds
+from bayesclf.families.terms import Pair
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.seeded import SeededHypotheses
 from bayesclf.typing import Array, Integers

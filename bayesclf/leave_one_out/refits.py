@@ -18,9 +18,9 @@ from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Model, Rows, Statistics
 from bayesclf.families.generative import Block, GenerativeModel
+from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.families.smoothing import Smoothed
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.inference import NUTS, Engine, Exact, Laplace
 from bayesclf.inference.seeded import parameter_count
