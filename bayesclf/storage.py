@@ -152,8 +152,8 @@ def _classes() -> dict[str, type]:
     from bayesclf.families import FAMILIES, LKJ, Axes, HalfNormal, KnownClassPrior, LearntClassPrior
     from bayesclf.families.bernoulli import BernoulliStatistics
     from bayesclf.families.categorical import CategoricalStatistics
-    from bayesclf.families.concentration import LearntAlpha
     from bayesclf.families.generative import Block, GenerativeModel
+    from bayesclf.families.hierarchical import LearntAlpha, Smoothed
     from bayesclf.families.logistic import LogisticModel
     from bayesclf.families.logistic_design import LogisticDesign
     from bayesclf.families.logistic_prior import LogisticPrior
@@ -162,7 +162,6 @@ def _classes() -> dict[str, type]:
     from bayesclf.families.row_counts import RowCounts
     from bayesclf.families.scatters import Scatters
     from bayesclf.families.selection import Selected
-    from bayesclf.families.smoothing import Smoothed
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.rules import Gibbs

@@ -10,8 +10,8 @@ import bayesclf as bc
 from bayesclf import log_odds
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
-from bayesclf.families.contributions import Pair
 from bayesclf.families.contributions import log_odds as terms_of
+from bayesclf.families.terms import Pair
 from bayesclf.inference import Exact, Laplace, seeded
 
 # how good the draws are does not matter here: each has its own log-odds

@@ -11,7 +11,6 @@ from scipy.stats import norm
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Categorical, Gaussian, LearntClassPrior, Multinomial, Selected
-from bayesclf.families.evidence import log_evidence, log_evidence_of_labels
 from bayesclf.inference import Exact
 
 LABELS = ("no", "maybe", "yes")
@@ -57,7 +56,7 @@ def alone(prior, included, X, y, axes, new=None):
         own = np.where(others, absent, X)
         statistics = chosen.statistics(own.astype(X.dtype), codes, Axes(labels, axes.features, axes.levels))
         if new is None:
-            parts.append(log_evidence(chosen, statistics).sum())
+            parts.append(chosen.log_evidence(statistics).sum())
         else:
             parts.append(chosen.posterior(statistics).log_predictive(np.where(others, absent, new).astype(X.dtype)))
     return parts
@@ -76,7 +75,7 @@ def test_inclusion_is_that_of_all_sets_of_features(family, axes):
     sets, log_joint = all_sets(prior, X, y, axes)
     weights = np.exp(log_joint - logsumexp(log_joint))
     np.testing.assert_allclose(prior.posterior(statistics).inclusion, weights @ sets, rtol=1e-9)
-    np.testing.assert_allclose(log_evidence(prior, statistics).sum(), logsumexp(log_joint), rtol=1e-12)
+    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), logsumexp(log_joint), rtol=1e-12)
 
 
 @every_family
@@ -101,7 +100,7 @@ def test_evidence_is_the_product_of_predictions_one_step_ahead(family, axes):
     for i in range(len(y)):
         total += now.log_predictive(X[i : i + 1])[0, y[i]]
         now = now.posterior(family.statistics(X[i : i + 1], y[i : i + 1], axes))
-    np.testing.assert_allclose(log_evidence(prior, statistics).sum(), total, rtol=1e-10)
+    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), total, rtol=1e-10)
     np.testing.assert_allclose(now.inclusion, prior.posterior(statistics).inclusion, rtol=1e-9)
 
 
@@ -179,7 +178,7 @@ def test_inclusion_of_one_feature_is_the_bayes_factor(rng):
     clf = bc.NaiveBayes(select=True, inclusion=0.3, class_prior="uniform", random_state=1).fit(X, y)
     apart = bc.CategoricalNB(class_prior="uniform").fit(X, y).model_.log_evidence() - 40 * np.log(0.5)
     counts = np.array([(X["u"] == level).sum() for level in "ab"], dtype=float)
-    pooled = log_evidence_of_labels(LearntClassPrior(np.full(2, 2.0)), counts)  # a Dirichlet-multinomial as well
+    pooled = LearntClassPrior(np.full(2, 2.0)).log_evidence(counts)  # a Dirichlet-multinomial as well
     odds = 0.3 / 0.7 * np.exp(apart - pooled)
     np.testing.assert_allclose(clf.inclusion_["u"], odds / (1 + odds), rtol=1e-9)
 

@@ -13,10 +13,8 @@ from scipy.special import logsumexp
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
-from bayesclf.families.concentration import HIGHEST, LOWEST, UNDETERMINED, Tables, most_probable
-from bayesclf.families.evidence import log_evidence
-from bayesclf.families.linear import linear_design, linear_terms
-from bayesclf.families.smoothing import tables_of
+from bayesclf.families.dirichlet import Tables
+from bayesclf.families.hierarchical import HIGHEST, LOWEST, UNDETERMINED, most_probable
 from bayesclf.inference import NUTS
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
@@ -66,15 +64,15 @@ def learnt(name, **options):
 @every_family
 def test_evidence_of_a_concentration_is_that_of_the_family(name):
     statistics = statistics_of(name)
-    at = tables_of(with_alpha(name, 1.0), statistics).likelihood().log_density
+    at = with_alpha(name, 1.0).tables(statistics).likelihood().log_density
     for alpha in (0.01, 0.7, 2.0, 150.0):
         family = with_alpha(name, alpha).resolve_prior(statistics)
-        np.testing.assert_allclose(at(alpha), log_evidence(family, statistics).sum(), rtol=1e-10)
+        np.testing.assert_allclose(at(alpha), family.log_evidence(statistics).sum(), rtol=1e-10)
 
 
 @every_family
 def test_slope_is_the_derivative_by_the_log_of_the_concentration(name):
-    likelihood = tables_of(with_alpha(name, 1.0), statistics_of(name)).likelihood()
+    likelihood = with_alpha(name, 1.0).tables(statistics_of(name)).likelihood()
     settings = LearntAlpha(median=0.7, spread=0.4)
     for alpha in (0.02, 1.3, 40.0):
         above, below = alpha * np.exp(1e-5), alpha * np.exp(-1e-5)
@@ -87,14 +85,14 @@ def test_evidence_is_maximised_as_on_a_grid(name, scope):
     statistics = statistics_of(name)
     found = learnt(name, scope=scope).resolve_prior(statistics)
     grid = np.exp(np.linspace(np.log(LOWEST), np.log(HIGHEST), 3001))
-    by_feature = np.array([log_evidence(with_alpha(name, a).resolve_prior(statistics), statistics) for a in grid])
+    by_feature = np.array([with_alpha(name, a).resolve_prior(statistics).log_evidence(statistics) for a in grid])
     curves = by_feature if scope == "feature" else by_feature.sum(axis=1, keepdims=True)
     best = grid[curves.argmax(axis=0)]
     assert ((best > LOWEST) & (best < HIGHEST)).any()
     sizes = [len(levels) for levels in LEVELS] if name == "categorical" else [1, 1, 1]
     expected = np.repeat(best, sizes) if scope == "feature" else np.full(sum(sizes), best[0])
     np.testing.assert_allclose(found.alpha[0], expected, rtol=3e-3)
-    assert log_evidence(found, statistics).sum() >= curves.max(axis=0).sum() - 1e-9
+    assert found.log_evidence(statistics).sum() >= curves.max(axis=0).sum() - 1e-9
     if name == "bernoulli":
         np.testing.assert_array_equal(found.alpha, found.beta)
 
@@ -133,7 +131,7 @@ def log_evidence_of(name, alpha, statistics):
     """Return the evidence with α (group), by the families' own priors."""
     sizes = np.array([len(levels) for levels in LEVELS]) if name == "categorical" else np.ones(3, dtype=int)
     cells = np.repeat(np.broadcast_to(alpha, 3), sizes) if name != "multinomial" else np.full(3, alpha[0])
-    return log_evidence(with_alpha(name, cells).resolve_prior(statistics), statistics).sum()
+    return with_alpha(name, cells).resolve_prior(statistics).log_evidence(statistics).sum()
 
 
 @every_scope
@@ -163,7 +161,7 @@ def test_map_and_mle_have_their_own_concentrations(name, scope):
     statistics = statistics_of(name)
     settings = LearntAlpha("posterior", scope, median=3.0, spread=0.3)
     family = FAMILIES[name][0](settings).resolve_prior(statistics)
-    by_evidence = most_probable(tables_of(family.family, statistics), scope)
+    by_evidence = most_probable(family.family.tables(statistics), scope)
     mle, mode = family.mle(statistics), family.map(statistics)
     np.testing.assert_allclose(np.atleast_1d(mle["alpha"][0]), by_evidence)
     np.testing.assert_array_equal(mle["theta"], family.family.mle(statistics)["theta"])
@@ -240,7 +238,7 @@ def test_settings_are_checked(make, message):
 
 def test_numbers_have_no_concentration():
     with pytest.raises(Refused, match="the family 'gaussian' has no concentration to learn"):
-        tables_of(Gaussian(), None)
+        Gaussian().tables(None)
 
 
 @pytest.mark.slow
@@ -256,7 +254,7 @@ def test_nuts_agrees_with_quadrature(name, scope):
 
     sampled = nuts.sample(model, NUTS(draws=2000), 5, signature=("collapsed", name, scope)).draws["alpha"]
     grid = np.linspace(-8, 9, 4001)
-    for group, tables in enumerate(tables_of(family.family, statistics).groups(scope)):
+    for group, tables in enumerate(family.family.tables(statistics).groups(scope)):
         log_density = tables.likelihood().log_density(np.exp(grid)) + settings.log_prior(np.exp(grid))
         weights = np.exp(log_density - logsumexp(log_density))
         mean = weights @ grid
@@ -285,6 +283,6 @@ def test_theta_given_alpha_implies_the_logistic_weights_of_the_family(name, scop
     statistics = statistics_of(name)
     family = FAMILIES[name][0](LearntAlpha("posterior", scope)).resolve_prior(statistics)
     drawn = family.draw(np.random.default_rng(0), 3)
-    design = linear_design(family, statistics, at_means=True)
-    expected = linear_terms(family.family, drawn, linear_design(family.family, statistics, at_means=True))
-    np.testing.assert_array_equal(linear_terms(family, drawn, design).weight, expected.weight)
+    design = family.linear_design(statistics, at_means=True)
+    expected = family.family.linear_terms(drawn, family.family.linear_design(statistics, at_means=True))
+    np.testing.assert_array_equal(family.linear_terms(drawn, design).weight, expected.weight)

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import log_softmax
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Array, Parameters, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
+from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.posterior import to_dataset
+from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -158,7 +159,7 @@ def implied_logistic(
     """
     if intercept_at not in ("means", "zero"):
         raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")
-    designs = tuple(linear_design(block.family, block.statistics, intercept_at == "means") for block in model.blocks)
+    designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
     weights = {source: _weights_of(source, model, hypotheses, designs) for source in SOURCES}
     return ImpliedLogistic(
         labels=model.labels,
@@ -193,7 +194,7 @@ def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[Line
     log_prior = model.log_class_prior(parameters)
     labels = log_prior.shape[1]
     terms = [
-        linear_terms(block.family, block.own(parameters), design)
+        block.family.linear_terms(block.own(parameters), design)
         for block, design in zip(model.blocks, designs, strict=True)
     ]
     nothing = np.zeros((len(log_prior), labels, 0))

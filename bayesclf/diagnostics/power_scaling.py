@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Skipped
+from bayesclf.diagnostics.check import NotApplicable, Skipped
 from bayesclf.diagnostics.draws import names_of
-from bayesclf.diagnostics.prior_density import Density, gaussian_likelihood, prior_density
-from bayesclf.families.base import Array, Parameters
-from bayesclf.families.gaussian import Gaussian
+from bayesclf.errors import Refused
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,8 +140,9 @@ def _parts(context: Context) -> Iterator[Part]:
     assert isinstance(model, GenerativeModel)
     if model.class_prior.learnt:
         pi = {"pi": _flat(posterior["pi"])}
-        both = prior_density(model.class_prior, pi), prior_density(model.class_prior.posterior(model.label_counts), pi)
-        yield from _split(posterior, "", *_difference(*both))
+        prior = model.class_prior.log_prior(pi)
+        likelihood = model.class_prior.posterior(model.label_counts).log_prior(pi).ratio(prior)
+        yield from _split(posterior, "", prior, likelihood)
     for index, block in enumerate(model.blocks):
         names = [name + block.suffix for name in block.family.dims()]
         if all(name in posterior for name in names):  # else the draws are too large to hold
@@ -188,21 +189,18 @@ def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Datase
 
 def _of_block(context: Context, block: Block, index: int, parameters: Parameters) -> tuple[Density, Density]:
     """Return prior and likelihood of a block: in closed form, or of the rows together where that is not at hand."""
-    prior = prior_density(block.family, parameters)
-    if isinstance(block.family, Gaussian):
-        return prior, gaussian_likelihood(block.family, block.statistics, parameters)  # type: ignore[arg-type]
-    if not block.family.not_conjugate(block.statistics):
-        return _difference(prior, prior_density(block.family.posterior(block.statistics), parameters))
+    try:
+        prior = block.family.log_prior(parameters)
+    except Refused as reason:
+        raise NotApplicable(str(reason)) from None
+    likelihood = block.family.log_likelihood(block.statistics, parameters)
+    if likelihood is not None:
+        return prior, likelihood
     training = context.training
     log_density = block.family.log_density(training.rows.parts[index], parameters)
     total = log_density[:, np.arange(len(training)), training.y].sum(axis=1)
     whole = {name: np.zeros_like(part) for name, part in prior.part_of.items()}
     return Density(prior.log_density.sum(axis=1, keepdims=True), whole), Density(total[:, None], whole)
-
-
-def _difference(prior: Density, posterior: Density) -> tuple[Density, Density]:
-    """Return prior and likelihood from prior and posterior."""
-    return prior, Density(posterior.log_density - prior.log_density, prior.part_of)
 
 
 def _split(posterior: xr.Dataset, suffix: str, prior: Density, likelihood: Density) -> Iterator[Part]:

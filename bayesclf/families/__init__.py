@@ -1,18 +1,17 @@
 """Class-conditional families, one file each, and the models they make up."""
 
-from bayesclf.families.base import Axes, Family, Model, Parameters, Rows
+from bayesclf.families.base import Axes, Family, Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.concentration import LearntAlpha
-from bayesclf.families.gaussian import Gaussian
-from bayesclf.families.half_normal import HalfNormal
-from bayesclf.families.joint_table import JointTable
-from bayesclf.families.lkj import LKJ
+from bayesclf.families.covariance import LKJ
+from bayesclf.families.gaussian import Gaussian, HalfNormal
+from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
-from bayesclf.families.network import BayesianNetwork
+from bayesclf.families.network import BayesianNetwork, JointTable
 from bayesclf.families.selection import Selected
+from bayesclf.typing import Parameters
 
 FAMILIES = {
     family.name: family

@@ -8,21 +8,22 @@ hypothesis and every rule treats both alike.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, fields
+from itertools import compress
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.errors import Refused
+from bayesclf.families.dirichlet import Tables
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
+from bayesclf.typing import Array, Integers, Parameters
+
 if TYPE_CHECKING:
     import pymc as pm
-
-type Array = NDArray[np.float64]
-type Integers = NDArray[np.intp]
-type Parameters = Mapping[str, Array]
-"""Values of a model's parameters, by name; every array has the draw as its first axis."""
-
 
 MISSING, UNSEEN = -1, -2
 """Codes of a categorical cell that is empty, and of one whose value is not among the levels."""
@@ -51,99 +52,344 @@ class Axes:
         """Number of levels of each feature."""
         return tuple(len(values) for values in self.levels)
 
+    def pooled(self) -> Axes:
+        """Return the axes with one label for all."""
+        return Axes(("all",), self.features, self.levels)
 
-class Statistics(Protocol):
-    """Sufficient statistics of a block: those of two data sets add up to those of both."""
+    def select(self, features: NDArray[np.bool_]) -> Axes:
+        """Return the axes of some of the features."""
+        if features.all():
+            return self
+        return Axes(self.labels, tuple(compress(self.features, features)), tuple(compress(self.levels, features)))
+
+    def labels_in(self, wider: Axes) -> list[int]:
+        """Return where each label stands among those of wider axes."""
+        return [wider.labels.index(label) for label in self.labels]
+
+    def moved(self, values: Array, wider: Axes) -> Array:
+        """Return (outcome, feature) on axes with further labels or features, zero there."""
+        if self == wider:
+            return values
+        place = {name: position for position, name in enumerate(wider.features)}
+        out = np.zeros((len(wider.labels), len(wider.features)))
+        out[np.ix_(self.labels_in(wider), [place[name] for name in self.features])] = values
+        return out
+
+
+class Statistics(ABC):
+    """Sufficient statistics of a block, a frozen dataclass: those of two data sets add up to those of both."""
 
     axes: Axes
 
+    @classmethod
+    @abstractmethod
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Return the statistics of rows `X` (row, feature) with label codes `y` (row)."""
+
+    @abstractmethod
     def __add__(self, other: Self) -> Self: ...
 
+    @abstractmethod
     def pooled(self) -> Self:
         """Return the statistics of all rows, whatever their label: one label, weights added."""
 
+    @abstractmethod
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the statistics of some of the features."""
 
+    @abstractmethod
     def reindex(self, axes: Axes) -> Self:
         """Return the same statistics on axes with further labels, or levels, that no row had."""
 
     def arrays(self) -> dict[str, Array]:
-        """Return the numbers by name, for comparing and looking."""
+        """Return the numbers by name, for comparing and looking; truth values and codes as numbers."""
+        names = [field.name for field in fields(cast("Any", self)) if field.name != "axes"]
+        return {name: np.asarray(getattr(self, name), dtype=float) for name in names}
 
 
-class Family[S: Statistics](Protocol):
-    """A class-conditional family, P(x_block | y = k); `self` holds the hyperparameters.
+class Family[S: Statistics](ABC):
+    """A class-conditional family, P(x_block | y = k), a frozen dataclass; `self` holds the hyperparameters.
+
+    What has a default here need not be said by every family: a default says that there is none, in one sentence.
 
     Attributes
     ----------
     name
         Its name in `bayesclf.families.FAMILIES`.
     kind
-        What its columns hold: ``"number"``, floats with NaN where missing, or ``"category"``, level codes with a
-        negative one where missing or unseen.
+        What its columns hold: ``"number"``, floats with NaN where missing; ``"count"``, numbers of which none is
+        missing; or ``"category"``, level codes with a negative one where missing or unseen.
+    axes
+        The block's coordinates, set by `resolve_prior`.
+    statistics_type
+        The class of its statistics.
     """
 
+    statistics_type: ClassVar[type[Statistics]]
+
     @property
+    @abstractmethod
     def name(self) -> str:
         """Its name in the registry."""
 
     @property
+    @abstractmethod
     def kind(self) -> str:
         """What its columns hold."""
 
-    def statistics(self, X: NDArray[Any], y: Integers, axes: Axes, sample_weight: Array | None = None) -> S:
-        """Return the sufficient statistics of rows `X` (row, feature) with label codes `y` (row)."""
+    @property
+    @abstractmethod
+    def axes(self) -> Axes:
+        """The block's coordinates."""
 
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> S:
+        """Return the sufficient statistics of rows `X` (row, feature) with label codes `y` (row)."""
+        return cast("S", self.statistics_type.of(X, y, axes, sample_weight))
+
+    @abstractmethod
     def resolve_prior(self, statistics: S) -> Self:
         """Return the prior in numbers: what was given, the rest from the pooled statistics."""
 
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can tell anything about the label at all."""
+        return np.ones(len(statistics.axes.features), dtype=bool)
 
+    @abstractmethod
     def mle(self, statistics: S) -> Parameters:
         """Return the maximum likelihood estimate, or raise `DoesNotExist`."""
 
+    @abstractmethod
     def map(self, statistics: S) -> Parameters:
         """Return the mode of the posterior in the user's own parameters, or raise `DoesNotExist`."""
 
     def not_conjugate(self, statistics: S) -> str:
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
+        return ""
 
+    @abstractmethod
     def posterior(self, statistics: S) -> Self:
-        """Return the exact posterior: the same family with updated hyperparameters."""
+        """Return the exact posterior: the same family with updated hyperparameters; or raise `Refused`."""
 
+    @abstractmethod
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw independent parameters from these hyperparameters."""
 
+    @abstractmethod
     def mean(self) -> Parameters:
-        """Return the expectation of the parameters under these hyperparameters."""
+        """Return the expectation of the parameters under these hyperparameters, or raise `DoesNotExist`."""
 
+    @abstractmethod
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
 
+    @abstractmethod
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the block's PyMC variables."""
 
-    def log_density(self, X: NDArray[Any], parameters: Parameters) -> Array:
+    @abstractmethod
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log p(x | y, θ), shape (draw, row, outcome); missing cells are integrated out."""
 
-    def log_predictive(self, X: NDArray[Any]) -> Array:
+    @abstractmethod
+    def log_predictive(self, X: Any) -> Array:
         """Return log ∫ p(x | y, θ) p(θ) dθ under these hyperparameters, shape (row, outcome)."""
 
+    def log_predictive_without(self, X: Any, y: Integers) -> Array:
+        """Return log p(x_i | k, all rows but i), (row, outcome); NaN where rows need another way, or (row, 1) for all.
+
+        The hyperparameters of a conjugate posterior are sums over rows, so that a row is left out by taking its term
+        away from them; only those of its own class change, and those that classes share. All rows are done at once.
+        `self` is the posterior given all rows.
+
+        Parameters
+        ----------
+        X
+            The training rows in the family's encoding (row, feature), each of weight 1.
+        y
+            Their label codes (row).
+        """
+        return np.full((len(y), 1), np.nan)
+
+    def _with_own(self, X: Any, y: Integers, own: Array) -> Array:
+        """Return the predictive (row, outcome), right for the other classes, with `own` for each row's."""
+        out = np.array(self.log_predictive(X))
+        out[np.arange(len(y)), y] = own
+        return out
+
+    def log_normaliser(self) -> Array:
+        """Return log Z, the integral of what the prior's density is proportional to, part by part, (group, part).
+
+        A part has parameters of its own: a feature, or the whole block, where the last axis is 1. Z leaves out the
+        same constants as `log_base`; the first axis is that of the classes, or 1.
+        """
+        raise Refused(f"the evidence of the family {self.name!r} has no closed form here")
+
+    def log_base(self, statistics: S) -> Array | float:
+        """Return what the likelihood of rows has besides parameters, in the shape of `log_normaliser`."""
+        return 0.0
+
+    def log_evidence(self, statistics: S) -> Array:
+        """Return log ∫ Π_rows p(x | y, θ) p(θ) dθ of the rows in their order, part by part, (part).
+
+        It is log Z of the posterior less log Z of the prior. Evidence of models is comparable where the priors are
+        explicit and proper; one that was set from the same rows has seen them twice.
+
+        Raises
+        ------
+        Refused
+            For a family without a closed form.
+        """
+        posterior, prior = self.posterior(statistics).log_normaliser(), self.log_normaliser()
+        return np.asarray((posterior - prior + self.log_base(statistics)).sum(axis=0))
+
+    def log_prior(self, parameters: Parameters) -> Density:
+        """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
+        raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learnt parts")
+
+    def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
+        """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
+        if self.not_conjugate(statistics):
+            return None
+        return self.posterior(statistics).log_prior(parameters).ratio(self.log_prior(parameters))
+
+    def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
+        """Return the columns of a block, numbers measured from their training means or from 0.
+
+        Counts are measured from 0 always, as their statistics do not say how many documents there were.
+        """
+        axes = statistics.axes
+        return LinearDesign(axes.features, axes.levels, np.zeros(sum(axes.sizes) or len(axes.features)))
+
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Return the terms of the block's log density that depend on the class.
+
+        Raises
+        ------
+        Refused
+            For a family whose log-odds are not linear, with the reason.
+
+        References
+        ----------
+        Mitchell, eqs 16 to 22 (of the opposite sign) and exercise 3; CS4780 (naive Bayes as a linear classifier).
+        """
+        raise Refused(
+            f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns, so it "
+            "implies no logistic weights"
+        )
+
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """Return the terms of the block's log-odds; by default one for the whole block, in its own density.
+
+        Parameters
+        ----------
+        X
+            Encoded cells (row, feature), dense or sparse. A missing cell is integrated out and contributes 0.
+        parameters
+            With a leading draw axis.
+        pair
+            The two classes of each row.
+        """
+        log_density, rows = self.log_density(X, parameters), np.arange(len(X))
+        values = difference(*(log_density[:, rows, codes] for codes in pair))
+        return Contributions.of_rows((self.axes.features,), values[..., None])
+
+    def tables(self, statistics: S) -> Tables:
+        """Return the counts as tables with a Dirichlet each, whose concentration can be learnt."""
+        raise Refused(f"the family {self.name!r} has no concentration to learn")
+
+    def with_alpha(self, alpha: Array) -> Self:
+        """Return the prior with α (cell) in each cell of its tables, for all classes."""
+        raise Refused(f"the family {self.name!r} has no concentration to learn")
+
+    def of_cells(self, cells: Array) -> Array:
+        """Return θ from the probabilities (…, cell) of its tables."""
+        return cells
+
+    @abstractmethod
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Draw rows x given labels `y` (row) from one hypothesis (draw axis of length 1)."""
 
+    @abstractmethod
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
 
+    @property
+    def variant(self) -> str:
+        """What, beside `dims` and shapes, fixes the compiled form of its PyMC block."""
+        return ""
 
-@runtime_checkable
-class OwnAxes(Protocol):
-    """A family whose parameters have other axes than features and levels."""
+    def coords(self) -> dict[str, Any]:
+        """Return the names along each axis but the labels', and of levels, "feature=value", the two parts as well."""
+        axes, own = self.axes, {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
+        if not axes.levels:
+            return {axis: list(axes.features) for axis in sorted(own)}
+        pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
+        by_feature = {"feature": list(axes.features)} if "feature" in own else {}
+        return by_feature | {
+            "level": [f"{name}={value}" for name, value in pairs],
+            "level_feature": ("level", [name for name, _ in pairs]),
+            "level_value": ("level", [str(value) for _, value in pairs]),
+        }
 
-    def coords(self) -> dict[str, list[str]]:
-        """Return the names along each of its axes."""
+
+@dataclass(frozen=True)
+class Wrapper(Family[Any]):
+    """A family with the rows, statistics and density of another one, but a prior of its own.
+
+    Parameters
+    ----------
+    family
+        The wrapped family.
+    """
+
+    family: Family[Any]
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    @override
+    def kind(self) -> str:
+        return self.family.kind
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        return self.family.axes
+
+    @override
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
+        return self.family.statistics(X, y, axes, sample_weight)
+
+    @override
+    def informative(self, statistics: Any) -> NDArray[np.bool_]:
+        return self.family.informative(statistics)
+
+    @override
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
+        return self.family.log_density(X, parameters)
+
+    @override
+    def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
+        return self.family.linear_design(statistics, at_means)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        return self.family.linear_terms(parameters, design)
+
+    @override
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        return self.family.contributions(X, parameters, pair)
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        return self.family.sample(parameters, y, rng)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return self.family.dims()
 
 
 @dataclass(frozen=True)

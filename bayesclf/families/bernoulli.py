@@ -4,58 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import betaln
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
-from bayesclf.families.concentration import LearntAlpha, require_concentration
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.pymc_statistics import observe_counts
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
+from bayesclf.typing import Array, Integers, Parameters
+
+ABSENT = "(all that is absent)"
+"""Stands for the features that a row of a sparse table of events does not have."""
 
 
 @dataclass(frozen=True)
-class BernoulliStatistics:
+class BernoulliStatistics(Statistics):
     """Weight n of the rows in which a feature is known, and of those in which it is present, (outcome, feature)."""
 
     axes: Axes
     n: Array
     successes: Array
 
-    def __add__(self, other: BernoulliStatistics) -> BernoulliStatistics:
-        return BernoulliStatistics(self.axes, self.n + other.n, self.successes + other.successes)
+    @classmethod
+    @override
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None, seen: Array | None = None) -> Self:
+        """Count presences `X` (row, feature), 0 or 1, of cells known where `seen` is 1, by default everywhere."""
+        labels = len(axes.labels)
+        n = np.bincount(y, sample_weight, minlength=labels).astype(float)[:, None]
+        known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
+        return cls(axes, known, dirichlet.class_sums(X, y, labels, sample_weight))
 
-    def pooled(self) -> BernoulliStatistics:
-        """Return the statistics over all labels."""
-        sums = (values.sum(axis=0, keepdims=True) for values in (self.n, self.successes))
-        return BernoulliStatistics(Axes(("all",), self.axes.features), *sums)
+    @override
+    def __add__(self, other: Self) -> Self:
+        return replace(self, n=self.n + other.n, successes=self.successes + other.successes)
 
-    def select(self, features: NDArray[np.bool_]) -> BernoulliStatistics:
-        """Return the statistics of some features."""
-        return BernoulliStatistics(selected(self.axes, features), self.n[:, features], self.successes[:, features])
+    @override
+    def pooled(self) -> Self:
+        return type(self)(self.axes.pooled(), *(v.sum(axis=0, keepdims=True) for v in (self.n, self.successes)))
 
-    def reindex(self, axes: Axes) -> BernoulliStatistics:
-        """Return the statistics on axes with further labels, zero there.
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        return type(self)(self.axes.select(features), self.n[:, features], self.successes[:, features])
 
-        A further feature was absent from all rows so far: a document lacks the words that only others have.
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        """Return the statistics on wider axes; a further feature was absent from all rows so far.
+
+        A document lacks the words that only others have.
         """
         rows = self.n.max(axis=1, initial=0.0) if self.axes.features != axes.features else None
-        n = moved(self.n, self.axes, axes)
+        n = self.axes.moved(self.n, axes)
         if rows is not None:
             new = ~np.isin(axes.features, self.axes.features)
-            n[np.ix_([axes.labels.index(label) for label in self.axes.labels], new)] = rows[:, None]
-        return BernoulliStatistics(axes, n, moved(self.successes, self.axes, axes))
-
-    def arrays(self) -> dict[str, Array]:
-        """Return n and the successes."""
-        return {"n": self.n, "successes": self.successes}
+            n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
+        return type(self)(axes, n, self.axes.moved(self.successes, axes))
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Family[BernoulliStatistics]):
     """P(x_i = 1 | y = k) = θ_ik with θ_ik ~ Beta(α_ik, β_ik), independent over features i and classes k.
 
     ========= ======= =============== ============================
@@ -93,34 +106,37 @@ class Bernoulli:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = BernoulliStatistics
 
     def __post_init__(self) -> None:
-        require_concentration("alpha", self.alpha)
-        require_concentration("beta", self.beta)
+        given = {"alpha": self.alpha, "beta": self.beta}
+        require_positive(**{name: value for name, value in given.items() if not isinstance(value, LearntAlpha)})
         if not np.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number, not {self.threshold}")
 
+    @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> BernoulliStatistics:
         """Count rows and presences; `X` is (row, feature), dense with NaN where a cell is missing, or sparse."""
         present, seen = self._events(X)
-        labels = len(axes.labels)
-        n = np.bincount(y, sample_weight, minlength=labels).astype(float)[:, None]
-        known = np.tile(n, len(axes.features)) if seen is None else class_sums(seen, y, labels, sample_weight)
-        return BernoulliStatistics(axes, known, class_sums(present, y, labels, sample_weight))
+        return BernoulliStatistics.of(present, y, axes, sample_weight, seen)
 
+    @override
     def resolve_prior(self, statistics: BernoulliStatistics) -> Self:
-        """Return the prior with α and β as arrays (outcome, feature)."""
+        """Return the prior with α and β as arrays (outcome, feature), or, if α is to be learnt, what learns it."""
         if isinstance(self.alpha, LearntAlpha):
-            learnt: Self = self.alpha.resolve(self, statistics)
-            return learnt
-        axes = statistics.axes
-        alpha, beta = (broadcast(name, getattr(self, name), axes, "feature") for name in ("alpha", "beta"))
-        return replace(self, alpha=alpha, beta=beta, axes=axes)
+            return self.alpha.resolve(self, statistics)
+        alpha, beta = (
+            broadcast(name, value, statistics.n.shape, "outcome, feature")
+            for name, value in (("alpha", self.alpha), ("beta", self.beta))
+        )
+        return replace(self, alpha=alpha, beta=beta, axes=statistics.axes)
 
+    @override
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without a single seen cell."""
         return np.asarray(statistics.n.sum(axis=0) > 0)
 
+    @override
     def mle(self, statistics: BernoulliStatistics) -> Parameters:
         """Return the fractions s/n; raises `DoesNotExist` where a class has no cell of a feature."""
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -128,34 +144,32 @@ class Bernoulli:
         _require_defined(theta, statistics.axes, "has no value")
         return {"theta": theta[None]}
 
+    @override
     def map(self, statistics: BernoulliStatistics) -> Parameters:
         """Return the mode; raises `DoesNotExist` where it is not unique or the density unbounded."""
-        theta = self.posterior(statistics)._of_present(dirichlet.mode)
+        theta = self.of_cells(dirichlet.mode(*self.posterior(statistics).simplexes()))
         _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
         return {"theta": theta[None]}
 
-    def not_conjugate(self, statistics: BernoulliStatistics) -> str:
-        """Return nothing: the posterior is always in closed form."""
-        return ""
-
+    @override
     def posterior(self, statistics: BernoulliStatistics) -> Self:
         """Return Beta(α + s, β + n − s)."""
         failures = statistics.n - statistics.successes
         return replace(self, alpha=np.asarray(self.alpha) + statistics.successes, beta=self.beta + failures)
 
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw θ (draw, outcome, feature)."""
-        return {"theta": self._of_present(lambda cells, sizes: dirichlet.draw(cells, sizes, rng, draws))}
+        return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
 
+    @override
     def mean(self) -> Parameters:
         """Return α/(α + β)."""
-        return {"theta": self._of_present(dirichlet.mean)[None]}
+        return {"theta": self.of_cells(dirichlet.mean(*self.simplexes()))[None]}
 
+    @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
         import pymc as pm
-
-        from bayesclf.families.pymc_statistics import observe_counts
 
         dims = ("outcome", f"feature{suffix}")
         alpha = pm.Data(f"theta_present_alpha{suffix}", np.asarray(self.alpha))
@@ -164,10 +178,11 @@ class Bernoulli:
         observe_counts(f"present{suffix}", theta, statistics.successes)
         observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ (draw, outcome, feature)."""
         return {"theta": draws[f"theta_present{suffix}"]}
 
+    @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log P(x | y, θ), (draw, row, outcome)."""
         present, seen = self._events(X)
@@ -184,25 +199,110 @@ class Bernoulli:
             density[_contradicted(present, seen, never, always)] = -np.inf
         return np.asarray(np.moveaxis(density.reshape(X.shape[0], labels, draws), 2, 0))
 
+    @override
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): a feature occurs once in a row."""
         return np.asarray(self.log_density(X, self.mean())[0])
 
+    @override
+    def log_predictive_without(self, X: Any, y: Integers) -> Array:
+        """Own class: (α − 1)/(α + β − 1) for a feature that is present, (β − 1)/(α + β − 1) for one that is not."""
+        present, seen = self._events(X)
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A concentration of at most 1 has not counted a row, and so is none's own.
+            total = alpha + beta - 1
+            log_present, log_absent = (np.where(v > 1, np.log((v - 1) / total), 0.0) for v in (alpha, beta))
+        own = np.empty(len(y))
+        for k in np.unique(y):
+            rows = np.flatnonzero(y == k)
+            absent = log_absent[k].sum() if seen is None else seen[rows] @ log_absent[k]
+            own[rows] = absent + present[rows] @ (log_present[k] - log_absent[k])
+        return self._with_own(X, y, own)
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log B(α, β): the evidence is the Beta-Bernoulli of the rows in their order."""
+        return np.asarray(betaln(np.asarray(self.alpha), np.asarray(self.beta)))
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """θ_ik ~ Beta(α_ik, β_ik)."""
+        theta = np.maximum(parameters["theta"], dirichlet.SMALLEST)
+        absent = np.log(np.maximum(1 - theta, dirichlet.SMALLEST))
+        densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
+        return Density(densities.reshape(len(theta), -1), {"theta": np.arange(theta[0].size).reshape(theta.shape[1:])})
+
+    @override
+    def linear_design(self, statistics: BernoulliStatistics, at_means: bool) -> LinearDesign:
+        """Measure from the share of rows with the feature."""
+        pooled = statistics.pooled()
+        share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
+        centre = share if at_means else np.zeros_like(share)
+        return LinearDesign(statistics.axes.features, (), centre, threshold=self.threshold)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""
+        theta = parameters["theta"]
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-theta)
+            weight = np.log(theta) - absent
+        with np.errstate(invalid="ignore"):
+            return LinearTerms(weight, absent + weight * design.centre)
+
+    @override
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """log θ_k/θ_k′ of a feature that is there, log (1 − θ_k)/(1 − θ_k′) of one that is not.
+
+        A row of a sparse table has a term for each feature that is there, and one for all that are not.
+        """
+        theta = parameters["theta"]
+        if not sparse.issparse(X):
+            values = np.where(self.threshold < X, pair.log_ratios(theta), pair.log_ratios(1 - theta))
+            return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(X), 0.0, values))
+        events = dirichlet.canonical(X).tocoo()
+        kept = events.data > self.threshold
+        row, word = events.row[kept].astype(np.intp), events.col[kept].astype(np.intp)
+        rows, features = np.arange(len(pair.outcome)), len(self.axes.features)
+        absent = difference(*(_log_absent(theta, row, word, codes) for codes in pair))
+        return Contributions(
+            (*each(self.axes.features), (ABSENT,)),
+            np.concatenate([row, rows]),
+            np.concatenate([word, np.full(len(rows), features)]),
+            np.concatenate([pair.log_ratios_of_cells(theta, row, word), absent], axis=1),
+            np.concatenate([np.ones(len(row)), np.full(len(rows), np.nan)]),
+        )
+
+    @override
+    def tables(self, statistics: BernoulliStatistics) -> dirichlet.Tables:
+        """One table a feature, absent and present: Beta(α, α) is Dirichlet(α, α)."""
+        cells = np.stack([statistics.n - statistics.successes, statistics.successes], axis=-1)
+        return dirichlet.Tables(cells.reshape(len(cells), -1), (2,) * cells.shape[1])
+
+    @override
+    def with_alpha(self, alpha: Array) -> Self:
+        return replace(self, alpha=alpha[1::2], beta=alpha[::2])
+
+    @override
+    def of_cells(self, cells: Array) -> Array:
+        return cells[..., 1::2]
+
+    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw presences (row, feature), as 0 and 1 above and below the threshold 0."""
         theta = parameters["theta"][0][y]
         return np.asarray(rng.random(theta.shape) < theta, dtype=float)
 
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return θ: (outcome, feature)."""
         return {"theta": ("outcome", "feature")}
 
-    def _of_present(self, function: Any) -> Array:
-        """Apply a function of Dirichlets with cells (absent, present) and return what it says of `present`."""
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return β and α as cells (outcome, absent and present of each feature), and the sizes of the simplexes."""
         cells = np.stack([np.asarray(self.beta), np.asarray(self.alpha)], axis=-1)
         labels, features, _ = cells.shape
-        values = function(cells.reshape(labels, 2 * features), (2,) * features)
-        return np.asarray(values[..., 1::2])
+        return cells.reshape(labels, 2 * features), (2,) * features
 
     def _events(self, X: Any) -> tuple[Any, Array | None]:
         """Return presences (row, feature), 0 or 1, and where cells are known, None for everywhere."""
@@ -218,7 +318,7 @@ class Bernoulli:
 
 def _present(X: Any, threshold: float) -> sparse.csr_array:
     """Return 0 or 1 for each stored cell of a sparse table."""
-    cells = canonical(X)
+    cells = dirichlet.canonical(X)
     return sparse.csr_array(((threshold < cells.data).astype(float), cells.indices, cells.indptr), shape=cells.shape)
 
 
@@ -235,3 +335,14 @@ def _require_defined(theta: Array, axes: Axes, what: str) -> None:
     if undefined.size:
         label, feature = undefined[0]
         raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
+
+
+def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:
+    """Return Σ log (1 − θ) over the features that a row has not, (draw, row); −∞ where one of them has θ = 1."""
+    certain = theta == 1
+    with np.errstate(divide="ignore"):
+        logs = np.where(certain, 0.0, np.log1p(-theta))
+    there = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(codes), len(row)))
+    of_all, of_present = logs.sum(axis=2)[:, codes], (there @ logs[:, codes[row], word].T).T
+    lacking = certain.sum(axis=2)[:, codes] - (there @ certain[:, codes[row], word].T.astype(float)).T
+    return np.where(lacking > 0, -np.inf, of_all - of_present)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.special import xlogy
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Parameters
+from bayesclf.families.pymc_statistics import observe_counts
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,23 @@ class LearntClassPrior:
         """Return E[π]."""
         return {"pi": dirichlet.mean(self.alpha, (self.alpha.size,))[None]}
 
+    def log_mean_without(self, y: Integers) -> Array:
+        """Return log E[π | all labels but y_i], (row, outcome), where this is the posterior given all labels."""
+        own = np.arange(self.alpha.size) == y[:, None]
+        return np.asarray(np.log(self.alpha - own) - np.log(self.alpha.sum() - 1))
+
+    def log_evidence(self, counts: Array) -> float:
+        """Return log p(y) of the rows in their order, log B(α + n) − log B(α)."""
+        sizes = (counts.size,)
+        return float((dirichlet.log_beta(self.alpha + counts, sizes) - dirichlet.log_beta(self.alpha, sizes)).item())
+
+    def log_prior(self, parameters: Parameters) -> Density:
+        """Return the log density of draws of π ~ Dirichlet(α)."""
+        return Density.of_simplexes("pi", parameters["pi"], self.alpha, (self.alpha.size,))
+
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
         import pymc as pm
-
-        from bayesclf.families.pymc_statistics import observe_counts
 
         alpha = pm.Data("pi_alpha", self.alpha, dims="outcome")
         pi = pm.Dirichlet("pi", alpha, dims="outcome")
@@ -105,6 +120,15 @@ class KnownClassPrior:
     def mean(self) -> Parameters:
         """Return nothing: a known π is not estimated."""
         return {}
+
+    def log_mean_without(self, y: Integers) -> Array:
+        """Return log π, (row, outcome)."""
+        with np.errstate(divide="ignore"):
+            return np.repeat(np.log(self.pi)[None], len(y), axis=0)
+
+    def log_evidence(self, counts: Array) -> float:
+        """Return log p(y) of the rows in their order, Σ n log π."""
+        return float(xlogy(counts, self.pi).sum())
 
     def pymc(self, counts: Array) -> None:
         """Add π to the open PyMC model, as data."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.layout import Hidden, Layout
 from bayesclf.families.row_counts import MISSING, RowCounts, added_up, different
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -187,7 +186,7 @@ def expected_counts(sums: Sums, theta: Array) -> Array:
     with np.errstate(invalid="ignore"):
         shares = np.exp(log_terms - log_sums[:, sums.of])
     weights = np.nan_to_num(shares) * sums.counts[:, sums.of]
-    return np.asarray((_indicators(sums.cells, theta.shape[1]).T @ weights.T).T)
+    return np.asarray((dirichlet.indicators(sums.cells, theta.shape[1]).T @ weights.T).T)
 
 
 def _log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
@@ -195,18 +194,11 @@ def _log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
     if not len(sums):
         return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
     with np.errstate(divide="ignore"):
-        terms = np.asarray(_indicators(sums.cells, theta.shape[1]) @ np.log(theta).T).T
+        terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ np.log(theta).T).T
     top = np.maximum.reduceat(terms, sums.first, axis=1)
     top = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
         return np.log(np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)) + top, terms
-
-
-def _indicators(cells: Integers, width: int) -> sparse.csr_array:
-    """Return 0/1 indicators (completion, cell)."""
-    given = cells >= 0
-    ends = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
-    return sparse.csr_array((np.ones(ends[-1]), cells[given], ends), shape=(len(cells), width))
 
 
 def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:

@@ -2,61 +2,50 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import log10
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import completions, dirichlet, elimination
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.layout import Layout
+from bayesclf.families.pymc_statistics import observe_simplexes, simplexes_of
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
 
 
 @dataclass(frozen=True)
-class ConditionalTables(ABC):
+class ConditionalTables(Family[RowCounts]):
     """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses say which tables there are."""
 
     alpha: float | Array = 2.0
     basis: str = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
-    name: ClassVar[str]
     kind: ClassVar[str] = "category"
+    statistics_type: ClassVar[type[Statistics]] = RowCounts
 
     def __post_init__(self) -> None:
-        if not np.all(np.asarray(self.alpha) > 0) or not np.all(np.isfinite(self.alpha)):
-            raise InputError(f"alpha must be above 0 and finite, not {self.alpha}")
+        require_positive(alpha=self.alpha)
         if self.basis not in ("simplex", "softmax"):
             raise InputError(f"basis must be 'simplex' or 'softmax', not {self.basis!r}")
-
-    @property
-    def variant(self) -> str:
-        """What fixes the compiled form beside the number of classes: how many simplexes of each size there are."""
-        return str(Counter(self._simplexes))
 
     @abstractmethod
     def layout(self, axes: Axes) -> Layout:
         """Return the tables on these features and levels."""
 
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: a simplex of J cells has J − 1."""
-        layout = self.layout(self.axes)
-        return len(self.axes.labels) * (layout.cells - len(layout.simplexes))
-
-    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
-        """Count the different rows; `X` holds codes (row, feature), negative where a cell is missing."""
-        return RowCounts.of(X, y, axes, sample_weight)
-
+    @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with α as an array (outcome, cell).
 
@@ -73,18 +62,15 @@ class ConditionalTables(ABC):
                 f"({_size(8 * shape[0] * shape[1])} a hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 draws; "
                 f"limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
             )
-        try:
-            alpha = np.broadcast_to(np.asarray(self.alpha, dtype=float), shape)
-        except ValueError:
-            raise InputError(
-                f"alpha has shape {np.shape(self.alpha)}, which does not broadcast to (outcome, cell) = {shape}"
-            ) from None
+        alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
         return replace(self, alpha=alpha, axes=statistics.axes)
 
+    @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without a single seen cell."""
         return np.asarray((statistics.rows >= 0).any(axis=0))
 
+    @override
     def mle(self, statistics: RowCounts) -> Parameters:
         """Return the relative frequencies, by EM where cells are missing.
 
@@ -108,6 +94,7 @@ class ConditionalTables(ABC):
         _require_irrelevant(layout, undefined, filled)
         return {"theta": filled}
 
+    @override
     def map(self, statistics: RowCounts) -> Parameters:
         """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
         layout = self.layout(self.axes)
@@ -133,6 +120,7 @@ class ConditionalTables(ABC):
             )
         return {"theta": theta[None]}
 
+    @override
     def not_conjugate(self, statistics: RowCounts) -> str:
         """Return the first column whose missing training cells couple the tables."""
         layout = self.layout(statistics.axes)
@@ -142,6 +130,7 @@ class ConditionalTables(ABC):
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
+    @override
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
         if reason := self.not_conjugate(statistics):
@@ -149,47 +138,40 @@ class ConditionalTables(ABC):
         counts, _ = completions.split(self.layout(self.axes), statistics)
         return replace(self, alpha=np.asarray(self.alpha) + counts)
 
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ (draw, outcome, cell)."""
         return {"theta": dirichlet.draw(np.asarray(self.alpha), self._simplexes, rng, draws)}
 
+    @override
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": dirichlet.mean(np.asarray(self.alpha), self._simplexes)[None]}
 
+    @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over what is missing."""
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesclf.families.pymc_statistics import observe_counts
-
         counts, sums = completions.split(self.layout(self.axes), statistics)
-        groups, parts = self._groups(), []
-        for size, cells in groups.items():
-            shape = (len(self.axes.labels), -1, size)
-            alpha = np.asarray(self.alpha)[:, cells].reshape(shape)
-            theta = pm.Dirichlet(f"theta_{size}{suffix}", pm.Data(f"theta_{size}_alpha{suffix}", alpha))
-            observe_counts(f"counts_{size}{suffix}", theta, counts[:, cells].reshape(shape))
-            parts.append(theta.reshape((shape[0], len(cells))))
+        parts = observe_simplexes(np.asarray(self.alpha), counts, self._simplexes, suffix)
         if len(sums):
-            back = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(list(groups.values()))))
+            cells = np.concatenate(list(dirichlet.cells_by_size(self._simplexes).values()))
+            back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
             completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Flatten the groups back to θ (draw, outcome, cell)."""
-        groups = self._groups()
-        first = draws[f"theta_{next(iter(groups))}{suffix}"]
-        theta = np.empty((len(first), len(self.axes.labels), sum(self._simplexes)))
-        for size, cells in groups.items():
-            group = draws[f"theta_{size}{suffix}"]
-            theta[:, :, cells] = group.reshape(*group.shape[:2], -1)
-        return {"theta": theta}
+        return {"theta": simplexes_of(draws, self._simplexes, suffix)}
 
+    @override
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
         return elimination.log_density(self.layout(self.axes), X, parameters["theta"])
 
+    @override
     def log_predictive(self, X: Integers) -> Array:
         """Return the log density under E[θ] (row, outcome).
 
@@ -198,6 +180,28 @@ class ConditionalTables(ABC):
         """
         return np.asarray(self.log_density(X, self.mean())[0])
 
+    @override
+    def log_predictive_without(self, X: Integers, y: Integers) -> Array:
+        """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior."""
+        cells = self.layout(self.axes).cells_of(X)
+        return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, self._simplexes))
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log B(α), summed over all simplexes: which edges there are concerns the whole block.
+
+        References
+        ----------
+        Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
+        """
+        return dirichlet.log_beta(np.asarray(self.alpha), self._simplexes).sum(axis=1, keepdims=True)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex of the tables."""
+        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self._simplexes)
+
+    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), one factor after the other."""
         layout, theta = self.layout(self.axes), parameters["theta"][0]
@@ -211,11 +215,18 @@ class ConditionalTables(ABC):
             X[:, factor.of] = np.column_stack(np.unravel_index(drawn, sizes))
         return X
 
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return θ: (outcome, cell)."""
         return {"theta": ("outcome", "cell")}
 
-    def coords(self) -> dict[str, list[str]]:
+    @property
+    @override
+    def variant(self) -> str:
+        """How many simplexes of each size there are."""
+        return str(Counter(self._simplexes))
+
+    @override
+    def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""
         return {"cell": self.layout(self.axes).names()}
 
@@ -226,12 +237,6 @@ class ConditionalTables(ABC):
     @property
     def _simplexes(self) -> tuple[int, ...]:
         return self.layout(self.axes).simplexes
-
-    def _groups(self) -> dict[int, Integers]:
-        """Return the cells of all simplexes of the same size, by that size."""
-        sizes = np.asarray(self._simplexes)
-        per_cell = np.repeat(sizes, sizes)
-        return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
 def _require_seen(statistics: RowCounts) -> None:

@@ -18,10 +18,9 @@ from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
-from bayesclf.families.base import Array
-from bayesclf.families.inverse_wishart import draw_factors, outer
-from bayesclf.families.lkj import LKJ
+from bayesclf.families.covariance import LKJ, inverse_wishart_factors, outer
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array
 
 
 @dataclass(frozen=True)
@@ -275,7 +274,7 @@ def _inverse_wishart_random(nu: Any, psi: Any, *reference: Any, rng: np.random.G
     d = psi.shape[-1]
     nus = np.broadcast_to(nu, batch).reshape(groups)
     psis = np.broadcast_to(psi, (*batch, d, d)).reshape(groups, d, d)
-    return outer(draw_factors(nus, psis, rng, 1)[0]).reshape(*batch, d, d)
+    return outer(inverse_wishart_factors(nus, psis, rng, 1)[0]).reshape(*batch, d, d)
 
 
 def _lkj_random(eta: Any, sd_scale: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:

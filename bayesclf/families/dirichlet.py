@@ -1,15 +1,23 @@
 """Dirichlet distributions side by side: the algebra behind every table of probabilities.
 
 An array (..., cell) holds several simplexes next to each other along its last axis; `sizes` gives their lengths, so
-that features with different numbers of levels need no padding and no loop.
+that features with different numbers of levels need no padding and no loop. Counts of what they are distributions of
+come as level codes, or as tables (row, feature), dense or sparse.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import gammaln
+from dataclasses import dataclass
+from typing import Any
 
-from bayesclf.families.base import Array, Integers
+import numpy as np
+from scipy import sparse
+from scipy.special import digamma, gammaln
+
+from bayesclf.typing import Array, Integers
+
+SMALLEST = np.finfo(float).tiny
+"""Probabilities that underflow count as this where a density is looked at."""
 
 
 def starts(sizes: tuple[int, ...]) -> Integers:
@@ -64,3 +72,144 @@ def log_beta(alpha: Array, sizes: tuple[int, ...]) -> Array:
     """Return the log normaliser Σ log Γ(α_j) − log Γ(Σα) of each simplex, shape (..., simplex)."""
     first = starts(sizes)
     return np.asarray(np.add.reduceat(gammaln(alpha), first, axis=-1) - gammaln(np.add.reduceat(alpha, first, axis=-1)))
+
+
+def log_density(theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Array:
+    """Return Σ (α_j − 1) log θ_j of each simplex, shape (..., simplex), up to a constant."""
+    terms = (alpha - 1) * np.log(np.maximum(theta, SMALLEST))
+    return np.asarray(np.add.reduceat(terms, starts(sizes), axis=-1))
+
+
+def log_mean_without(alpha: Array, cells: Integers, y: Integers, sizes: tuple[int, ...]) -> Array:
+    """Return Σ_c log (α_c − 1)/(Σα − 1) of the cells that each row has counted itself, (row).
+
+    Parameters
+    ----------
+    alpha
+        Of the posterior given all rows, (outcome, cell).
+    cells
+        Cells (row, entry) of each row, −1 for none.
+    y
+        Label codes (row).
+    sizes
+        Number of cells of each simplex.
+    """
+    used, own = cells >= 0, y[:, None]
+    total = totals(alpha, sizes)
+    shares = np.divide(alpha[own, cells] - 1, total[own, cells] - 1, out=np.ones(cells.shape), where=used)
+    return np.asarray(np.log(shares).sum(axis=1))
+
+
+def cells_of(X: Integers, sizes: tuple[int, ...]) -> Integers:
+    """Return the cell of each level code (row, feature), −1 where it is negative."""
+    return np.where(X >= 0, X + starts(sizes), -1)
+
+
+def indicators(cells: Integers, width: int) -> sparse.csr_array:
+    """Return 0/1 indicators (row, cell) of the cells (row, entry) of each row, −1 for none.
+
+    Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
+    """
+    given = cells >= 0
+    ends = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
+    return sparse.csr_array((np.ones(ends[-1]), cells[given], ends), shape=(len(cells), width))
+
+
+def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
+    """Return the cells of all simplexes of the same size, by that size."""
+    per_cell = np.repeat(sizes, sizes)
+    return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
+
+
+def canonical(X: Any) -> sparse.csr_array:
+    """Return the same cells, each stored once: SciPy allows a cell to be the sum of several entries."""
+    cells = sparse.csr_array(X)
+    if cells.has_canonical_format:
+        return cells
+    cells = cells.copy()
+    cells.sum_duplicates()
+    return cells
+
+
+def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = None) -> Array:
+    """Return Σ_i w_i x_i over the rows of each class, (outcome, feature).
+
+    Parameters
+    ----------
+    X
+        Cells (row, feature), dense or sparse; a sparse table is never made dense.
+    y
+        Label codes (row).
+    labels
+        Number of classes.
+    sample_weight
+        Weights (row).
+    """
+    rows = X.shape[0]
+    weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    membership = sparse.csr_array((weight, (y, np.arange(rows))), shape=(labels, rows))
+    sums: Any = membership @ X
+    return np.asarray(sums.toarray() if sparse.issparse(X) else sums)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Counts of tables side by side.
+
+    Attributes
+    ----------
+    counts
+        (outcome, cell).
+    sizes
+        Number of cells of each table.
+    """
+
+    counts: Array
+    sizes: tuple[int, ...]
+
+    def groups(self, scope: str) -> list[Tables]:
+        """Return the tables that share one α: all of them, or those of each feature."""
+        if scope == "block":
+            return [self]
+        ends = np.cumsum(self.sizes)
+        return [Tables(self.counts[:, end - size : end], (size,)) for end, size in zip(ends, self.sizes, strict=True)]
+
+    def likelihood(self) -> CollapsedLikelihood:
+        """Return the likelihood of one α for all of the tables."""
+        sizes = np.asarray(self.sizes, dtype=float)
+        totals = np.add.reduceat(self.counts, starts(self.sizes), axis=1)
+        counts, cells = np.unique(self.counts[self.counts > 0], return_counts=True)
+        pairs = np.stack([np.broadcast_to(sizes, totals.shape).ravel(), totals.ravel()])
+        (sizes, totals), tables = np.unique(pairs, axis=1, return_counts=True)
+        return CollapsedLikelihood(counts, cells.astype(float), sizes, totals, tables.astype(float))
+
+
+@dataclass(frozen=True)
+class CollapsedLikelihood:
+    """α ↦ log p(n | α) of tables with θ integrated out, equal counts taken together, so that long ones are quick.
+
+    Attributes
+    ----------
+    counts, cells
+        Different counts above 0, and how many cells have each.
+    sizes, totals, tables
+        Different sizes and sums of tables, and how many tables have each pair.
+    """
+
+    counts: Array
+    cells: Array
+    sizes: Array
+    totals: Array
+    tables: Array
+
+    def log_density(self, alpha: Array) -> Array:
+        """Return log p(n | α), the shape of `alpha`."""
+        a = np.asarray(alpha, dtype=float)[..., None]
+        of_tables = gammaln(self.sizes * a) - gammaln(self.sizes * a + self.totals)
+        return np.asarray((gammaln(a + self.counts) - gammaln(a)) @ self.cells + of_tables @ self.tables)
+
+    def slope(self, alpha: Array) -> Array:
+        """Return its derivative by log α."""
+        a = np.asarray(alpha, dtype=float)[..., None]
+        of_tables = self.sizes * (digamma(self.sizes * a) - digamma(self.sizes * a + self.totals))
+        return np.asarray(a[..., 0] * ((digamma(a + self.counts) - digamma(a)) @ self.cells + of_tables @ self.tables))

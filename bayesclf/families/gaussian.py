@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.half_normal import HalfNormal
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.moments import Moments
+from bayesclf.families.pymc_statistics import observe_moments
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {
     "class-feature": (),
@@ -31,8 +37,69 @@ VARIANCE_DIMS = {
 }
 
 
+LOST = 1e-6
+"""Share of a scatter that has to remain without a row: below it the difference would lose six digits of sixteen."""
+
+
 @dataclass(frozen=True)
-class Gaussian:
+class HalfNormal:
+    """σ ~ HalfNormal(s): density ∝ exp(−σ²/2s²) for σ ≥ 0.
+
+    Unlike the inverse gamma of σ² it does not rule out small σ, and does not stretch far to large ones. It is not
+    conjugate: the posterior is sampled by NUTS. The mode in σ² is still in closed form.
+
+    Parameters
+    ----------
+    scale
+        s, above 0, in units of the columns; a number, or an array that broadcasts to the variances. Where None the
+        standard deviation of the pooled rows, so that E[σ²] is their variance.
+
+    References
+    ----------
+    Gelman (2006), Prior distributions for variance parameters in hierarchical models, doi:10.1214/06-BA117A.
+    """
+
+    scale: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(scale=self.scale)
+
+    def resolve(self, s2: Array, shape: tuple[int, ...]) -> Self:
+        """Return the prior in numbers, one a variance; `s2` is the variance of the pooled rows."""
+        return replace(self, scale=broadcast("scale", np.sqrt(s2) if self.scale is None else self.scale, shape))
+
+    def mode(self, weight: Array, scatter: Array) -> Array:
+        """Return the mode in v = σ² of v^(−c) exp(−S/2v) · HalfNormal(√v; s)/(2√v), 0 where S is 0.
+
+        Setting the derivative to zero gives v² + 2(c + ½)s²v − s²S = 0; of the two solutions one is positive.
+
+        Parameters
+        ----------
+        weight
+            c, half the number of rows and means that share the variance.
+        scatter
+            S, at least 0.
+        """
+        s2 = np.asarray(self.scale) ** 2
+        half = (weight + 0.5) * s2
+        # The root −h + √(h² + s²S) without the difference of nearly equal numbers.
+        return np.asarray(s2 * scatter / (half + np.sqrt(half**2 + s2 * scatter)))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw σ² (draw, ...) from the prior."""
+        scale = np.asarray(self.scale)
+        return np.asarray((scale * rng.standard_normal((draws, *scale.shape))) ** 2)
+
+    def pymc(self, name: str, scale: Array, dims: tuple[str, ...]) -> TensorVariable:
+        """Add σ to the open PyMC model; return σ²."""
+        import pymc as pm
+
+        sigma: Any = pm.HalfNormal(name, pm.Data(f"{name}_scale", scale), dims=dims)
+        return sigma**2
+
+
+@dataclass(frozen=True)
+class Gaussian(Family[Moments]):
     """x_i | y = k ~ Normal(μ_ik, σ²), independent over features i, with a normal-inverse-gamma prior.
 
     ========= ======== =================== ===========================================
@@ -81,19 +148,14 @@ class Gaussian:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = Moments
 
     def __post_init__(self) -> None:
         if self.variance not in SHARED_OVER:
             raise InputError(f"variance must be one of {', '.join(map(repr, SHARED_OVER))}, not {self.variance!r}")
-        for name in ("kappa", "a", "b"):
-            value = getattr(self, name)
-            if value is not None and not (np.all(np.asarray(value) > 0) and np.all(np.isfinite(value))):
-                raise InputError(f"{name} must be above 0 and finite, not {value}")
+        require_positive(kappa=self.kappa, a=self.a, b=self.b)
 
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Moments:
-        """Return weights, means and scatters; `X` is (row, feature), NaN where a cell is missing."""
-        return Moments.of(X, y, axes, sample_weight)
-
+    @override
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
         pooled = statistics.pooled()
@@ -111,13 +173,14 @@ class Gaussian:
         return replace(
             self,
             scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups),
-            m=broadcast_to_shape("m", pooled.mean if self.m is None else self.m, cells),
-            kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, cells),
-            a=broadcast_to_shape("a", a, groups),
-            b=broadcast_to_shape("b", b, groups),
+            m=broadcast("m", pooled.mean if self.m is None else self.m, cells),
+            kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
+            a=broadcast("a", a, groups),
+            b=broadcast("b", b, groups),
             axes=statistics.axes,
         )
 
+    @override
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
         scale = self.b if self.scale_prior is None else self.scale_prior.scale
@@ -125,6 +188,7 @@ class Gaussian:
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
 
+    @override
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""
         n, scatter = statistics.n, statistics.without_rounding()
@@ -140,36 +204,29 @@ class Gaussian:
             )
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
+    @override
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
-        m, _, a, b = self._posterior(statistics)._hyperparameters()
+        m, _, a, b = self._updated(statistics)
         sharing = self._group(np.ones(m.shape))
         if self.scale_prior is not None:
             return {"mu": m[None], "sigma2": self._half_normal_mode(statistics, sharing)[None]}
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
+    @override
     def not_conjugate(self, statistics: Moments) -> str:
         """Return that the prior of σ is half-normal, if it is."""
         return "" if self.scale_prior is None else "a half-normal prior of a standard deviation is not conjugate"
 
+    @override
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior; raises `Refused` under a half-normal prior."""
         if reason := self.not_conjugate(statistics):
             raise Refused(f"the posterior is not of the prior's family: {reason}")
-        return self._posterior(statistics)
+        m, kappa, a, b = self._updated(statistics)
+        return replace(self, m=m, kappa=kappa, a=a, b=b)
 
-    def _posterior(self, statistics: Moments) -> Self:
-        m, kappa, a, b = self._hyperparameters()
-        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        shrunk = kappa * n / (kappa + n) * (mean - m) ** 2
-        return replace(
-            self,
-            m=m + n / (kappa + n) * (mean - m),
-            kappa=kappa + n,
-            a=a + self._group(n) / 2,
-            b=b + self._group(scatter + shrunk) / 2,
-        )
-
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
         m, kappa, a, b = self._hyperparameters()
@@ -180,6 +237,7 @@ class Gaussian:
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
+    @override
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[σ²] = b/(a − 1); raises `DoesNotExist` where a ≤ 1."""
         m, _, a, b = self._hyperparameters()
@@ -187,11 +245,10 @@ class Gaussian:
             raise DoesNotExist("the posterior mean of a variance is infinite (a ≤ 1); give a prior with a above 1")
         return {"mu": m[None], "sigma2": self._squeeze(b / (a - 1))[None]}
 
+    @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments."""
         import pymc as pm
-
-        from bayesclf.families.pymc_statistics import observe_moments
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(_suffixed(dim, suffix) for dim in VARIANCE_DIMS[self.variance])
@@ -209,11 +266,13 @@ class Gaussian:
         )
         observe_moments(f"x{suffix}", mu, spread, statistics.n, statistics.mean, statistics.scatter)
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ and σ²."""
         sigma2 = draws[f"sigma2{suffix}"] if self.scale_prior is None else draws[f"sigma{suffix}"] ** 2
         return {"mu": draws[f"mu{suffix}"], "sigma2": sigma2}
 
+    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the seen cells, shape (draw, row, outcome).
 
@@ -235,6 +294,7 @@ class Gaussian:
             out[:, k] += (~missing).astype(float) @ constant if missing.any() else constant.sum(axis=0)
         return np.moveaxis(out, 2, 0)
 
+    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
         m, kappa, a, b = self._hyperparameters()
@@ -252,6 +312,103 @@ class Gaussian:
             out[:, k] = log_student_t(distance, 2 * a_k, cells, log_scale).sum(axis=1)
         return out
 
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Student's t with a − 1/2 and b − ½ κ/(κ − 1)(x − m)² for each cell taken away.
+
+        The location of the own class is (κm − x)/(κ − 1).
+        """
+        m, kappa, a, b = self._hyperparameters()
+        seen = ~np.isnan(X)
+        over_classes, jointly = 0 in self._shared, 1 in self._shared
+        group = np.zeros_like(y) if over_classes else y
+        weight = np.where(seen, kappa[y] / np.where(seen, kappa[y] - 1, 1.0), 0.0)
+        deviation = np.where(seen, X - m[y], 0.0)
+        removed = weight * deviation**2
+        cells = seen.astype(float)
+        if jointly:
+            removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
+        shape, rate = a[group] - cells / 2, b[group] - removed / 2
+        kept = (rate > LOST * b[group]).all(axis=1)
+        rate = np.where(kept[:, None], rate, b[group])
+
+        def log_density(squares: Array, spread: Array) -> Array:
+            """Return the log density of t at (x − location)², (row, feature), with scale² `spread`·rate/shape."""
+            distance = np.where(seen, squares * shape / (spread * rate), 0.0)
+            log_scale = np.where(seen, np.log(spread * rate / shape), 0.0)
+            if jointly:
+                distance, log_scale = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale))
+            return log_student_t(distance, 2 * shape, cells, log_scale).sum(axis=1)
+
+        own = log_density((weight * deviation) ** 2, np.where(seen, weight, 1.0))
+        if over_classes:
+            others = (log_density(np.where(seen, X - m[k], 0.0) ** 2, (kappa[k] + 1) / kappa[k]) for k in range(len(m)))
+            out = np.stack(list(others), axis=1)
+            out[np.arange(len(y)), y] = own
+        else:
+            out = self._with_own(X, y, own)
+        out[~kept] = np.nan
+        return out
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log Γ(a) b^−a Π κ^−½, the product over the means that share the variance.
+
+        References
+        ----------
+        Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 95.
+        """
+        _, kappa, a, b = self._hyperparameters()
+        return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
+
+    @override
+    def log_base(self, statistics: Moments) -> Array:
+        """log (2π)^(−n/2)."""
+        return -0.5 * np.log(2 * np.pi) * self._group(statistics.n)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); a part is what shares a variance."""
+        m, kappa, a, b = self._hyperparameters()
+        sigma2 = self._expand(parameters["sigma2"], offset=1)
+        cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
+        if self.scale_prior is None:
+            return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
+        return self._parts(cells, 0.5 * np.log(sigma2) - 0.5 * sigma2 / np.asarray(self.scale_prior.scale) ** 2)
+
+    @override
+    def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density:
+        """−(n/2) log σ² − (S + n(x̄ − μ)²)/2σ², whatever the prior."""
+        sigma2 = self._expand(parameters["sigma2"], offset=1)
+        squares = statistics.scatter + statistics.n * (statistics.mean - parameters["mu"]) ** 2
+        return self._parts(-0.5 * statistics.n * np.log(sigma2) - 0.5 * squares / sigma2)
+
+    @override
+    def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means."""
+        mean = statistics.pooled().mean[0]
+        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − centre, d = μ_ik − centre (Mitchell, eqs 17 to 19)."""
+        if 0 not in self._shared:
+            raise Refused(
+                f"{design} has a variance for each class (variance={self.variance!r}), so that x² stays in its "
+                "log-odds; variance='feature' or 'shared' implies logistic weights"
+            )
+        distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
+        return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)
+
+    @override
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """log σ_k′/σ_k − (x − μ_k)²/2σ_k² + (x − μ_k′)²/2σ_k′²."""
+        mu = parameters["mu"]
+        sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
+        one, other = (-0.5 * (np.log(sigma2[:, k]) + (X - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
+        return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(X), 0.0, one - other))
+
+    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
         mu = parameters["mu"][0]
@@ -259,14 +416,30 @@ class Gaussian:
         sd = np.sqrt(np.broadcast_to(self._expand(sigma2), mu.shape))
         return np.asarray(mu[y] + sd[y] * rng.standard_normal((len(y), mu.shape[1])))
 
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); σ²: those of the variance structure."""
         return {"mu": ("outcome", "feature"), "sigma2": VARIANCE_DIMS[self.variance]}
 
     @property
+    @override
     def variant(self) -> str:
-        """What, beside `dims`, fixes the compiled form of the PyMC block."""
         return "inverse-gamma" if self.scale_prior is None else "half-normal"
+
+    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
+
+    def _updated(self, statistics: Moments) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, a and b of the normal-inverse-gamma posterior."""
+        m, kappa, a, b = self._hyperparameters()
+        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
+        shrunk = kappa * n / (kappa + n) * (mean - m) ** 2
+        return (
+            m + n / (kappa + n) * (mean - m),
+            kappa + n,
+            a + self._group(n) / 2,
+            b + self._group(scatter + shrunk) / 2,
+        )
 
     def _half_normal_mode(self, statistics: Moments, sharing: Array) -> Array:
         """Return the mode of σ² under a half-normal prior of σ; raises `DoesNotExist` where it is at 0."""
@@ -299,16 +472,13 @@ class Gaussian:
         kept = [slice(None)] * offset
         return values[*kept, *(None if axis in self._shared else slice(None) for axis in (0, 1))]
 
-    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
-        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
-
-
-def broadcast_to_shape(name: str, value: float | Array, shape: tuple[int, ...]) -> Array:
-    """Return a hyperparameter as an array of this shape, or raise `InputError` that names it."""
-    try:
-        return np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
-    except ValueError:
-        raise InputError(f"{name} has shape {np.shape(value)}, which does not broadcast to {shape}") from None
+    def _parts(self, cells: Array, of_variance: Array | float = 0.0) -> Density:
+        """Return log densities (draw, outcome, feature), summed by what shares a variance, plus those of variances."""
+        axes = tuple(axis + 1 for axis in self._shared)
+        densities = (cells.sum(axis=axes, keepdims=True) if axes else cells) + of_variance
+        part = np.arange(densities[0].size).reshape(densities.shape[1:])
+        part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
+        return Density(densities.reshape(len(densities), -1), part_of)
 
 
 def _suffixed(dim: str, suffix: str) -> str:

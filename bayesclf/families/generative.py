@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Family, Integers, OwnAxes, Parameters, Rows, Statistics
+from bayesclf.families.base import Family, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -47,24 +48,12 @@ class Block:
         }
 
     def coords(self) -> dict[str, Any]:
-        """Return the features, and the levels as "feature=value" with their two parts as coordinates."""
-        axes = self.statistics.axes
-        if isinstance(self.family, OwnAxes):
-            return {axis + self.suffix: names for axis, names in self.family.coords().items()}
-        if not axes.levels:
-            return {axis + self.suffix: list(axes.features) for axis in sorted(self._own_axes - {"outcome"})}
-        pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
-        level = "level" + self.suffix
-        by_feature = {"feature" + self.suffix: list(axes.features)} if "feature" in self._own_axes else {}
-        return by_feature | {
-            level: [f"{name}={value}" for name, value in pairs],
-            "level_feature" + self.suffix: (level, [name for name, _ in pairs]),
-            "level_value" + self.suffix: (level, [str(value) for _, value in pairs]),
+        """Return the names along the axes but the labels', and of levels their two parts as well."""
+        coords = self.family.coords()
+        return {
+            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
+            for name, names in coords.items()
         }
-
-    @property
-    def _own_axes(self) -> set[str]:
-        return {axis for axes in self.family.dims().values() for axis in axes}
 
 
 @dataclass(frozen=True)
@@ -93,14 +82,17 @@ class GenerativeModel:
         """Draw from the hyperparameters as they stand: the prior's, or those of `posterior`."""
         return self._collect(self.class_prior.draw(rng, draws), lambda b: b.family.draw(rng, draws))
 
+    def prior_mean(self) -> Parameters:
+        """Return the expectation under the hyperparameters as they stand, or raise `DoesNotExist`."""
+        return self._collect(self.class_prior.mean(), lambda b: b.family.mean())
+
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw from the exact posterior."""
         return self.posterior().prior_draw(rng, draws)
 
     def mean(self) -> Parameters:
         """Return the exact posterior mean, or raise `DoesNotExist`."""
-        posterior = self.posterior()
-        return posterior._collect(posterior.class_prior.mean(), lambda b: b.family.mean())
+        return self.posterior().prior_mean()
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form: the first block's reason; empty where all have one."""
@@ -171,12 +163,10 @@ class GenerativeModel:
         Refused
             Where a block is not conjugate, with the reason.
         """
-        from bayesclf.families.evidence import log_evidence, log_evidence_of_labels
-
         if reason := self.not_conjugate():
             raise Refused(f"the evidence has no closed form ({reason})")
-        of_labels = log_evidence_of_labels(self.class_prior, self.label_counts)
-        return of_labels + sum(float(log_evidence(b.family, b.statistics).sum()) for b in self.blocks)
+        of_labels = self.class_prior.log_evidence(self.label_counts)
+        return of_labels + sum(float(b.family.log_evidence(b.statistics).sum()) for b in self.blocks)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """Draw each block's x given label codes `y` (row), from one hypothesis."""
@@ -211,4 +201,4 @@ def _shape(block: Block) -> tuple[int, ...]:
 def _variant(block: Block) -> str:
     """Return what else fixes the compiled form of a family that has more than one."""
     # Missing cells that a family cannot count have a likelihood of their own.
-    return f"{getattr(block.family, 'variant', '')} {bool(block.family.not_conjugate(block.statistics))}"
+    return f"{block.family.variant} {bool(block.family.not_conjugate(block.statistics))}"

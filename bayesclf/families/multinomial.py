@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,12 @@ from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
-from bayesclf.families.concentration import LearntAlpha, require_concentration
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.pymc_statistics import observe_counts
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.typing import Array, Integers, Parameters
 
 STEPS = 16
 """Whole counts up to this are a sum of logarithms; others take log Γ, at several times the cost."""
@@ -25,36 +28,37 @@ ENTRIES = 2**16
 
 
 @dataclass(frozen=True)
-class MultinomialStatistics:
+class MultinomialStatistics(Statistics):
     """Counts n (outcome, word) over all documents of a class."""
 
     axes: Axes
     counts: Array
 
-    def __add__(self, other: MultinomialStatistics) -> MultinomialStatistics:
-        return MultinomialStatistics(self.axes, self.counts + other.counts)
+    @classmethod
+    @override
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Add up the counts; `X` is (row, word), dense or sparse."""
+        return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
 
-    def pooled(self) -> MultinomialStatistics:
-        """Return the counts over all labels."""
-        return MultinomialStatistics(Axes(("all",), self.axes.features), self.counts.sum(axis=0, keepdims=True))
+    @override
+    def __add__(self, other: Self) -> Self:
+        return replace(self, counts=self.counts + other.counts)
 
-    def select(self, features: NDArray[np.bool_]) -> MultinomialStatistics:
-        """Return the counts of some words."""
-        return (
-            self if features.all() else MultinomialStatistics(selected(self.axes, features), self.counts[:, features])
-        )
+    @override
+    def pooled(self) -> Self:
+        return type(self)(self.axes.pooled(), self.counts.sum(axis=0, keepdims=True))
 
-    def reindex(self, axes: Axes) -> MultinomialStatistics:
-        """Return the counts on axes with further labels or words, zero there."""
-        return MultinomialStatistics(axes, moved(self.counts, self.axes, axes))
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        return self if features.all() else type(self)(self.axes.select(features), self.counts[:, features])
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the counts."""
-        return {"counts": self.counts}
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        return type(self)(axes, self.axes.moved(self.counts, axes))
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(Family[MultinomialStatistics]):
     """Words w_1 … w_N of a document are drawn one by one: P(w = j | y = k) = θ_jk with θ_k ~ Dirichlet(α_k).
 
     ========= ========================== ================ ====================
@@ -71,7 +75,8 @@ class Multinomial:
 
     .. math:: p(x | k, D) = \\frac{Γ(A)}{Γ(A + N)} \\prod_{j: x_j > 0} \\frac{Γ(a_j + x_j)}{Γ(a_j)}.
 
-    Counts are real and at least 0. A missing count is refused, as the length of its document is unknown.
+    Counts are real and at least 0. A missing count is refused, as the length of its document is unknown. Every word is
+    informative: one that no document has still takes its share of Σα.
 
     Parameters
     ----------
@@ -92,70 +97,63 @@ class Multinomial:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multinomial"
     kind: ClassVar[str] = "count"
+    statistics_type: ClassVar[type[Statistics]] = MultinomialStatistics
 
     def __post_init__(self) -> None:
-        require_concentration("alpha", self.alpha)
+        if not isinstance(self.alpha, LearntAlpha):
+            require_positive(alpha=self.alpha)
         if self.length < 1:
             raise InputError(f"length must be at least 1, not {self.length}")
 
-    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> MultinomialStatistics:
-        """Add up the counts; `X` is (row, word), dense or sparse."""
-        return MultinomialStatistics(axes, class_sums(X, y, len(axes.labels), sample_weight))
-
+    @override
     def resolve_prior(self, statistics: MultinomialStatistics) -> Self:
-        """Return the prior with α as an array (outcome, word)."""
+        """Return the prior with α as an array (outcome, word), or, if α is to be learnt, what learns it."""
         if isinstance(self.alpha, LearntAlpha):
-            learnt: Self = self.alpha.resolve(self, statistics)
-            return learnt
-        alpha = broadcast("alpha", self.alpha, statistics.axes, "word")
+            return self.alpha.resolve(self, statistics)
+        alpha = broadcast("alpha", self.alpha, statistics.counts.shape, "outcome, word")
         return replace(self, alpha=alpha, axes=statistics.axes)
 
-    def informative(self, statistics: MultinomialStatistics) -> NDArray[np.bool_]:
-        """Return True for all: a word that no document has still takes its share of Σα."""
-        return np.ones(statistics.counts.shape[1], dtype=bool)
-
+    @override
     def mle(self, statistics: MultinomialStatistics) -> Parameters:
         """Return the words' shares; raises `DoesNotExist` for a class without a word."""
         theta = dirichlet.normalise(statistics.counts, (statistics.counts.shape[1],))
         _require_defined(theta, statistics.axes, "has no words in its training rows")
         return {"theta": theta[None]}
 
+    @override
     def map(self, statistics: MultinomialStatistics) -> Parameters:
         """Return the mode; raises `DoesNotExist` where it is not unique or the density unbounded."""
         theta = dirichlet.mode(np.asarray(self.posterior(statistics).alpha), self._sizes)
         _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
         return {"theta": theta[None]}
 
-    def not_conjugate(self, statistics: MultinomialStatistics) -> str:
-        """Return nothing: the posterior is always in closed form."""
-        return ""
-
+    @override
     def posterior(self, statistics: MultinomialStatistics) -> Self:
         """Return Dirichlet(α + n)."""
         return replace(self, alpha=np.asarray(self.alpha) + statistics.counts)
 
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw θ (draw, outcome, word)."""
         return {"theta": dirichlet.draw(np.asarray(self.alpha), self._sizes, rng, draws)}
 
+    @override
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": dirichlet.mean(np.asarray(self.alpha), self._sizes)[None]}
 
+    @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
-        """Add θ, observing the counts."""
         import pymc as pm
-
-        from bayesclf.families.pymc_statistics import observe_counts
 
         alpha = pm.Data(f"theta_word_alpha{suffix}", np.asarray(self.alpha))
         theta = pm.Dirichlet(f"theta_word{suffix}", alpha, dims=("outcome", f"word{suffix}"))
         observe_counts(f"words{suffix}", theta, statistics.counts)
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ (draw, outcome, word)."""
         return {"theta": draws[f"theta_word{suffix}"]}
 
+    @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
         theta = parameters["theta"]
@@ -166,6 +164,7 @@ class Multinomial:
         log_density = np.asarray(_nonzero(X) @ log_theta)
         return np.asarray(np.moveaxis(log_density.reshape(X.shape[0], labels, draws), 2, 0))
 
+    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
         alpha = np.asarray(self.alpha)
@@ -174,13 +173,56 @@ class Multinomial:
         length = np.asarray(X.sum(axis=1), dtype=float)[:, None]
         return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
 
+    @override
+    def log_predictive_without(self, X: Any, y: Integers) -> Array:
+        """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx."""
+        alpha, counts = np.asarray(self.alpha), dirichlet.canonical(X)
+        row = np.repeat(np.arange(len(y)), np.diff(counts.indptr))
+        total, length = alpha.sum(axis=1)[y], np.asarray(counts.sum(axis=1), dtype=float)
+        of_word = alpha[y[row], counts.indices]
+        own = np.bincount(row, gammaln(of_word) - gammaln(of_word - counts.data), minlength=len(y))
+        return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log B(α_k): the evidence is Pólya's of all words of a class, without the multinomial coefficients."""
+        return dirichlet.log_beta(np.asarray(self.alpha), self._sizes)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """θ_k ~ Dirichlet(α_k) over the vocabulary."""
+        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self._sizes)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Σ_j x_j log θ_jk: one weight a word (CS4780)."""
+        return LinearTerms.of_logs(parameters["theta"])
+
+    @override
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """x_j log θ_kj/θ_k′j of each word that is there."""
+        counts = _nonzero(X).tocoo()
+        row, word = counts.row.astype(np.intp), counts.col.astype(np.intp)
+        values = counts.data * pair.log_ratios_of_cells(parameters["theta"], row, word)
+        return Contributions(each(self.axes.features), row, word, values, counts.data)
+
+    @override
+    def tables(self, statistics: MultinomialStatistics) -> dirichlet.Tables:
+        """One table, the vocabulary."""
+        return dirichlet.Tables(statistics.counts, (statistics.counts.shape[1],))
+
+    @override
+    def with_alpha(self, alpha: Array) -> Self:
+        return replace(self, alpha=alpha)
+
+    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
         theta = parameters["theta"][0]
         return np.asarray(rng.multinomial(self.length, theta[y]), dtype=float)
 
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return θ: (outcome, word)."""
         return {"theta": ("outcome", "word")}
 
     @property
@@ -223,7 +265,7 @@ def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
 
 def _nonzero(X: Any) -> sparse.csr_array:
     """Return counts (row, word) with stored entries only where they are above 0."""
-    counts = canonical(sparse.csr_array(X))
+    counts = dirichlet.canonical(X)
     if counts.nnz and not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()

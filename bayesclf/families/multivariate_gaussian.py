@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
+from scipy.special import multigammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import multivariate_estimates as estimates
-from bayesclf.families.base import Array, Axes, Integers, Parameters
-from bayesclf.families.covariance import Whitening, Whitenings, quadratic_forms, submatrix
-from bayesclf.families.expectation_maximization import estimate, maximise
-from bayesclf.families.gaussian import broadcast_to_shape, log_student_t
-from bayesclf.families.inverse_wishart import draw_factors, outer
-from bayesclf.families.lkj import LKJ, NO_MODE, require_lkj
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.covariance import (
+    LKJ,
+    NO_MODE,
+    Whitening,
+    Whitenings,
+    inverse_wishart_factors,
+    outer,
+    quadratic_forms,
+    require_lkj,
+    submatrix,
+)
+from bayesclf.families.gaussian import LOST, log_student_t
+from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.scatters import Scatters, by_pattern
+from bayesclf.families.terms import Density, LinearDesign, LinearTerms
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.covariance_pymc import Reference
@@ -33,7 +45,7 @@ WHITENINGS = Whitenings()
 
 
 @dataclass(frozen=True)
-class MultivariateGaussian:
+class MultivariateGaussian(Family[Scatters]):
     """x | y = k ~ Normal(μ_k, Σ) over d features, with a normal-inverse-Wishart prior.
 
     ========= ================= ================== =========================================
@@ -82,33 +94,28 @@ class MultivariateGaussian:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multivariate-gaussian"
     kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = Scatters
 
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCE_DIMS:
             names = ", ".join(map(repr, COVARIANCE_DIMS))
             raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
-        for name in ("kappa", "nu"):
-            value = getattr(self, name)
-            if value is not None and not (np.all(np.asarray(value) > 0) and np.all(np.isfinite(value))):
-                raise InputError(f"{name} must be above 0 and finite, not {value}")
+        require_positive(kappa=self.kappa, nu=self.nu)
         if self.covariance_prior is not None:
             require_lkj(self.covariance_prior, {"kappa": self.kappa, "nu": self.nu, "psi": self.psi})
 
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:
-        """Return weights, means and scatter matrices; `X` is (row, feature), NaN where a cell is missing."""
-        return Scatters.of(X, y, axes, sample_weight)
-
+    @override
     def resolve_prior(self, statistics: Scatters) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
         labels, d = statistics.mean.shape[1:]
         pooled = statistics.cells().pooled()
         s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
-        m = broadcast_to_shape("m", pooled.mean if self.m is None else self.m, (labels, d))
+        m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
         if self.covariance_prior is not None:
             prior = self.covariance_prior.resolve(np.sqrt(s2))
             return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
         groups = 1 if self._shared else labels
-        nu = broadcast_to_shape("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
+        nu = broadcast("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
         if not (nu > d - 1).all():
             raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
         if self.psi is None and not (nu > d + 1).all():
@@ -120,12 +127,13 @@ class MultivariateGaussian:
         return replace(
             self,
             m=m,
-            kappa=broadcast_to_shape("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
+            kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
             nu=nu,
             psi=unit_information if self.psi is None else estimates.given_scale(self.psi, (groups, d, d)),
             axes=statistics.axes,
         )
 
+    @override
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
         lkj = self.covariance_prior
@@ -134,18 +142,21 @@ class MultivariateGaussian:
             return np.ones(len(statistics.axes.features), dtype=bool)
         return ~statistics.cells().constant()
 
+    @override
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
         estimates.require_estimable(statistics, self._shared)
         of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
-        return estimate(statistics, of_complete, partial(estimates.start, statistics, self._shared))
+        return estimates.estimate(statistics, of_complete, partial(estimates.start, statistics, self._shared))
 
+    @override
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
             raise DoesNotExist(NO_MODE)
-        return estimate(statistics, self._mode, partial(estimates.start, statistics, self._shared))
+        return estimates.estimate(statistics, self._mode, partial(estimates.start, statistics, self._shared))
 
+    @override
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return that the prior is an LKJ, or that cells are missing."""
         if self.covariance_prior is not None:
@@ -156,12 +167,15 @@ class MultivariateGaussian:
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
+    @override
     def posterior(self, statistics: Scatters) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
         if reason := self.not_conjugate(statistics):
             raise Refused(f"the posterior is not of the prior's family: {reason}")
-        return self._posterior(statistics)
+        m, kappa, nu, psi = self._updated(statistics)
+        return replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
 
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw Σ and μ | Σ."""
         if self.covariance_prior is not None:
@@ -170,10 +184,11 @@ class MultivariateGaussian:
             mu = m + np.asarray(self.covariance_prior.mean_scale) * rng.standard_normal((draws, *m.shape))
             return {"mu": mu, "Sigma": self._squeeze(Sigma)}
         m, kappa, nu, psi = self._hyperparameters()
-        factors = draw_factors(nu, psi, rng, draws)
+        factors = inverse_wishart_factors(nu, psi, rng, draws)
         noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
         return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors))}
 
+    @override
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
         if self.covariance_prior is not None:
@@ -188,6 +203,7 @@ class MultivariateGaussian:
             )
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
+    @override
     def pymc(self, statistics: Scatters, suffix: str) -> None:
         """Add μ and Σ, observing the scatters."""
         from bayesclf.families.covariance_pymc import add_inverse_wishart, add_lkj, observe_scatters
@@ -196,18 +212,20 @@ class MultivariateGaussian:
         if lkj is not None:
             unit_information = (np.asarray(self.m), 1.0, len(self.axes.features) + 2.0, lkj.mean())
             conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
-        reference = conjugate._reference(statistics)
-        m, kappa, nu, psi = conjugate._hyperparameters()
+        reference, m = conjugate.reference(statistics), np.asarray(self.m)
         if lkj is not None:
             mu, Sigma = add_lkj(lkj, m, reference, suffix)
         else:
+            _, kappa, nu, psi = self._hyperparameters()
             mu, Sigma = add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
         observe_scatters(f"x{suffix}", mu, Sigma, statistics)
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ and Σ."""
         return {"mu": draws[f"mu{suffix}"], "Sigma": draws[f"Sigma{suffix}"]}
 
+    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the seen cells, shape (draw, row, outcome)."""
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
@@ -220,6 +238,7 @@ class MultivariateGaussian:
             out[rows] = squares
         return np.moveaxis(out, 2, 0)
 
+    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the multivariate Student's t over the seen cells, (row, outcome)."""
         if self.covariance_prior is not None:
@@ -234,6 +253,73 @@ class MultivariateGaussian:
             out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
         return out
 
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Multivariate t with ν − 1 and Ψ − c uuᵀ, u = x − m and c = κ/(κ − 1) of the own class (Sherman–Morrison)."""
+        # The only rows with a missing cell, in a conjugate model, are those without any cell.
+        out = np.zeros((len(X), len(self.axes.labels)))
+        seen = np.flatnonzero(~np.isnan(X).any(axis=1))
+        out[seen] = self._log_t_without(X[seen], y[seen])
+        return out
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
+
+        References
+        ----------
+        Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 266.
+        """
+        _, kappa, nu, psi = self._hyperparameters()
+        d = len(self.axes.features)
+        of_means = estimates.shared_scatter(0.5 * d * np.log(kappa), self._shared)
+        of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
+        return np.asarray(of_covariance - of_means)[:, None]
+
+    @override
+    def log_base(self, statistics: Scatters) -> Array:
+        """log (2π)^(−nd/2)."""
+        n = estimates.shared_scatter(statistics.n.sum(axis=0), self._shared)
+        return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part where the classes share Σ, else one a class."""
+        if self.covariance_prior is not None:
+            raise Refused("the density of an LKJ prior is not at hand")
+        mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
+        m, kappa, nu, psi = self._hyperparameters()
+        labels, d = m.shape
+        log_det, inverse = np.linalg.slogdet(Sigma)[1], np.linalg.inv(Sigma)
+        deviation = mu - m
+        square = np.einsum("ski,skij,skj->sk", deviation, np.broadcast_to(inverse, (*mu.shape, d)), deviation)
+        of_means = -0.5 * (kappa * square + log_det)
+        of_covariance = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse))
+        densities = of_covariance + (of_means.sum(axis=1, keepdims=True) if self._shared else of_means)
+        part = np.zeros(labels, dtype=np.intp) if self._shared else np.arange(labels)
+        of_mu = np.broadcast_to(part[:, None], (labels, d))
+        of_Sigma = np.broadcast_to(part[:, None, None], (labels, d, d))
+        return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma})
+
+    @override
+    def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means; the columns depend on each other."""
+        mean = statistics.cells().pooled().mean[0]
+        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean), complete=True)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − centre and d = μ_k − centre (Abu-El-Haija 2.3)."""
+        if not self._shared:
+            raise Refused(
+                f"{design} has a covariance for each class, so that products of its columns stay in its log-odds; "
+                "covariance='shared' implies logistic weights"
+            )
+        distance = parameters["mu"] - design.centre
+        weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
+        return LinearTerms(weight, -0.5 * distance * weight)
+
+    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
         mu = parameters["mu"][0]
@@ -241,44 +327,81 @@ class MultivariateGaussian:
         factors = np.broadcast_to(factors, (len(mu), *factors.shape[1:]))
         return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
 
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first for one a class."""
         return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
 
     @property
+    @override
     def variant(self) -> str:
-        """What, beside `dims`, fixes the compiled form of the PyMC block."""
         return "inverse-wishart" if self.covariance_prior is None else "lkj"
 
-    def _posterior(self, statistics: Scatters) -> Self:
-        """Return the posterior given complete rows, the first pattern."""
-        m, kappa, nu, psi = self._hyperparameters()
-        n, deviation = statistics.n[0], statistics.mean[0] - m
-        shrunk = (kappa * n / (kappa + n))[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
-        return replace(
-            self,
-            m=m + (n / (kappa + n))[:, None] * deviation,
-            kappa=kappa + n,
-            nu=nu + estimates.shared_scatter(n, self._shared),
-            psi=psi + estimates.shared_scatter(statistics.scatter[0] + shrunk, self._shared),
-        )
-
-    def _mode(self, complete: Scatters) -> Parameters:
-        m, _, nu, psi = self._posterior(complete)._hyperparameters()
-        Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
-        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
-
-    def _reference(self, statistics: Scatters) -> Reference:
+    def reference(self, statistics: Scatters) -> Reference:
         """Return about where the posterior is and how wide, for NUTS to start at; it needs no digits."""
         from bayesclf.families.covariance_pymc import Reference
 
         m, kappa, nu, psi = self._hyperparameters()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point = maximise(statistics, self._mode, guess, steps=100).parameters
+        point = estimates.maximise(statistics, self._mode, guess, steps=100).parameters
         n = statistics.n.sum(axis=0)
         return Reference(
             point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))
         )
+
+    def _updated(self, complete: Scatters) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, ν and Ψ of the posterior given complete rows, the first pattern."""
+        m, kappa, nu, psi = self._hyperparameters()
+        n, deviation = complete.n[0], complete.mean[0] - m
+        shrunk = (kappa * n / (kappa + n))[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
+        return (
+            m + (n / (kappa + n))[:, None] * deviation,
+            kappa + n,
+            nu + estimates.shared_scatter(n, self._shared),
+            psi + estimates.shared_scatter(complete.scatter[0] + shrunk, self._shared),
+        )
+
+    def _mode(self, complete: Scatters) -> Parameters:
+        """Return the joint posterior mode given complete rows."""
+        m, _, nu, psi = self._updated(complete)
+        Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
+        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
+
+    def _log_t_without(self, X: Array, y: Integers) -> Array:
+        """Return the predictive without each row itself, for complete rows."""
+        m, kappa, nu, psi = self._hyperparameters()
+        d = m.shape[1]
+        group = np.zeros_like(y) if self._shared else y
+        factors = np.linalg.cholesky(psi)
+        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[group]
+
+        def whitened(labels: Integers) -> Array:
+            """Return L⁻¹(x − m_k), (row, feature), with Ψ = LLᵀ of the row's own group."""
+            out, deviation = np.empty_like(X), X - m[labels]
+            for g in np.unique(group):
+                rows = group == g
+                out[rows] = linalg.solve_triangular(factors[g], deviation[rows].T, lower=True).T
+            return out
+
+        own, c = whitened(y), kappa[y] / (kappa[y] - 1)
+        remaining = 1 - c * (own**2).sum(axis=1)
+        kept = remaining > LOST
+        remaining = np.where(kept, remaining, 1.0)
+        freedom = nu[group] - d
+
+        def log_density(squares: Array, spread: Array) -> Array:
+            """Return the log density of t from (x − m)ᵀ(Ψ − cuuᵀ)⁻¹(x − m), (row), scaled by `spread`/freedom."""
+            scale = spread / freedom
+            return log_student_t(squares / scale, freedom, float(d), log_det + np.log(remaining) + d * np.log(scale))
+
+        out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
+        for k in range(len(m)) if self._shared else ():
+            other = whitened(np.full_like(y, k))
+            squares = (other**2).sum(axis=1) + c * (own * other).sum(axis=1) ** 2 / remaining
+            out[:, k] = log_density(squares, (kappa[k] + 1) / kappa[k])
+        out[np.arange(len(y)), y] = log_density(c**2 * (own**2).sum(axis=1) / remaining, c)
+        out[~kept] = np.nan
+        return out
 
     @property
     def _shared(self) -> bool:

@@ -7,11 +7,13 @@ or fractional weights; the rows' own log likelihood holds in all these cases.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.families.base import Array
+from bayesclf.families import dirichlet
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -22,6 +24,36 @@ def observe_counts(name: str, theta: TensorVariable, counts: Array, dims: tuple[
     import pymc as pm
 
     pm.CustomDist(name, theta, logp=_counts_logp, observed=pm.Data(f"{name}_data", counts, dims=dims), dims=dims)
+
+
+def observe_simplexes(alpha: Array, counts: Array, sizes: tuple[int, ...], suffix: str) -> list[TensorVariable]:
+    """Add θ ~ Dirichlet(α), simplexes of one size together, observing their counts (outcome, cell).
+
+    Returns
+    -------
+    list
+        θ of each size in turn, (outcome, cell).
+    """
+    import pymc as pm
+
+    parts = []
+    for size, cells in dirichlet.cells_by_size(sizes).items():
+        shape = (len(alpha), -1, size)
+        given = pm.Data(f"theta_{size}_alpha{suffix}", alpha[:, cells].reshape(shape))
+        theta = pm.Dirichlet(f"theta_{size}{suffix}", given)
+        observe_counts(f"counts_{size}{suffix}", theta, counts[:, cells].reshape(shape))
+        parts.append(theta.reshape((len(alpha), len(cells))))
+    return parts
+
+
+def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
+    """Return θ (draw, outcome, cell) from draws of the groups that `observe_simplexes` made."""
+    groups = dirichlet.cells_by_size(sizes)
+    first = draws[f"theta_{next(iter(groups))}{suffix}"]
+    theta = np.empty((*first.shape[:2], sum(sizes)))
+    for size, cells in groups.items():
+        theta[:, :, cells] = draws[f"theta_{size}{suffix}"].reshape(*first.shape[:2], -1)
+    return theta
 
 
 def _counts_logp(counts: TensorVariable, theta: TensorVariable) -> Any:

@@ -7,11 +7,13 @@ completions of a row, and a structure that is learnt from counts can be learnt f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes, Statistics
+from bayesclf.typing import Array, Integers
 
 MISSING = -1
 """Code of a cell without a known level, whether it is empty or its value is no level."""
@@ -21,7 +23,7 @@ LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True)
-class RowCounts:
+class RowCounts(Statistics):
     """Counts of the different rows, in lexicographic order; rows without any known cell tell nothing and are left out.
 
     Attributes
@@ -39,59 +41,53 @@ class RowCounts:
     counts: Array
 
     @classmethod
+    @override
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
         """Count rows `X` (row, feature) with label codes `y` (row)."""
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         rows, which = different(np.where(X < 0, MISSING, X), axes.sizes)
         cells = y * len(rows) + which
         counts = np.bincount(cells, weight, minlength=len(axes.labels) * len(rows))
-        return cls(axes, rows, counts.reshape(len(axes.labels), len(rows)))._informative()
+        return _of_known_cells(axes, rows, counts.reshape(len(axes.labels), len(rows)))
 
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Whether a row has no missing cell, (pattern)."""
         return np.asarray((self.rows >= 0).all(axis=1))
 
+    @override
     def __add__(self, other: RowCounts) -> RowCounts:
-        return self._merged(np.vstack([self.rows, other.rows]), np.hstack([self.counts, other.counts]), self.axes)
+        return _merged(np.vstack([self.rows, other.rows]), np.hstack([self.counts, other.counts]), self.axes)
 
+    @override
     def pooled(self) -> RowCounts:
-        """Return the counts over all labels."""
-        axes = Axes(("all",), self.axes.features, self.axes.levels)
-        return RowCounts(axes, self.rows, self.counts.sum(axis=0, keepdims=True))
+        return RowCounts(self.axes.pooled(), self.rows, self.counts.sum(axis=0, keepdims=True))
 
+    @override
     def select(self, features: NDArray[np.bool_]) -> RowCounts:
-        """Return the counts of some features."""
-        axes = Axes(
-            self.axes.labels,
-            tuple(name for name, keep in zip(self.axes.features, features, strict=True) if keep),
-            tuple(levels for levels, keep in zip(self.axes.levels, features, strict=True) if keep),
-        )
-        return self._merged(self.rows[:, features], self.counts, axes)
+        return _merged(self.rows[:, features], self.counts, self.axes.select(features))
 
+    @override
     def reindex(self, axes: Axes) -> RowCounts:
-        """Return the counts on axes with further labels or levels, zero there."""
         rows = np.empty_like(self.rows)
         for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True)):
             codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
             rows[:, j] = codes[self.rows[:, j]]
         counts = np.zeros((len(axes.labels), self.counts.shape[1]))
-        counts[[axes.labels.index(label) for label in self.axes.labels]] = self.counts
-        return self._merged(rows, counts, axes)
+        counts[self.axes.labels_in(axes)] = self.counts
+        return _merged(rows, counts, axes)
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the rows and their counts."""
-        return {"rows": self.rows.astype(float), "counts": self.counts}
 
-    @staticmethod
-    def _merged(rows: Integers, counts: Array, axes: Axes) -> RowCounts:
-        """Add up the counts of equal rows."""
-        merged, which = different(rows, axes.sizes)
-        return RowCounts(axes, merged, added_up(counts, which, len(merged)))._informative()
+def _merged(rows: Integers, counts: Array, axes: Axes) -> RowCounts:
+    """Return the counts with those of equal rows added up."""
+    merged, which = different(rows, axes.sizes)
+    return _of_known_cells(axes, merged, added_up(counts, which, len(merged)))
 
-    def _informative(self) -> RowCounts:
-        kept = (self.rows >= 0).any(axis=1) & (self.counts > 0).any(axis=0)
-        return RowCounts(self.axes, self.rows[kept], self.counts[:, kept])
+
+def _of_known_cells(axes: Axes, rows: Integers, counts: Array) -> RowCounts:
+    """Return the counts of rows that occur and have a known cell."""
+    kept = (rows >= 0).any(axis=1) & (counts > 0).any(axis=0)
+    return RowCounts(axes, rows[kept], counts[:, kept])
 
 
 def added_up(values: Array, which: Integers, length: int) -> Array:

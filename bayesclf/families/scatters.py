@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.moments import Moments
+from bayesclf.typing import Array, Integers
 
 type Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Scatters:
+class Scatters(Statistics):
     """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the rows of each class, by the cells that they have.
 
     Rows with the same cells missing are summed up together, because their seen columns are jointly normal. The
@@ -42,7 +45,8 @@ class Scatters:
     scatter: Array
 
     @classmethod
-    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None) -> Scatters:
+    @override
+    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:
         """Return the scatters of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
@@ -62,29 +66,26 @@ class Scatters:
         """Return the scatters of complete rows, from arrays (outcome), (outcome, feature) and so on."""
         return cls(axes, np.ones((1, mean.shape[1]), dtype=bool), n[None], mean[None], scatter[None])
 
+    @override
     def __add__(self, other: Scatters) -> Scatters:
         parts = zip(self._arrays(), other._arrays(), strict=True)
         return _collected(self.axes, *(np.concatenate(pair) for pair in parts))
 
+    @override
     def pooled(self) -> Scatters:
-        """Return the scatters over all labels, as one label."""
-        axes = Axes(("all",), self.axes.features)
-        total = Scatters(axes, *self._of_label(0))
-        for k in range(1, len(self.axes.labels)):
-            total = total + Scatters(axes, *self._of_label(k))
-        return total
+        return reduce(Scatters.__add__, map(self._of_label, range(len(self.axes.labels))))
 
+    @override
     def select(self, features: Booleans) -> Scatters:
         """Return the scatters of some features; patterns that now have the same cells become one."""
-        names = tuple(name for name, keep in zip(self.axes.features, features, strict=True) if keep)
         scatter = self.scatter[:, :, features][:, :, :, features]
         return _collected(
-            Axes(self.axes.labels, names), self.seen[:, features], self.n, self.mean[:, :, features], scatter
+            self.axes.select(features), self.seen[:, features], self.n, self.mean[:, :, features], scatter
         )
 
+    @override
     def reindex(self, axes: Axes) -> Scatters:
-        """Return the scatters on axes with further labels, empty there."""
-        places = [axes.labels.index(label) for label in self.axes.labels]
+        places = self.axes.labels_in(axes)
         arrays = []
         for values in (self.n, self.mean, self.scatter):
             moved = np.zeros((len(values), len(axes.labels), *values.shape[2:]))
@@ -92,19 +93,12 @@ class Scatters:
             arrays.append(moved)
         return Scatters(axes, self.seen, *arrays)
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the four arrays, what is seen as 0 and 1."""
-        return {"seen": self.seen.astype(float), "n": self.n, "mean": self.mean, "scatter": self.scatter}
-
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its seen cells."""
-        total: Moments | None = None
-        for p in range(len(self.seen)):
-            n = self.n[p][:, None] * self.seen[p]
-            part = Moments(self.axes, n, self.mean[p], np.diagonal(self.scatter[p], axis1=1, axis2=2))
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+        diagonals = np.diagonal(self.scatter, axis1=2, axis2=3)
+        of_cells = self.n[:, :, None] * self.seen[:, None, :]
+        parts = zip(of_cells, self.mean, diagonals, strict=True)
+        return reduce(Moments.__add__, (Moments(self.axes, *part) for part in parts))
 
     def missing(self) -> tuple[str, ...]:
         """Return the columns with missing cells in rows that count."""
@@ -114,8 +108,9 @@ class Scatters:
     def _arrays(self) -> tuple[Booleans, Array, Array, Array]:
         return self.seen, self.n, self.mean, self.scatter
 
-    def _of_label(self, k: int) -> tuple[Booleans, Array, Array, Array]:
-        return self.seen, self.n[:, k : k + 1], self.mean[:, k : k + 1], self.scatter[:, k : k + 1]
+    def _of_label(self, k: int) -> Scatters:
+        one = slice(k, k + 1)
+        return Scatters(self.axes.pooled(), self.seen, self.n[:, one], self.mean[:, one], self.scatter[:, one])
 
 
 def by_pattern(X: Array) -> Iterator[tuple[Booleans, Integers]]:

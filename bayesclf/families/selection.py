@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Axes, Family, Integers, Parameters
-from bayesclf.families.evidence import log_evidence
-from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
+from bayesclf.families.base import Axes, Family, Wrapper
+from bayesclf.typing import Array, Parameters
 
 MOST_PROBABLE = 0.5
 """Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selected(Wrapper):
     """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 
     ========= ======== =================== ========================================================
@@ -52,7 +50,6 @@ class Selected:
     the feature sets of naive Bayes).
     """
 
-    family: Any
     inclusion: float | Array = 0.5
     pooled: Any = None
 
@@ -61,20 +58,7 @@ class Selected:
         if not ((inclusion >= 0) & (inclusion <= 1)).all():
             raise InputError(f"inclusion must be a probability, between 0 and 1, not {self.inclusion}")
 
-    @property
-    def name(self) -> str:
-        """The wrapped family's."""
-        return str(self.family.name)
-
-    @property
-    def kind(self) -> str:
-        """The wrapped family's."""
-        return str(self.family.kind)
-
-    def statistics(self, X: NDArray[Any], y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
-        """Return the wrapped family's statistics."""
-        return self.family.statistics(X, y, axes, sample_weight)
-
+    @override
     def resolve_prior(self, statistics: Any) -> Self:
         """Return both priors in numbers.
 
@@ -91,7 +75,7 @@ class Selected:
             )
         family = self.family.resolve_prior(statistics)
         features = len(statistics.axes.features)
-        if log_evidence(family, statistics).shape != (features,):
+        if family.log_evidence(statistics).shape != (features,):
             raise Refused(f"features of the family {self.name!r} share parameters and cannot be selected one by one")
         try:
             pooled = self.family.resolve_prior(statistics.pooled())
@@ -100,15 +84,12 @@ class Selected:
             raise InputError(f"{error}; with selection all classes have one prior") from None
         return replace(self, family=family, pooled=pooled, inclusion=inclusion)
 
-    def informative(self, statistics: Any) -> NDArray[np.bool_]:
-        """Return what the wrapped family says."""
-        return np.asarray(self.family.informative(statistics))
-
+    @override
     def mle(self, statistics: Any) -> Parameters:
         """Return the wrapped family's estimate, all features included."""
-        found: Parameters = self.family.mle(statistics)
-        return found
+        return self.family.mle(statistics)
 
+    @override
     def map(self, statistics: Any) -> Parameters:
         """Return the mode given the most probable set of features."""
         included = np.asarray(self.posterior(statistics).inclusion) > MOST_PROBABLE
@@ -116,14 +97,15 @@ class Selected:
             included[None].astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled())
         )
 
+    @override
     def not_conjugate(self, statistics: Any) -> str:
-        """Return the wrapped family's reason."""
-        return str(self.family.not_conjugate(statistics))
+        return self.family.not_conjugate(statistics)
 
+    @override
     def posterior(self, statistics: Any) -> Self:
         """Return both posteriors and the posterior inclusion probabilities."""
         pooled = statistics.pooled()
-        log_odds = log_evidence(self.family, statistics) - log_evidence(self.pooled, pooled)
+        log_odds = self.family.log_evidence(statistics) - self.pooled.log_evidence(pooled)
         return replace(
             self,
             family=self.family.posterior(statistics),
@@ -131,29 +113,30 @@ class Selected:
             inclusion=expit(logit(self.inclusion) + log_odds),
         )
 
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw which features are included, and the parameters."""
         inclusion = np.asarray(self.inclusion)
         included = rng.random((draws, inclusion.size)) < inclusion
         return self._mix(included.astype(float), self.family.draw(rng, draws), self.pooled.draw(rng, draws))
 
+    @override
     def mean(self) -> Parameters:
         """Return the expectation over parameters and inclusion."""
         return self._mix(np.asarray(self.inclusion)[None], self.family.mean(), self.pooled.mean())
 
+    @override
     def pymc(self, statistics: Any, suffix: str) -> NoReturn:
         """Refuse: NUTS has no discrete parameters, and the sum over them is in closed form already."""
         raise Refused("which features are selected is averaged over in closed form; use inference='exact', not 'nuts'")
 
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         self.pymc(None, suffix)
 
-    def log_density(self, X: NDArray[Any], parameters: Parameters) -> Array:
-        """Return the wrapped family's density (draw, row, outcome): a feature left out has one for all classes."""
-        return np.asarray(self.family.log_density(X, parameters))
-
-    def log_predictive(self, X: NDArray[Any]) -> Array:
+    @override
+    def log_predictive(self, X: Any) -> Array:
         """Return Σ_j log [ρ_j p(x_j | y, D) + (1 − ρ_j) p(x_j | D)], (row, outcome)."""
         inclusion = np.asarray(self.inclusion)
         out: Array = np.zeros((X.shape[0], len(self.family.axes.labels)))
@@ -165,13 +148,13 @@ class Selected:
             out += np.logaddexp(log_in[j] + of_class, log_out[j] + _feature(self.pooled, j).log_predictive(cell))
         return out
 
-    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw rows from the wrapped family."""
-        return np.asarray(self.family.sample(parameters, y, rng))
-
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the wrapped family's axis words."""
-        return dict(self.family.dims())
+    @override
+    def log_evidence(self, statistics: Any) -> Array:
+        """log [ρ_j p(D_j | classes) + (1 − ρ_j) p(D_j | pooled)], (feature)."""
+        with np.errstate(divide="ignore"):
+            log_in, log_out = np.log(self.inclusion), np.log1p(-np.asarray(self.inclusion))
+        of_classes, of_all = self.family.log_evidence(statistics), self.pooled.log_evidence(statistics.pooled())
+        return np.asarray(np.logaddexp(log_in + of_classes, log_out + of_all))
 
     def _mix(self, included: Array, of_class: Parameters, pooled: Parameters) -> Parameters:
         """Return θ where `included` (draw, feature) is 1, φ where it is 0, and their average between."""
@@ -185,31 +168,10 @@ class Selected:
 
 def _feature(family: Family[Any], j: int) -> Any:
     """Return a resolved family of one feature only: its part of every array of hyperparameters."""
-    axes: Axes = family.axes  # type: ignore[attr-defined]
+    axes = family.axes
     keep = np.arange(len(axes.features)) == j
     cells = np.repeat(keep, axes.sizes) if axes.levels else keep
     arrays = {f.name: getattr(family, f.name) for f in fields(family)}  # type: ignore[arg-type]
     part: dict[str, Any] = {name: v[..., cells] for name, v in arrays.items() if isinstance(v, np.ndarray)}
     own = Axes(axes.labels, axes.features[j : j + 1], axes.levels[j : j + 1])
     return replace(family, axes=own, **part)  # type: ignore[type-var]
-
-
-@log_evidence.register
-def _(family: Selected, statistics: Any) -> Array:
-    """log [ρ_j p(D_j | classes) + (1 − ρ_j) p(D_j | pooled)], (feature)."""
-    with np.errstate(divide="ignore"):
-        log_in, log_out = np.log(family.inclusion), np.log1p(-np.asarray(family.inclusion))
-    of_classes = log_evidence(family.family, statistics)
-    return np.asarray(np.logaddexp(log_in + of_classes, log_out + log_evidence(family.pooled, statistics.pooled())))
-
-
-@linear_design.register
-def _(family: Selected, statistics: Any, at_means: bool) -> LinearDesign:
-    """The wrapped family's."""
-    return linear_design(family.family, statistics, at_means)
-
-
-@linear_terms.register
-def _(family: Selected, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-    """The wrapped family's; a feature left out has weight 0."""
-    return linear_terms(family.family, parameters, design)

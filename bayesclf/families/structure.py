@@ -16,8 +16,8 @@ from scipy.special import xlogy
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.typing import Array
 
 type Edge = tuple[str, str]
 
@@ -39,21 +39,6 @@ class Structure:
 
     edges: tuple[Edge, ...]
     information: tuple[float, ...] = ()
-
-
-def chow_liu(statistics: RowCounts) -> Structure:
-    """Return the tree of greatest Σ I(X_i; X_j), whatever the class.
-
-    Parameters
-    ----------
-    statistics
-        Counts; a pair of features is judged by the rows that have both.
-
-    References
-    ----------
-    Chow and Liu (1968), *Approximating discrete probability distributions with dependence trees*.
-    """
-    return tan(statistics.pooled())
 
 
 def tan(statistics: RowCounts) -> Structure:
@@ -101,10 +86,7 @@ def tan(statistics: RowCounts) -> Structure:
 def conditional_information(statistics: RowCounts) -> Array:
     """Return I(X_i; X_j | Y) in nats, (feature, feature), from the counts of pairs within each class."""
     sizes = statistics.axes.sizes
-    seen = statistics.rows >= 0
-    columns = (statistics.rows + dirichlet.starts(sizes))[seen]
-    ends = np.concatenate(([0], np.cumsum(seen.sum(axis=1))))
-    indicators = sparse.csr_array((np.ones(columns.size), columns, ends), shape=(len(seen), sum(sizes)))
+    indicators = dirichlet.indicators(dirichlet.cells_of(statistics.rows, sizes), sum(sizes))
     feature = np.repeat(np.arange(len(sizes)), sizes)
     blocks = sparse.csr_array(
         (np.ones(len(feature)), (np.arange(len(feature)), feature)), shape=(len(feature), len(sizes))

@@ -12,8 +12,8 @@ from scipy import optimize, stats
 
 from bayesclf.errors import Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
-from bayesclf.families.expectation_maximization import maximise, observed_log_likelihood
-from bayesclf.families.multivariate_estimates import maximum_likelihood, start
+from bayesclf.families.covariance import submatrix
+from bayesclf.families.multivariate_estimates import maximise, maximum_likelihood, start
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -143,6 +143,23 @@ def test_a_scale_that_is_no_matrix_is_a_diagonal(psi):
 
 
 # Expectation and maximisation
+
+
+def observed_log_likelihood(statistics, parameters):
+    """Return Σ log p(seen cells | y, μ, Σ) over all rows.
+
+    Each pattern and class gives −(n/2) log|2πΣ_ss| − ½ tr Σ_ss⁻¹(S + n(x̄ − μ_s)(x̄ − μ_s)ᵀ).
+    """
+    mu, Sigma = parameters["mu"][0], np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+    total = 0.0
+    for p, s in enumerate(statistics.seen):
+        n, deviation = statistics.n[p], (statistics.mean[p] - mu)[:, s]
+        outer = deviation[:, :, None] * deviation[:, None, :] * n[:, None, None]
+        covariance = submatrix(Sigma, s)
+        squares = np.linalg.solve(covariance, submatrix(statistics.scatter[p], s) + outer)
+        log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
+        total -= 0.5 * float(np.sum(n * log_det) + np.trace(squares, axis1=1, axis2=2).sum())
+    return total
 
 
 @both

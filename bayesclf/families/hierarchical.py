@@ -1,0 +1,278 @@
+"""What concentration α a Dirichlet should have, learnt from its counts: "what β should we choose?".
+
+By evidence α is a number; else it has a posterior of its own: θ is integrated out, then drawn given α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast, override
+
+import numpy as np
+from scipy import optimize
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Family, Wrapper
+from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
+from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+METHODS = ("evidence", "posterior")
+SCOPES = ("block", "feature")
+LOWEST, HIGHEST = 1e-3, 1e3
+"""Where α is looked for. The evidence can grow without end, towards tables that are all alike (Minka 2000)."""
+GRID = 121
+"""Number of values of log α at which a maximum is first looked for: the sum over tables can have more than one."""
+UNDETERMINED = 2.0
+"""α where the counts say nothing, as they do when no table has more than one: Laplace's rule."""
+FLAT = 1e-9
+"""The evidence says nothing where it varies by less than this."""
+
+REASON = "the concentration α is learnt, and its hyperprior is not conjugate to the Dirichlet-multinomial"
+
+
+@dataclass(frozen=True)
+class LearntAlpha:
+    """A concentration that is learnt: θ_jk ~ Dirichlet(α, …, α), one α for a block or for each feature.
+
+    It is learnt through the collapsed likelihood, θ integrated out: the Dirichlet-multinomial of all tables n_jk,
+
+    .. math:: p(n | α) = \\prod_{jk} \\frac{Γ(Jα)}{Γ(Jα + N_{jk})} \\prod_l \\frac{Γ(α + n_{jkl})}{Γ(α)}.
+
+    Parameters
+    ----------
+    method
+        ``"evidence"``: empirical Bayes, α maximises p(n | α) and is then taken as given, so that the posterior is
+        exact but does not know that α is uncertain. ``"posterior"``: log α ~ Normal(log `median`, `spread`²), by NUTS.
+    scope
+        ``"block"``: one α for all features of the block; ``"feature"``: one for each.
+    median, spread
+        Of the hyperprior, used by ``"posterior"``: by default 95 % of it lies between 0.05 and 19.
+
+    References
+    ----------
+    Minka (2000), Estimating a Dirichlet distribution; CS4780 and Mitchell (the number of hallucinated examples).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [["a"], ["a"], ["a"], ["b"], ["b"], ["b"]], [0, 0, 0, 1, 1, 1]
+    >>> clf = bc.CategoricalNB(bc.families.LearntAlpha(), random_state=1).fit(X, y)
+    >>> round(float(clf.model_.blocks[0].family.alpha[0, 0]), 9)  # one level a class: the less smoothing the better
+    0.001
+    """
+
+    method: str = "evidence"
+    scope: str = "block"
+    median: float = 1.0
+    spread: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {self.method!r}")
+        if self.scope not in SCOPES:
+            raise InputError(f"scope must be one of {', '.join(map(repr, SCOPES))}, not {self.scope!r}")
+        for name in ("median", "spread"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise InputError(f"{name} must be above 0 and finite, not {getattr(self, name)}")
+
+    def resolve[F: Family[Any]](self, family: F, statistics: Any) -> F:
+        """Return a family of counts with its α learnt, or to be learnt by NUTS, from its statistics."""
+        tables = family.tables(statistics)
+        if self.scope == "feature" and len(tables.sizes) != len(statistics.axes.features):
+            raise InputError(f"the family {family.name!r} has one table for all features; take scope='block'")
+        if self.method == "evidence":
+            return _given(family, most_probable(tables, self.scope), tables.sizes).resolve_prior(statistics)
+        start = _given(family, np.full(len(tables.groups(self.scope)), self.median), tables.sizes)
+        return cast("F", Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes))
+
+    def log_prior(self, alpha: Array) -> Array:
+        """Return the log density of log α under the hyperprior, up to a constant."""
+        return np.asarray(-0.5 * (np.log(alpha / self.median) / self.spread) ** 2)
+
+    def slope(self, alpha: Array) -> Array:
+        """Return the derivative of `log_prior` by log α."""
+        return np.asarray(-np.log(alpha / self.median) / self.spread**2)
+
+
+@dataclass(frozen=True)
+class Smoothed(Wrapper):
+    """θ_jk ~ Dirichlet(α, …, α) with log α ~ Normal(log median, spread²): α and θ have a joint posterior.
+
+    ========= ======= ============================= =====================================
+    parameter support prior                         posterior
+    ========= ======= ============================= =====================================
+    α         above 0 LogNormal(log median, spread) ∝ prior · Dirichlet-multinomial(n | α)
+    θ_jk | α  simplex Dirichlet(α, …, α)            Dirichlet(α + n_jk)
+    ========= ======= ============================= =====================================
+
+    NUTS samples α alone, whose number does not grow with levels and classes; θ is then drawn independently given
+    each α. MLE: the frequencies, and the α of largest evidence. MAP: the mode of θ given the mode of log α under its
+    own posterior; the joint density of (α, θ) has no useful maximum.
+
+    Parameters
+    ----------
+    family
+        The family of θ, its prior resolved on the block's axes.
+    settings
+        Hyperprior and scope.
+    counts
+        Counts (outcome, cell) that θ is drawn given, set by `LearntAlpha.resolve` with the statistics.
+    sizes
+        Number of cells of each table.
+
+    References
+    ----------
+    Minka (2000), Estimating a Dirichlet distribution, eq 53 (the collapsed likelihood).
+    """
+
+    settings: LearntAlpha
+    counts: Array
+    sizes: tuple[int, ...]
+
+    @override
+    def resolve_prior(self, statistics: Any) -> Self:
+        """Return the same hyperprior with other counts."""
+        return replace(self, counts=self.family.tables(statistics).counts)
+
+    @override
+    def mle(self, statistics: Any) -> Parameters:
+        """Return the frequencies and the α of largest evidence."""
+        alpha = most_probable(self.family.tables(statistics), self.settings.scope)
+        return {**self.family.mle(statistics), "alpha": self._named(alpha[None])}
+
+    @override
+    def map(self, statistics: Any) -> Parameters:
+        """Return the mode of log α and that of θ given it."""
+        alpha = most_probable(self.family.tables(statistics), self.settings.scope, self.settings)
+        mode = _given(self.family, alpha, self.sizes).resolve_prior(statistics).map(statistics)
+        return {**mode, "alpha": self._named(alpha[None])}
+
+    @override
+    def not_conjugate(self, statistics: Any) -> str:
+        return REASON
+
+    @override
+    def posterior(self, statistics: Any) -> NoReturn:
+        """Refuse: there is no closed form."""
+        raise Refused(f"this posterior has no closed form: {REASON}")
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw α and θ from the prior."""
+        groups = len(Tables(self.counts, self.sizes).groups(self.settings.scope))
+        alpha = self.settings.median * np.exp(self.settings.spread * rng.standard_normal((draws, groups)))
+        return self._with_theta(alpha, np.zeros_like(self.counts), rng)
+
+    @override
+    def mean(self) -> NoReturn:
+        """Refuse: there is no closed form."""
+        self.posterior(None)
+
+    @override
+    def pymc(self, statistics: Any, suffix: str) -> None:
+        """Add α, observing the counts with θ integrated out."""
+        import pymc as pm
+
+        tables = self.family.tables(statistics)
+        groups = len(tables.groups(self.settings.scope))
+        alpha = pm.LogNormal(
+            f"alpha{suffix}",
+            pm.Data(f"alpha_log_median{suffix}", np.full(groups, np.log(self.settings.median))),
+            pm.Data(f"alpha_spread{suffix}", np.full(groups, self.settings.spread)),
+        )
+        sizes = pm.Data(f"alpha_sizes{suffix}", np.repeat(tables.sizes, tables.sizes).astype(float))
+        totals = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(tables.counts, tables.sizes))
+        cells = alpha[0]
+        if self.settings.scope == "feature":
+            cells = alpha[pm.Data(f"alpha_of_cell{suffix}", np.repeat(np.arange(groups), tables.sizes))]
+        observed = pm.Data(f"alpha_counts_data{suffix}", tables.counts)
+        pm.CustomDist(f"alpha_counts{suffix}", cells, sizes, totals, logp=_collapsed_logp, observed=observed)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return α, and θ drawn given each α, by a generator that the draws of α seed: the same α, the same θ."""
+        alpha = np.ascontiguousarray(draws[f"alpha{suffix}"], dtype=float)
+        return self._with_theta(alpha, self.counts, np.random.default_rng(alpha.view(np.uint32).ravel()))
+
+    @override
+    def log_predictive(self, X: Any) -> NoReturn:
+        """Refuse: there is no closed form."""
+        self.posterior(None)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the wrapped family's axis words, and α's: one for the block, or (feature)."""
+        return {**super().dims(), "alpha": ("feature",) if self.settings.scope == "feature" else ()}
+
+    def _with_theta(self, alpha: Array, counts: Array, rng: np.random.Generator) -> Parameters:
+        """Return α (draw, group) and θ drawn from Dirichlet(α + counts) for each."""
+        concentration = _cells(alpha, self.sizes)[:, None] + counts
+        theta = dirichlet.draw(concentration, self.sizes, rng, 1)[0]
+        return {"theta": self.family.of_cells(theta), "alpha": self._named(alpha)}
+
+    def _named(self, alpha: Array) -> Array:
+        """Return α (draw, group) in the shape that `dims` promises."""
+        return alpha if self.settings.scope == "feature" else alpha[:, 0]
+
+
+def most_probable(tables: Tables, scope: str, hyperprior: LearntAlpha | None = None) -> Array:
+    """Return the α that maximises the evidence, (group), within [`LOWEST`, `HIGHEST`].
+
+    Parameters
+    ----------
+    tables
+        Counts.
+    scope
+        Which tables share one α.
+    hyperprior
+        Its density of log α multiplies the evidence; none for the evidence alone.
+    """
+    return np.array([_maximum(group.likelihood(), hyperprior) for group in tables.groups(scope)])
+
+
+def _maximum(likelihood: CollapsedLikelihood, hyperprior: LearntAlpha | None) -> float:
+    """Return the highest point of a grid, refined to where the slope is 0, or the end of the range it is at."""
+    parts: list[CollapsedLikelihood | LearntAlpha] = [likelihood, hyperprior] if hyperprior else [likelihood]
+    grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID)
+    values = likelihood.log_density(np.exp(grid))
+    if hyperprior is not None:
+        values = values + hyperprior.log_prior(np.exp(grid))
+    if np.ptp(values) < FLAT:
+        return UNDETERMINED
+
+    def slope(log_alpha: float) -> float:
+        return float(sum(part.slope(np.exp(log_alpha)) for part in parts))
+
+    best = int(values.argmax())
+    left, right = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
+    if slope(left) <= 0 or slope(right) >= 0:
+        return float(np.exp(grid[best]))
+    return float(np.exp(optimize.brentq(slope, left, right, xtol=1e-14)))
+
+
+def _given[F: Family[Any]](family: F, alpha: Array, sizes: tuple[int, ...]) -> F:
+    """Return a family of counts with α (group) for every cell of a group's tables."""
+    return family.with_alpha(_cells(alpha, sizes))
+
+
+def _cells(alpha: Array, sizes: tuple[int, ...]) -> Array:
+    """Return α (..., group) for every cell, (..., cell)."""
+    if alpha.shape[-1] == len(sizes):
+        return np.repeat(alpha, sizes, axis=-1)
+    return np.broadcast_to(alpha, (*alpha.shape[:-1], sum(sizes)))
+
+
+def _collapsed_logp(
+    counts: TensorVariable, alpha: TensorVariable, sizes: TensorVariable, totals: TensorVariable
+) -> Any:
+    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normaliser."""
+    import pytensor.tensor as pt
+
+    total_alpha = sizes * alpha
+    normaliser = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
+    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normaliser / sizes

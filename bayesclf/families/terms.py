@@ -1,0 +1,235 @@
+"""What a block's log density is taken apart into: columns with weights, terms of features, and parts with priors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from bayesclf.errors import InputError
+from bayesclf.families import dirichlet
+from bayesclf.typing import Array, Integers
+
+
+@dataclass(frozen=True)
+class LinearDesign:
+    """The columns z(x) of a block: a number less its centre, or a 0/1 column a level.
+
+    log p(x | y = k, θ) = Σ_c [offset_kc + weight_kc z_c(x)] + terms that all classes share. A generative classifier
+    made of such blocks *is* a logistic regression, whose weights follow from θ.
+
+    Attributes
+    ----------
+    features, levels
+        Those of the block's `Axes`.
+    centre
+        Where a number's column is 0, (column), in its own units. Levels and counts have 0.
+    threshold
+        Above it a cell counts as 1, else as 0; None where cells count as they are.
+    complete
+        Whether the weights hold for complete rows only, as those of dependent columns do.
+    """
+
+    features: tuple[str, ...]
+    levels: tuple[tuple[Hashable, ...], ...]
+    centre: Array
+    threshold: float | None = None
+    complete: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, those that `LogisticRegression` gives them."""
+        if not self.levels:
+            return self.features
+        pairs = zip(self.features, self.levels, strict=True)
+        return tuple(f"{name}={value}" for name, values in pairs for value in values)
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.features[:3])) + (", …" if len(self.features) > 3 else "")
+        return f"the block of {names}"
+
+    def scores(self, X: Any, terms: LinearTerms) -> Array:
+        """Return Σ_c weight_c z_c(x), less the offsets of missing cells, (draw, row, outcome).
+
+        Parameters
+        ----------
+        X
+            Encoded cells (row, feature), dense or sparse. A level that is missing or unseen contributes nothing.
+        terms
+            Of all classes, or their differences.
+
+        Raises
+        ------
+        InputError
+            For a missing cell where the weights hold for complete rows only.
+        """
+        if self.levels:
+            cells = dirichlet.cells_of(X, tuple(map(len, self.levels)))
+            return _product(dirichlet.indicators(cells, len(self.centre)), terms.weight)
+        if sparse.issparse(X):
+            # A threshold below 0 was refused where the rows were counted.
+            events: Any = X
+            if self.threshold is not None:
+                events = (self.threshold < events).astype(float)
+            return _product(events, terms.weight) - (terms.weight @ self.centre)[:, None]
+        missing = np.isnan(X)
+        if self.complete and missing.any():
+            raise InputError(
+                f"row {np.flatnonzero(missing.any(axis=1))[0] + 1} has a missing cell, but the implied weights of "
+                f"{self} hold for complete rows only, as these columns depend on each other; fill it in"
+            )
+        cells = X if self.threshold is None else (self.threshold < X).astype(float)
+        total = _product(np.where(missing, 0.0, cells - self.centre), terms.weight)
+        return total - _product(missing.astype(float), terms.offset) if missing.any() else total
+
+
+@dataclass(frozen=True)
+class LinearTerms:
+    """A block's part of the scores of all classes.
+
+    Attributes
+    ----------
+    weight
+        (draw, outcome, column).
+    offset
+        What a column adds to the intercept where its cell is not missing, (draw, outcome, column).
+    """
+
+    weight: Array
+    offset: Array
+
+    @classmethod
+    def of_logs(cls, theta: Array) -> Self:
+        """Return one weight a probability, its logarithm, and no offset."""
+        with np.errstate(divide="ignore"):
+            weight = np.log(theta)
+        return cls(weight, np.zeros_like(weight))
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The two classes of each row whose log-odds are asked for, as label codes (row)."""
+
+    outcome: Integers
+    against: Integers
+
+    def __getitem__(self, rows: slice | Integers) -> Pair:
+        return Pair(self.outcome[rows], self.against[rows])
+
+    def __iter__(self) -> Iterator[Integers]:
+        return iter((self.outcome, self.against))
+
+    def differences(self, values: Array) -> Array:
+        """Return v_k − v_k′ of values (draw, outcome, …), (draw, row, …)."""
+        return difference(values[:, self.outcome], values[:, self.against])
+
+    def log_ratios(self, theta: Array) -> Array:
+        """Return log θ_k/θ_k′ of probabilities (draw, outcome, …), (draw, row, …)."""
+        return log_ratio(theta[:, self.outcome], theta[:, self.against])
+
+    def log_ratios_of_cells(self, theta: Array, row: Integers, cell: Integers) -> Array:
+        """Return log θ_k/θ_k′ of cells (…) of θ (draw, outcome, cell), in the classes of their rows (…)."""
+        return log_ratio(theta[:, self.outcome[row], cell], theta[:, self.against[row], cell])
+
+
+def log_ratio(one: Array, other: Array) -> Array:
+    """Return the logarithm of a ratio of probabilities; NaN where both are 0, and so impossible under either class."""
+    with np.errstate(divide="ignore"):
+        return difference(np.log(one), np.log(other))
+
+
+def difference(one: Array, other: Array) -> Array:
+    """Return the difference of logs; NaN where both are −∞, and so impossible under either class."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(one - other)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Terms of the log-odds, entry by entry.
+
+    Attributes
+    ----------
+    features
+        What each feature is made of: one column, or the columns of a block.
+    row, feature
+        Row and position among `features` of each entry, (entry).
+    values
+        (draw, entry).
+    counts
+        What the row's cell of a table of counts or events holds, (entry); NaN where there is no such cell.
+    """
+
+    features: tuple[tuple[str, ...], ...]
+    row: Integers
+    feature: Integers
+    values: Array
+    counts: Array
+
+    @classmethod
+    def of_rows(cls, features: tuple[tuple[str, ...], ...], values: Array) -> Self:
+        """Return terms (draw, row, feature) of rows that have all features."""
+        draws, rows, width = values.shape
+        row, feature = np.indices((rows, width))
+        flat = values.reshape(draws, rows * width)
+        return cls(features, row.ravel(), feature.ravel(), flat, np.full(rows * width, np.nan))
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Contributions], draws: int) -> Self:
+        """Return the terms of several blocks, or of none, as those of one."""
+        nothing = np.empty(0, dtype=np.intp)
+        starts = np.cumsum([0, *(len(block.features) for block in blocks)])
+        return cls(
+            tuple(columns for block in blocks for columns in block.features),
+            np.concatenate([nothing, *(block.row for block in blocks)]),
+            np.concatenate([nothing, *(block.feature + start for block, start in zip(blocks, starts, strict=False))]),
+            np.concatenate([np.empty((draws, 0)), *(block.values for block in blocks)], axis=1),
+            np.concatenate([np.empty(0), *(block.counts for block in blocks)]),
+        )
+
+
+def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return names as features of one column each."""
+    return tuple((name,) for name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Log densities of parts of a block's parameters: each has parameters of its own, independent of all others.
+
+    A density is per what it is a density of, and its power depends on that: here variances are per log σ² and
+    covariances per |Σ|^(−(d + 1)/2) dΣ, the measures that units do not change, so that the power α of InvGamma(a, b)
+    is InvGamma(αa, αb), a prior worth α times as many rows; all other parameters are per themselves.
+
+    Attributes
+    ----------
+    log_density
+        (draw, part), up to a constant.
+    part_of
+        For each parameter the number of the part of each of its values, in the shape of its axes without the draw.
+    """
+
+    log_density: Array
+    part_of: Mapping[str, Integers]
+
+    @classmethod
+    def of_simplexes(cls, name: str, theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Self:
+        """Return Σ (α − 1) log θ of simplexes side by side, one part a class and simplex."""
+        densities = dirichlet.log_density(theta, alpha, sizes)
+        table = np.repeat(np.arange(len(sizes)), sizes)
+        part_of = np.arange(alpha.shape[0])[:, None] * len(sizes) + table if alpha.ndim == 2 else table
+        return cls(densities.reshape(len(theta), -1), {name: part_of})
+
+    def ratio(self, other: Density) -> Density:
+        """Return the log of the ratio to another density of the same parts."""
+        return Density(self.log_density - other.log_density, self.part_of)
+
+
+def _product(z: Any, weight: Array) -> Array:
+    """Return Σ_c z_rc w_dkc, (draw, row, outcome); z is (row, column), dense or sparse."""
+    draws, labels, columns = weight.shape
+    flat = np.asarray(z @ weight.reshape(draws * labels, columns).T)
+    return np.moveaxis(flat.reshape(-1, draws, labels), 1, 0)
