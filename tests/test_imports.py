@@ -15,7 +15,7 @@ LAYERS = (
     {"families", "datasets"},
     {"columns"},
     {"inference"},
-    {"hypothesis_set", "decisions", "prediction_sets", "sample_size"},
+    {"hypothesis_set", "decisions", "prediction_sets"},
     {"softmax", "softmax_sums"},
     {"conditionals"},
     {"averaging"},
@@ -37,7 +37,7 @@ LAYERS = (
     {"plots", "diagnostics"},
     {"report"},
     {"experiments"},
-    {"cli"},
+    {"cli", "sample_size"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

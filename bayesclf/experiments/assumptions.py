@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from bayesclf import plots
+from bayesclf.classifiers import GaussianNB, LogisticRegression
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Record, Results, Unit, option
-from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS, Cells
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.experiments.curves import GREY, METRIC_NAMES, grid, name_above
+from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS, Cells, GaussianClasses
+from bayesclf.experiments.runner import seed_of
+from bayesclf.plots import style
+from bayesclf.report.words import number, percent
+from bayesclf.typing import Array
 
 NAME = "assumptions"
+
 QUESTION = "Which boundary does each classifier draw when its assumptions hold, and when not?"
 
 CLASSIFIERS = ("GNB", "GNB2", "LR")
@@ -27,8 +34,22 @@ SIZES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 """Training sizes."""
 
 POINTS = "three points"
+
 LEAST = "least"
 """Stands for the classifier that knows the population."""
+
+METRICS = ("error", "log_loss")
+
+RULES = ("map", "bayes-optimal")
+
+CLEAR = 2.0
+"""Standard errors of a paired difference from which it is called clear."""
+
+SAME = 1e-6
+"""Log losses nearer to each other than this are equal."""
+
+type Scores = Mapping[tuple[str, str], float]
+"""Expected error or log loss of limits, by population and classifier."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +59,6 @@ class Settings:
     sets: int = option(100, "Training sets for each population.")
     picture_rows: int = option(60, "Training rows of the pictures.")
     seed: int = option(0, "Seed of everything.")
-
-
-def classifier(name: str, **options: Any) -> BayesClassifier:
-    """Return a new classifier by its name here."""
-    import bayesclf as bc
-
-    if name == "LR":
-        return bc.LogisticRegression(**options)
-    return bc.GaussianNB(variance="feature" if name == "GNB2" else "class-feature", **options)
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -65,6 +77,13 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     return _limits(name) if unit[0] == "limit" else _curve(name, int(unit[2]), np.random.default_rng(seed))
 
 
+def classifier(name: str, **options: Any) -> BayesClassifier:
+    """Return a new classifier by its name here."""
+    if name == "LR":
+        return LogisticRegression(**options)
+    return GaussianNB(variance="feature" if name == "GNB2" else "class-feature", **options)
+
+
 def _limits(name: str) -> list[Record]:
     """Return expected error and log loss of each classifier's limit, and the least there are."""
     cells = THREE_POINTS if name == POINTS else POPULATIONS[name].cells()
@@ -76,7 +95,7 @@ def _limits(name: str) -> list[Record]:
     ]
 
 
-def _log(joint: np.ndarray) -> np.ndarray:
+def _log(joint: Array) -> Array:
     return np.asarray(np.log(joint) - np.log(joint.sum(axis=1, keepdims=True)))
 
 
@@ -106,8 +125,6 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
 
     What classifiers converge to has m = ∞, as has the classifier "least", which knows the population.
     """
-    import pandas as pd
-
     keys = ["part", "population", "classifier", "m"]
     curves = records[records["part"] == "curve"]
     means = curves.groupby(keys, sort=False).agg(
@@ -124,6 +141,167 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
     """Say what each classifier converges to and who is ahead on the way, and draw the boundaries."""
-    from bayesclf.experiments.assumptions_results import results
+    limits = table[table["part"] == "limit"].set_index(["population", "classifier"])
+    error, loss = (dict(zip(limits.index, limits[metric], strict=True)) for metric in METRICS)
+    limit_sentences = [_limit_sentence(name, error, loss) for name in POPULATIONS]
+    return Results(
+        _headline(error),
+        (THEORY, *limit_sentences, _points_sentence(error, loss), _loss_sentence(loss)),
+        CAUTIONS,
+        (
+            Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
+            Section("On the way", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
+            Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
+        ),
+    )
 
-    return results(settings, records, table)
+
+CAUTIONS = (
+    "Errors and log losses are integrals over the known population, not counts over test rows; training sets are all "
+    "that is random.",
+    "Curves are under map, with the default priors in the columns' own units; with few rows they differ from maximum "
+    "likelihood's, which often does not exist there.",
+)
+
+THEORY = (
+    "Theory: as rows are added, all converge to the same classifier where both assumptions hold. Else the limit of "
+    "logistic regression (LR) is never worse in expected log loss than that of naive Bayes with one variance a feature "
+    "(GNB2), for both have logistic answers and LR picks the best of them. In error it may be worse. Naive Bayes with "
+    "a variance a class (GNB) has quadratic answers, which are not among LR's."
+)
+
+PICTURES = (
+    "Colours: the classes as bayes-optimal sees them, deeper where surer. Thin grey lines: single hypotheses of the "
+    "posterior. Black dots: the boundary of the least error."
+)
+
+LIMITS = (
+    "Limits are maximum likelihood fits to the population itself, its values of x weighted by their probabilities. "
+    "The three points are x = −.94, −.87, 1.21 with p(x, 0) = .358, .003, .236 and p(x, 1) = .031, .349, .024."
+)
+
+
+def _headline(error: Scores) -> str:
+    told = ", ".join(
+        f"{'/'.join(percent(error[name, own]) for own in CLASSIFIERS)} where {words} (least: "
+        f"{percent(error[name, LEAST])})"
+        for name, words in zip(POPULATIONS, ("both hold", "only that of equal variances does", "neither"), strict=True)
+    )
+    return f"Errors of {'/'.join(CLASSIFIERS)} in the limit, by which of naive Bayes's assumptions hold: {told}."
+
+
+def _limit_sentence(name: str, error: Scores, loss: Scores) -> str:
+    """Say how far each classifier's limit is from the least error and log loss."""
+    told = ", ".join(
+        f"{own} {number(error[name, own] - error[name, LEAST])} and {number(loss[name, own] - loss[name, LEAST])}"
+        for own in CLASSIFIERS
+    )
+    return f"{POPULATIONS[name].title.capitalize()}: limits lie above the least error and log loss by {told}."
+
+
+def _points_sentence(error: Scores, loss: Scores) -> str:
+    logistic, naive = (POINTS, "LR"), (POINTS, "GNB2")
+    worse = "the larger" if error[logistic] > error[naive] else "not the larger"
+    return (
+        f"Three points on which LR's limit has {worse} error: {number(error[logistic])} against GNB2's "
+        f"{number(error[naive])}, with log losses {number(loss[logistic], 4)} and {number(loss[naive], 4)}."
+    )
+
+
+def _loss_sentence(loss: Scores) -> str:
+    names = (*POPULATIONS, POINTS)
+    # Where both assumptions hold the limits are the same classifier, but for where the optimiser stopped.
+    worse = sum(loss[name, "LR"] > loss[name, "GNB2"] + SAME for name in names)
+    seen = "as theory has it" if worse == 0 else "against theory"
+    return f"LR's limit has a larger log loss than GNB2's in {worse} of {len(names)} populations, {seen}."
+
+
+def _race(name: str, records: pd.DataFrame) -> str:
+    """Say who has the smaller error with few rows and with many, and whether the difference is clear."""
+    own = records[(records["part"] == "curve") & (records["population"] == name)]
+    told = []
+    for size in (SIZES[0], SIZES[-1]):
+        wide = own[own["m"] == size].pivot(index="set", columns="classifier", values="error")
+        errors = {which: float(wide[which].mean()) for which in CLASSIFIERS}
+        first, second, _ = sorted(errors, key=lambda which: errors[which])
+        gap = wide[second].to_numpy() - wide[first].to_numpy()
+        clear = gap.mean() > CLEAR * gap.std(ddof=1) / np.sqrt(len(gap))
+        told.append(
+            f"with {size:,} rows {first} {'is clearly ahead' if clear else 'is level with'}"
+            f"{' of ' if clear else ' '}{second} ({percent(errors[first])} and {percent(errors[second])})"
+        )
+    return f"{POPULATIONS[name].title.capitalize()}: {', '.join(told)}."
+
+
+def _curve_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return one figure a metric, with one panel a population."""
+    return tuple(
+        Figure(
+            f"curve-{metric}",
+            f"Expected {METRIC_NAMES[metric]} against training rows",
+            "One panel a population, training rows on a log axis, one curve a classifier.",
+            partial(_curves, table, metric),
+            "Bands are one standard error over training sets; the line is the least there is, and marks at the right "
+            "edge are what the classifiers converge to. With few rows curves leave the scale.",
+        )
+        for metric in METRICS
+    )
+
+
+def _curves(table: pd.DataFrame, metric: str) -> Drawing:
+    from matplotlib.ticker import LogLocator
+
+    figure, axes = grid(len(POPULATIONS), len(POPULATIONS), (10.4, 3.6), sharey=True)
+    label = METRIC_NAMES[metric] + (" (nats)" if metric == "log_loss" else "")
+    for ax, (name, population) in zip(axes, POPULATIONS.items(), strict=True):
+        own = table[table["population"] == name]
+        curves = own[own["part"] == "curve"]
+        curves = curves.assign(model=curves["classifier"], rule="map", mean=curves[metric], se=curves[f"{metric}_se"])
+        plots.learning_curve(curves, ylabel=label if ax is axes[0] else "", labels=False, ax=ax)
+        limits = own[own["part"] == "limit"].set_index("classifier")[metric]
+        ax.axhline(limits[LEAST], linewidth=1, color=GREY, zorder=1)
+        for place, which in enumerate(CLASSIFIERS):
+            ax.scatter(1.6 * SIZES[-1], limits[which], s=26, color=style.class_color(place), zorder=3)
+        ax.xaxis.set_major_locator(LogLocator())
+        ax.set_title(textwrap.fill(population.title, 38), loc="left", fontsize="medium")
+    # With few rows log losses are too large for a common scale to show the rest.
+    ceiling = 1.2 * table.loc[(table["part"] == "curve") & (table["m"] == SIZES[2]), metric].max()
+    floor = 0.8 * table.loc[(table["classifier"] == LEAST) & table["population"].isin(list(POPULATIONS)), metric].min()
+    axes[0].set_ylim(floor, ceiling)
+    name_above(figure, axes)
+    return figure
+
+
+def _picture(settings: Settings, name: str) -> Figure:
+    return Figure(
+        f"boundaries-{name.replace(' ', '-')}",
+        f"Boundaries on {POPULATIONS[name].title}",
+        "One panel a classifier: the plane of the two columns, training rows, and boundaries under two rules.",
+        partial(_boundaries, settings, name),
+        f"{POPULATIONS[name].title.capitalize()}, {settings.picture_rows} training rows.",
+    )
+
+
+def _boundaries(settings: Settings, name: str) -> Drawing:
+    """Draw the three classifiers' boundaries on one training set."""
+    population = POPULATIONS[name]
+    rng = np.random.default_rng(seed_of(settings.seed, ("picture", name)))
+    X, y = population.draw(settings.picture_rows, rng)
+    figure, axes = grid(len(CLASSIFIERS), len(CLASSIFIERS), (10.4, 3.9), sharey=True)
+    for ax, own in zip(axes, CLASSIFIERS, strict=True):
+        fit = classifier(own, random_state=settings.seed, **({"inference": "laplace"} if own == "LR" else {})).fit(X, y)
+        plots.decision_boundary(fit, X, y, rules=RULES, ax=ax)
+        _best_boundary(ax, population)
+        ax.get_legend().remove()
+        ax.set_title(own, loc="left")
+        ax.set(xlabel="first column", ylabel="second column" if ax is axes[0] else "")
+    name_above(figure, axes)
+    return figure
+
+
+def _best_boundary(ax: Axes, population: GaussianClasses) -> None:
+    """Draw where both classes are as probable in the population."""
+    x, y = (np.linspace(*limits, 151) for limits in (ax.get_xlim(), ax.get_ylim()))
+    log_joint = population.log_density(np.stack(np.meshgrid(x, y), axis=-1))
+    ax.contour(x, y, log_joint[..., 1] - log_joint[..., 0], levels=[0.0], colors="black", linestyles=":", zorder=6)
+    ax.plot([], [], color="black", linestyle=":", label="least error")

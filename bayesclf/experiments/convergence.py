@@ -1,21 +1,33 @@
-"""How many rows a classifier needs to come near its limit, as columns are added, and what efficiency says of it."""
+"""How many rows a classifier needs to come near its limit, as columns are added, and what efficiency says of it.
+
+Rows are those of two Gaussian classes, on which the error of a linear rule is exact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 import numpy as np
+import pandas as pd
+from scipy import integrate, stats
+from scipy.special import expit, ndtr
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure as MatplotlibFigure
+from bayesclf.experiments.curves import GREY, MODELS, grid, last_crossing, shade
+from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.gibbs_bound import ratio_of_means
+from bayesclf.experiments.nested import Logistic, NaiveBayes, growing
+from bayesclf.experiments.problems import Encoded, Problem
+from bayesclf.families import MultivariateGaussian
+from bayesclf.families.base import Axes, Rows
+from bayesclf.families.logistic import LogisticPrior
+from bayesclf.plots import style
+from bayesclf.typing import Array, Integers
 
 NAME = "convergence"
+
 QUESTION = "How many rows does each classifier need to come near its limit, as columns are added?"
 
 COLUMNS = (4, 8, 16, 32, 64)
@@ -38,6 +50,9 @@ EFFICIENCY_ROWS, EFFICIENCY_COLUMNS = 1600, 3
 
 BLOCK = 20
 """Training sets in one unit of work."""
+
+type Line = tuple[float, Array]
+"""Intercept at x = 0 and weights (feature) of log-odds."""
 
 
 @dataclass(frozen=True)
@@ -79,54 +94,162 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 
 def _growth(settings: Settings, regime: str, columns: int, first: int, rng: np.random.Generator) -> list[Record]:
-    from bayesclf.experiments import gaussian_pair as pairs
-    from bayesclf.experiments.nested import Logistic, NaiveBayes
-    from bayesclf.families.logistic import LogisticPrior
-
     difference = REGIMES[regime] if regime.startswith("each") else REGIMES[regime] / np.sqrt(columns)
-    pair = pairs.GaussianPair(np.full(columns, difference))
+    pair = GaussianPair(np.full(columns, difference))
     prior = LogisticPrior(prior_scale=settings.prior_scale, intercept_scale=2 * settings.prior_scale)
-    excess = np.zeros((len(SIZES), 2))
+    excess = {size: dict.fromkeys(MODELS, 0.0) for size in SIZES}
     for _ in range(BLOCK):
         encoded = pair.draw(SIZES[-1], rng)
         naive, logistic = NaiveBayes(encoded), Logistic(encoded, prior)
-        known = 0
-        for place, size in enumerate(SIZES):
-            rows = np.arange(known, size)
-            naive.extend(rows)
-            logistic.extend(rows)
-            lines = (pairs.naive_bayes_line(naive), pairs.logistic_line(logistic, "map"))
-            excess[place] += [pair.error(*line) - pair.least_error for line in lines]
-            known = size
-    return [
-        {"part": "growth", "setting": regime, "columns": columns, "block": first, "sets": BLOCK, "m": size, **means}
-        for size, line in zip(SIZES, excess / BLOCK, strict=True)
-        for means in (dict(zip(("nb", "lr"), line.tolist(), strict=True)),)
-    ]
+        for size, model, _ in growing({"nb": naive, "lr": logistic}, np.arange(SIZES[-1]), SIZES):
+            line = naive_bayes_line(naive) if model == "nb" else logistic_line(logistic, "map")
+            excess[size][model] += pair.excess(line)
+    about = {"part": "growth", "setting": regime, "columns": columns, "block": first, "sets": BLOCK}
+    return [{**about, "m": size, **_means(sums)} for size, sums in excess.items()]
 
 
 def _efficiency(settings: Settings, separation: float, first: int, rng: np.random.Generator) -> list[Record]:
-    from bayesclf.experiments import gaussian_pair as pairs
-    from bayesclf.experiments.nested import Logistic, NaiveBayes
-    from bayesclf.families.logistic import LogisticPrior
-
-    pair = pairs.GaussianPair(separation * np.eye(EFFICIENCY_COLUMNS)[0])
-    excess = np.zeros(3)
+    pair = GaussianPair(separation * np.eye(EFFICIENCY_COLUMNS)[0])
+    rows = np.arange(EFFICIENCY_ROWS)
+    excess = {"nb": 0.0, "gda": 0.0, "lr": 0.0}
     for _ in range(BLOCK):
         encoded = pair.draw(EFFICIENCY_ROWS, rng)
-        rows = np.arange(EFFICIENCY_ROWS)
         naive, logistic = NaiveBayes(encoded), Logistic(encoded, LogisticPrior())
         naive.extend(rows)
         logistic.extend(rows)
-        lines = (
-            pairs.naive_bayes_line(naive),
-            pairs.discriminant_line(encoded, rows),
-            pairs.logistic_line(logistic, "mle"),
-        )
-        excess += [pair.error(*line) - pair.least_error for line in lines]
-    means = dict(zip(("nb", "gda", "lr"), (excess / BLOCK).tolist(), strict=True))
+        excess["nb"] += pair.excess(naive_bayes_line(naive))
+        excess["gda"] += pair.excess(discriminant_line(encoded, rows))
+        excess["lr"] += pair.excess(logistic_line(logistic, "mle"))
     about = {"part": "efficiency", "setting": separation, "columns": EFFICIENCY_COLUMNS, "block": first}
-    return [{**about, "sets": BLOCK, "m": EFFICIENCY_ROWS, **means}]
+    return [{**about, "sets": BLOCK, "m": EFFICIENCY_ROWS, **_means(excess)}]
+
+
+def _means(sums: Mapping[str, float]) -> dict[str, float]:
+    """Return means over the training sets of a block."""
+    return {name: total / BLOCK for name, total in sums.items()}
+
+
+@dataclass(frozen=True)
+class GaussianPair:
+    """x | y ~ N(±δ/2, I), both classes as probable: plus for the second.
+
+    Attributes
+    ----------
+    delta
+        Difference of the means (feature).
+    """
+
+    delta: Array
+
+    @property
+    def separation(self) -> float:
+        """Mahalanobis distance Δ = |δ| of the means."""
+        return float(np.linalg.norm(self.delta))
+
+    @property
+    def least_error(self) -> float:
+        """Φ(−Δ/2), the error of the best rule."""
+        return float(ndtr(-self.separation / 2))
+
+    def draw(self, rows: int, rng: np.random.Generator) -> Encoded:
+        """Draw rows, as a problem; the first two are of different classes."""
+        y = rng.integers(2, size=rows)
+        y[:2] = rng.permutation(2)
+        X = rng.standard_normal((rows, len(self.delta))) + (y[:, None] - 0.5) * self.delta
+        names = tuple(f"x{j}" for j in range(len(self.delta)))
+        return Encoded(Problem("gaussian-pair", "", "number"), X, y.astype(np.intp), ("0", "1"), names, ())
+
+    def excess(self, line: Line) -> float:
+        """Return by how much the error of a line exceeds the least error."""
+        return self.error(*line) - self.least_error
+
+    def error(self, intercept: float, weight: Array) -> float:
+        """Return the error of predicting the second class where intercept + weight·x > 0, exactly."""
+        size = float(np.linalg.norm(weight))
+        if size == 0:
+            return 0.5
+        half = float(weight @ self.delta) / 2
+        return float(0.5 * (ndtr((-half + intercept) / size) + ndtr((-half - intercept) / size)))
+
+
+def naive_bayes_line(learner: NaiveBayes) -> Line:
+    """Return the log-odds of naive Bayes with one variance a feature, by maximum likelihood.
+
+    References
+    ----------
+    Mitchell, eqs 21 and 22.
+    """
+    model, _ = learner.model()
+    found = model.mle()
+    mu, sigma2, pi = (found[name][0] for name in ("mu", "sigma2", "pi"))
+    weight = (mu[1] - mu[0]) / sigma2
+    return float(np.log(pi[1] / pi[0]) - 0.5 * ((mu[1] ** 2 - mu[0] ** 2) / sigma2).sum()), weight
+
+
+def discriminant_line(encoded: Encoded, rows: Integers) -> Line:
+    """Return the log-odds of discriminant analysis with a shared covariance, by maximum likelihood.
+
+    References
+    ----------
+    Abu-El-Haija 2.1.
+    """
+    family = MultivariateGaussian("shared")
+    X, y = encoded.numbers[rows], encoded.y[rows]
+    found = family.mle(family.statistics(X, y, Axes(encoded.labels, encoded.features)))
+    mu, precision = found["mu"][0], np.linalg.inv(found["Sigma"][0])
+    weight = precision @ (mu[1] - mu[0])
+    share = y.mean()
+    return float(np.log(share / (1 - share)) - 0.5 * weight @ (mu[1] + mu[0])), weight
+
+
+def logistic_line(learner: Logistic, estimate: str) -> Line:
+    """Return the log-odds of logistic regression under ``"mle"`` or ``"map"``."""
+    model, _ = learner.model()
+    found = model.mle() if estimate == "mle" else model.map()
+    zero = Rows((np.zeros((1, len(model.design.number_names))), np.empty((1, 0), dtype=np.intp)), 1)
+    intercept = float(model.log_scores(zero, found)[0, 0] @ np.array([-1.0, 1.0]))
+    weight = np.zeros(len(model.design.number_names))
+    weight[model.design.varying] = found["weight"][0, 0]
+    return intercept, weight
+
+
+def efficiency(separation: float, columns: int, independent: bool) -> float:
+    """Return the asymptotic relative efficiency of logistic regression: the ratio of excess errors, generative first.
+
+    With n rows the excess error of a linear rule is φ(Δ/2)/(4Δn) (V₀₀ + Σ_{j≥2} V_jj), V the asymptotic covariance of
+    √n times its coefficients, the means differing along the first axis. For logistic regression V₀₀ = V_jj =
+    1/E[p(1 − p)]; for discriminant analysis with a shared covariance V₀₀ = V_jj = 4 + Δ²; for naive Bayes, which knows
+    that columns are independent, V₀₀ = 4 + Δ² and V_jj = 4.
+
+    Parameters
+    ----------
+    separation
+        Δ, above 0.
+    columns
+        Number of features.
+    independent
+        Whether against naive Bayes, rather than discriminant analysis.
+
+    References
+    ----------
+    Efron, *The Efficiency of Logistic Regression Compared to Normal Discriminant Analysis*, JASA 70 (1975),
+    doi:10.1080/01621459.1975.10480319.
+
+    Examples
+    --------
+    >>> [round(efficiency(delta, 2, independent=False), 3) for delta in (1, 2, 3, 4)]
+    [0.995, 0.899, 0.641, 0.343]
+    """
+
+    def weighted(x: float) -> float:
+        """Return the density of x along the first axis times p(1 − p)."""
+        density = 0.5 * (stats.norm.pdf(x - separation / 2) + stats.norm.pdf(x + separation / 2))
+        return float(density * expit(separation * x) * expit(-separation * x))
+
+    information, _ = integrate.quad(weighted, -np.inf, np.inf)
+    intercept = 4 + separation**2
+    others = 4.0 if independent else intercept
+    return float((intercept + (columns - 1) * others) * information / columns)
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
@@ -136,11 +259,6 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     separation, the generative model, the simulated ratio `value` with its standard error `se`, and the quadrature's
     `expected`.
     """
-    import pandas as pd
-
-    from bayesclf.experiments.gaussian_pair import efficiency
-    from bayesclf.experiments.gibbs_bound import ratio_of_means
-
     growth = records[records["part"] == "growth"].melt(
         ["part", "setting", "columns", "m", "block"], ["nb", "lr"], "model", "value"
     )
@@ -164,17 +282,12 @@ def rows_needed(table: pd.DataFrame) -> pd.DataFrame:
 
     It is infinite where it does not within the sizes there are, and interpolated in log m otherwise.
     """
-    import pandas as pd
-
-    from bayesclf.experiments.crossing import last_crossing
-
-    lines = []
-    for (setting, model, columns), own in table[table["part"] == "growth"].groupby(
-        ["setting", "model", "columns"], sort=False
-    ):
-        needed = last_crossing(own["m"].to_numpy(dtype=float), NEAR - own["value"].to_numpy())
-        lines.append({"setting": setting, "model": model, "columns": columns, "rows": needed})
-    return pd.DataFrame(lines)
+    keys = ["setting", "model", "columns"]
+    lines = [
+        (*about, last_crossing(own["m"].to_numpy(dtype=float), NEAR - own["value"].to_numpy()))
+        for about, own in table[table["part"] == "growth"].groupby(keys, sort=False)
+    ]
+    return pd.DataFrame(lines, columns=[*keys, "rows"])
 
 
 def growth_exponent(needed: pd.DataFrame) -> float:
@@ -200,7 +313,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     for regime in REGIMES:
         exponents = {
             model: growth_exponent(needed[(needed["setting"] == regime) & (needed["model"] == model)])
-            for model in ("nb", "lr")
+            for model in MODELS
         }
         sentences.append(
             f"Where {regime}: rows grow like columns to the power {exponents['nb']:.2f} for naive Bayes and "
@@ -244,29 +357,23 @@ def _growth_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
             f"growth-{index}",
             f"Excess error against rows where {regime}",
             "Two panels, naive Bayes and logistic regression; one curve a number of columns.",
-            lambda regime=regime: _panels(table[table["setting"] == regime]),  # type: ignore[misc]
+            partial(_panels, table[table["setting"] == regime]),
             f"Where {regime}; darker curves have more columns. The line is {NEAR}.",
         )
         for index, regime in enumerate(REGIMES, 1)
     )
 
 
-def _panels(table: pd.DataFrame) -> MatplotlibFigure:
-    import matplotlib.pyplot as plt
-
-    from bayesclf.plots import style
-
-    figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.4), layout="constrained", sharey=True)
-    plt.close(figure)
-    shades: Any = plt.get_cmap("viridis_r")
-    for ax, (model, name) in zip(axes, (("nb", "naive Bayes"), ("lr", "logistic regression")), strict=True):
+def _panels(table: pd.DataFrame) -> Drawing:
+    figure, axes = grid(len(MODELS), len(MODELS), (9.2, 3.4), sharey=True)
+    for ax, (model, name) in zip(axes, MODELS.items(), strict=True):
         for index, columns in enumerate(COLUMNS):
             own = table[(table["model"] == model) & (table["columns"] == columns)]
-            color = shades(0.2 + 0.8 * index / (len(COLUMNS) - 1))
+            color = shade(index / (len(COLUMNS) - 1))
             ax.plot(own["m"], own["value"], color=color, linewidth=1.8)
             ax.fill_between(own["m"], own["value"] - own["se"], own["value"] + own["se"], color=color, alpha=0.15)
             ax.annotate(f"{columns}", (own["m"].iloc[0], own["value"].iloc[0]), color=color, ha="right", va="center")
-        ax.axhline(NEAR, linewidth=1, color="#8c8c8c")
+        ax.axhline(NEAR, linewidth=1, color=GREY)
         ax.set_title(f"{name}, by number of columns", loc="left")
         ax.set(xscale="log", xlabel="training rows")
         style.quiet(ax, "y")

@@ -13,13 +13,19 @@ import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as MatplotlibFigure
+    from matplotlib import axes, figure
 
 type Unit = tuple[str | int | float, ...]
 """What one unit of work is about; unique within the experiment, and its seed is made of it."""
 
 type Record = dict[str, Any]
 """One measurement: names to numbers, words or None, as JSON has them."""
+
+type Drawing = figure.Figure
+"""A figure of matplotlib, which is loaded when one is drawn."""
+
+type Axes = axes.Axes
+"""Axes of matplotlib."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Figure:
     name: str
     title: str
     text: str
-    draw: Callable[[], MatplotlibFigure]
+    draw: Callable[[], Drawing]
     caption: str = ""
 
 

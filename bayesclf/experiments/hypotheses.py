@@ -5,29 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
-from bayesclf.experiments.textbook_spaces import DISAGREED, SIGNS, THRESHOLDS, answers, binary, version_space
+from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
+from bayesclf.plots import style
 from bayesclf.report.words import NEGLIGIBLE, number, percent
 from bayesclf.typing import Array
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure as MatplotlibFigure
-
 NAME = "hypotheses"
+
 QUESTION = "What do MAP, Bayes-optimal and Gibbs answer on the textbook's own examples?"
+
+SIGNS = ("+", "−")
+
+THRESHOLDS = 5
+"""Hypotheses of the version space: h_t says + from x = t on, t = 0, …; it is told that x = 0 is − and x = 3 is +."""
+
+DISAGREED = (1, 2)
+"""Values of x about which the consistent thresholds disagree."""
+
+WEATHER = {"a cloudy day in spring": (0.1, 0.5), "a fine day otherwise": (0.001, 0.9)}
+"""P(seen | rain), P(seen | dry)."""
 
 BLOCK = 100
 """Random cases, or hypotheses drawn by the Gibbs classifier at each x, in one unit of work."""
 
 POINTS = 50
 """Values of x in a random space; P(+ | x, h) and likelihoods are uniform, priors uniform numbers over their sum."""
+
+type Example = tuple[str, str, str, float, float]
+"""An example's name, what was asked, the answer, its probability and the textbook's."""
 
 SETUPS = {
     "classifier, same ratio": (False, True),
@@ -60,16 +71,60 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     """Return the examples' answers, or what was counted in a block of draws or of random cases."""
     kind, block = str(unit[0]), int(unit[1])
     if kind == "examples":
-        return answers()
+        return _examples()
     if kind == "version space":
         return _version_space_gibbs(block, int(seed.generate_state(1)[0]))
     return [_exercise_4(kind, block, np.random.default_rng(seed))]
 
 
-def _shares(rng: np.random.Generator, count: int) -> Array:
-    """Return uniform numbers divided by their sum."""
-    values = rng.random(count)
-    return np.asarray(values / values.sum())
+def _examples() -> list[Record]:
+    """Return what was asked of each example, the answer, its probability and the textbook's."""
+    lines = [*_three_hypotheses(), *_weather(), *_version_space()]
+    names = ("example", "asked", "answer", "probability", "textbook")
+    return [{"part": "example", **dict(zip(names, line, strict=True))} for line in lines]
+
+
+def _three_hypotheses() -> list[Example]:
+    """Ask MAP and Bayes-optimal, P(h | D) = (.4, .3, .3), h1 says +, the others −; MAP's probability is that of h."""
+    plus, minus = [[1.0, 0.0]], [[0.0, 1.0]]
+    space = FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [plus, minus, minus])
+    optimal = float(space.proba("bayes-optimal", 0).max())
+    return [
+        ("three hypotheses", "map", space.answers("map", 0)[0], space.posterior[space.map], 0.4),
+        ("three hypotheses", "bayes-optimal", space.answers("bayes-optimal", 0)[0], optimal, 0.6),
+    ]
+
+
+def _weather() -> list[Example]:
+    """Ask for rain after what was seen; rain and dry are equally probable before."""
+    found = []
+    for (seen, likelihood), textbook in zip(WEATHER.items(), (1 / 6, 1 / 901), strict=True):
+        space = FiniteSpace(("rain", "dry"), ("rain", "dry"), (0.5, 0.5), [[[1, 0]], [[0, 1]]]).update(likelihood)
+        found.append(("weather", f"rain, {seen}", space.map, space.posterior["rain"], textbook))
+    return found
+
+
+def _version_space() -> list[Example]:
+    """Ask the Bayes-optimal classifier of the version space for + at each x; h1, h2, h3 are consistent."""
+    space, x = version_space(), np.arange(THRESHOLDS)
+    proba, answers = space.proba("bayes-optimal", x)[:, 0], space.answers("bayes-optimal", x)
+    return [
+        ("version space", f"bayes-optimal, + at x = {place}", answer, float(plus), share)
+        for place, answer, plus, share in zip(x, answers, proba, (0, 1 / 3, 2 / 3, 1, 1), strict=True)
+    ]
+
+
+def version_space() -> FiniteSpace:
+    """Return the thresholds that agree with − at x = 0 and + at x = 3, each as probable."""
+    x = np.arange(THRESHOLDS)
+    plus = (x >= x[:, None]).astype(float)
+    space = FiniteSpace(tuple(f"h{t}" for t in x), SIGNS, np.full(THRESHOLDS, 1 / THRESHOLDS), binary(plus))
+    return space.version_space((plus[:, 0] == 0) & (plus[:, 3] == 1))
+
+
+def binary(plus: Array) -> Array:
+    """Return P(y | x, h), (hypothesis, x, outcome), from P(+ | x, h)."""
+    return np.stack([plus, 1 - plus], axis=-1)
 
 
 def _version_space_gibbs(block: int, seed: int) -> list[Record]:
@@ -112,10 +167,14 @@ def _exercise_4(kind: str, block: int, rng: np.random.Generator) -> Record:
     }
 
 
+def _shares(rng: np.random.Generator, count: int) -> Array:
+    """Return uniform numbers divided by their sum."""
+    values = rng.random(count)
+    return np.asarray(values / values.sum())
+
+
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     """Return one line a kind of exercise 4, with shares and their standard errors over blocks of cases."""
-    import pandas as pd
-
     lines = []
     for kind in SETUPS:
         own = records[(records["part"] == "exercise 4") & (records["kind"] == kind)]
@@ -213,9 +272,7 @@ def _exercise(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _figure(examples: pd.DataFrame, gibbs: pd.DataFrame) -> MatplotlibFigure:
-    from bayesclf.plots import style
-
+def _figure(examples: pd.DataFrame, gibbs: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (6.0, 3.2))
     shares = examples.loc[examples["example"] == "version space", "textbook"]
     ax.bar(gibbs.index, shares, width=0.7, color="0.85", label="consistent hypotheses that say +")

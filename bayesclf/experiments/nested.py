@@ -6,7 +6,7 @@ Rows are encoded once. The statistics of naive Bayes are extended by the rows th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,3 +189,28 @@ def answers(
     """Score what a learner knows so far on the test rows, under each rule; a rule that cannot answer says why."""
     model, encode = learner.model()
     return evaluation.score_rules(Sources(model, seed), seed, encode(test), encoded.y[test], rules)
+
+
+def growing(
+    learners: Mapping[str, Learner], train: Integers, sizes: Sequence[int]
+) -> Iterator[tuple[int, str, Learner]]:
+    """Yield, for each training size, the name of each learner and the learner after so many of the training rows."""
+    for known, size in zip((0, *sizes), sizes, strict=False):
+        for model, learner in learners.items():
+            learner.extend(train[known:size])
+            yield size, model, learner
+
+
+def metrics(answer: RowScores) -> dict[str, float]:
+    """Return error, log loss, Brier score and over-confidence, as means over the test rows.
+
+    Over-confidence is mean P(predicted class) minus accuracy: above 0 a classifier promises more than it gives.
+    """
+    error = float(answer.error.mean())
+    confidence = float(np.exp(answer.log_proba.max(axis=1)).mean())
+    return {
+        "error": error,
+        "log_loss": float(answer.log_loss.mean()),
+        "brier": float(answer.brier.mean()),
+        "overconfidence": confidence - (1 - error),
+    }

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
+import pandas as pd
+from scipy import stats
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.crossing import Crossing, crossing
-from bayesclf.experiments.experiment import Record, Results, Unit, option
+from bayesclf.experiments import nested, problems
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, by_problem, capital, crossing, every_rule
+from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.scores import RowScores
+from bayesclf.families.logistic import LogisticPrior
+from bayesclf.plots import learning_curve, style
+from bayesclf.report.words import number, percent
 
 NAME = "ng-jordan"
+
 QUESTION = "From how many training rows on is logistic regression better than naive Bayes, under each rule?"
 
 SIZES = (4, 6, 9, 13, 20, 30, 45, 70, 100, 150, 225, 350, 500, 750, 1000)
@@ -30,8 +32,8 @@ BLOCK = 10
 MOST_TEST = 1000
 """Test rows of a split."""
 
-METRICS = ("error", "log_loss", "brier", "overconfidence")
-"""What is averaged over the test rows: over-confidence is mean P(predicted class) minus accuracy."""
+CLEAR = 0.05
+"""Chance, over all sizes that are looked at, by which a level pair of curves may be called apart."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,7 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those that need a posterior take longest and come first."""
-    names = [name.strip() for name in settings.problems.split(",")]
-    unknown = [name for name in names if name not in PROBLEMS]
-    if unknown:
-        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(PROBLEMS)}")
+    names = problems.named(settings.problems, PROBLEMS)
     if settings.splits < 2 * BLOCK or settings.splits % BLOCK or settings.posterior_splits % BLOCK:
         raise InputError(
             f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {settings.splits} and "
@@ -69,36 +68,49 @@ def units(settings: Settings) -> Sequence[Unit]:
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
     """Return, for each size, model and rule, sums over the splits of a block."""
-    from bayesclf.experiments import nested, problems
-    from bayesclf.families.logistic import LogisticPrior
-
     problem, first = str(unit[0]), int(unit[1])
     encoded = problems.load(problem)
     sizes = nested.sizes_of(encoded, [size for size in SIZES if size <= settings.largest], MOST_TEST)
+    averaged = {*sizes[::2], sizes[-1]}
     prior = LogisticPrior(prior_scale=settings.prior_scale, intercept_scale=2 * settings.prior_scale)
-    sums: dict[tuple[int, str, str], Sum] = {}
+    found: dict[tuple[int, str, str], list[list[float] | None]] = {}
     block = range(first, first + BLOCK)
-    for number, own in zip(block, seed.spawn(len(block)), strict=True):
+    for split, own in zip(block, seed.spawn(len(block)), strict=True):
         rng = np.random.default_rng(own)
         train, test = nested.split(encoded, rng, MOST_TEST)
-        averages = number < settings.posterior_splits
         learners: dict[str, nested.Learner] = {
             "nb": nested.NaiveBayes(encoded, settings.variance),
             "lr": nested.Logistic(encoded, prior),
         }
-        known = 0
-        for place, size in enumerate(sizes):
-            rules = nested.PLUG_IN + (nested.AVERAGED if averages and (place % 2 == 0 or size == sizes[-1]) else ())
-            for model, learner in learners.items():
-                learner.extend(train[known:size])
-                scored = nested.answers(learner, encoded, test, rules, int(rng.integers(2**31)))
-                for rule, answer in scored.items():
-                    sums.setdefault((size, model, rule), Sum()).add(answer)
-            known = size
+        for size, model, learner in nested.growing(learners, train, sizes):
+            every = split < settings.posterior_splits and size in averaged
+            rules = nested.PLUG_IN + (nested.AVERAGED if every else ())
+            scored = nested.answers(learner, encoded, test, rules, int(rng.integers(2**31)))
+            for rule, answer in scored.items():
+                values = None if isinstance(answer, str) else list(nested.metrics(answer).values())
+                found.setdefault((size, model, rule), []).append(values)
     return [
-        {"problem": problem, "block": first, "m": size, "model": model, "rule": rule, **total.record()}
-        for (size, model, rule), total in sums.items()
+        {"problem": problem, "block": first, "m": size, "model": model, "rule": rule, **_sums(values)}
+        for (size, model, rule), values in found.items()
     ]
+
+
+def _sums(splits: Sequence[Sequence[float] | None]) -> Record:
+    """Return sums over splits of the metrics, None for a split that a rule could not answer, and of their squares.
+
+    `infinite` counts the splits whose log loss is infinite, which its sums leave out.
+    """
+    values = np.array([split for split in splits if split is not None]).reshape(-1, len(METRIC_NAMES))
+    infinite = ~np.isfinite(values)
+    finite = np.where(infinite, 0.0, values)
+    sums = dict(zip(METRIC_NAMES, finite.sum(axis=0), strict=True))
+    squares = {f"{metric}_2": value for metric, value in zip(METRIC_NAMES, (finite**2).sum(axis=0), strict=True)}
+    return {
+        "splits": len(splits),
+        "answered": len(values),
+        "infinite": int(infinite.any(axis=1).sum()),
+        **{name: float(f"{value:.10g}") for name, value in (sums | squares).items()},
+    }
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
@@ -114,20 +126,112 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     answered = sums["answered"]
     table["undefined"] = 1 - answered / sums["splits"]
     table["infinite"] = sums["infinite"] / answered
-    for metric in METRICS:
+    for metric in METRIC_NAMES:
         count = answered - sums["infinite"] if metric == "log_loss" else answered
         mean = sums[metric] / count
         variance = (sums[f"{metric}_2"] / count - mean**2).clip(lower=0) * count / (count - 1)
         table[metric], table[f"{metric}_se"] = mean, np.sqrt(variance / count)
-    order = {problem: index for index, problem in enumerate(PROBLEMS)}
+    order = list(PROBLEMS).index
     return table.sort_values(["problem", "m"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable")
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
     """Say which problems agree with the paper's claims, and show the curves."""
-    from bayesclf.experiments.ng_jordan_results import results
+    found = crossings(records, settings.seed)
+    shared = summarise(settings, with_every_rule(records))
+    names = [str(problem) for problem in dict.fromkeys(table["problem"])]
+    judged = [
+        judge(problem, records, found[problem, "map"], settings.largest)
+        for problem in names
+        if (problem, "map") in found
+    ]
+    agree = [judgement.problem for judgement in judged if judgement.agrees]
+    never = [judgement.problem for judgement in judged if np.isinf(judgement.crossing.m)]
+    headline = (
+        f"Under map, {len(agree)} of {len(judged)} problems agree with the paper's claim: naive Bayes clearly ahead "
+        "with few rows, logistic regression ahead or level with many."
+    )
+    findings = [CLAIM]
+    if never:
+        findings.append(f"Logistic regression is not ahead at the largest size of {', '.join(never)}.")
+    findings += averaging(shared)
+    pairing = (
+        f"Pairing: numbers by Gaussian naive Bayes with variance={settings.variance!r}, categories by Dirichlet(2) "
+        "(Laplace's rule), both with logistic regression whose weights have the prior sd "
+        f"{settings.prior_scale:g} per sd of a column; the same splits and nested training sets for all, of which one "
+        "row of each class comes first. Rules that need a posterior take every other size, and the largest."
+    )
+    return Results(
+        headline,
+        tuple(findings),
+        CAUTIONS,
+        (
+            Section("Error against training rows", (pairing,), curve_figures(table, shared, names, "error")),
+            Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
+            Section("Log loss and calibration", LOSS_TEXT, loss_figures(table, shared, names)),
+            Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
+            Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
+        ),
+    )
 
-    return results(settings, records, table)
+
+CLAIM = (
+    "The paper's claim: naive Bayes is ahead with few rows, and logistic regression overtakes it, or draws level, as "
+    "rows are added; where it does not, the data set is small. Few rows are here the smaller half of the sizes."
+)
+
+CAUTIONS = (
+    "The paper does not say which rows, columns and classes it took, nor how its logistic regression was regularised; "
+    "curves are comparable in shape, not in the third digit.",
+    "Splits of one data set share its rows: the bands say how well the mean over splits of this data set is known, not "
+    "what another sample of the same population would show.",
+)
+
+LOSS_TEXT = (
+    "Means over the splits whose log loss is finite; `infinite` in the table counts the others. Over-confidence is the "
+    "mean probability of the predicted class minus accuracy: above 0 the classifier promises more than it gives.",
+)
+
+SEPARABLE_TEXT = (
+    "Where the training rows are linearly separable, completely or not, the maximum likelihood estimate of logistic "
+    "regression does not exist; its curve under mle is over the other splits.",
+)
+
+CROSSING_TEXT = (
+    "Training rows from which logistic regression stays ahead in error, interpolated in log m, with 5 % and 95 % of a "
+    "bootstrap over blocks of splits; infinite where it is not ahead at the largest size. Where rules that need a "
+    "posterior have fewer splits, their intervals are wider; from one block of splits there is none.",
+)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One problem under one rule.
+
+    Attributes
+    ----------
+    problem
+        Its name.
+    ahead_first
+        Whether naive Bayes is clearly ahead at one of the smaller sizes, before the crossing.
+    behind_last
+        Whether logistic regression is clearly behind at the largest size.
+    crossing
+        From where it stays ahead.
+    sentence
+        All that in words.
+    """
+
+    problem: str
+    ahead_first: bool
+    behind_last: bool
+    crossing: Crossing
+    sentence: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both halves of the claim hold."""
+        return self.ahead_first and not self.behind_last
 
 
 def crossings(records: pd.DataFrame, seed: int) -> dict[tuple[str, str], Crossing]:
@@ -152,34 +256,137 @@ def block_means(records: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
     return means.pivot_table(index="block", columns=["model", "m"], values="mean", dropna=False)
 
 
-class Sum:
-    """Sums over splits of the metrics' means over test rows."""
+def paired(records: pd.DataFrame, problem: str, rule: str) -> pd.DataFrame:
+    """Return error(nb) − error(lr) by size: columns `nb`, `lr`, `difference` and its standard error `se`."""
+    import pandas as pd
 
-    def __init__(self) -> None:
-        self._splits = self._answered = self._infinite = 0
-        self._sums = np.zeros(len(METRICS))
-        self._squares = np.zeros(len(METRICS))
+    wide = block_means(records[(records["problem"] == problem) & (records["rule"] == rule)])
+    difference = wide["nb"] - wide["lr"]
+    error = difference.std(ddof=1) / np.sqrt(difference.count())
+    columns = {"nb": wide["nb"].mean(), "lr": wide["lr"].mean(), "difference": difference.mean(), "se": error}
+    return pd.DataFrame(columns)
 
-    def add(self, answer: RowScores | str) -> None:
-        """Add a split; a rule that could not answer counts as a split without answer."""
-        self._splits += 1
-        if isinstance(answer, str):
-            return
-        confidence = float(np.exp(answer.log_proba.max(axis=1)).mean())
-        error, log_loss = float(answer.error.mean()), float(answer.log_loss.mean())
-        self._infinite += not np.isfinite(log_loss)
-        values = np.array([error, log_loss, float(answer.brier.mean()), confidence - (1 - error)])
-        self._answered += 1
-        self._sums += np.where(np.isfinite(values), values, 0.0)
-        self._squares += np.where(np.isfinite(values), values**2, 0.0)
 
-    def record(self) -> Record:
-        """Return the sums by name; `infinite` counts the splits whose log loss is, which its sums leave out."""
-        sums = {metric: float(value) for metric, value in zip(METRICS, self._sums, strict=True)}
-        squares = {f"{metric}_2": float(value) for metric, value in zip(METRICS, self._squares, strict=True)}
-        return {
-            "splits": self._splits,
-            "answered": self._answered,
-            "infinite": self._infinite,
-            **{name: float(f"{value:.10g}") for name, value in (sums | squares).items()},
-        }
+def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int) -> Judgement:
+    """Compare one problem with the claim, under map; `largest` is the size that no training set exceeds."""
+    curve = paired(records, problem, "map")
+    z = (curve["difference"] / curve["se"].where(curve["se"] > 0)).fillna(0.0)
+    few = (np.arange(len(curve)) < (len(curve) + 1) // 2) & (curve.index < crossing.m)
+    ahead = bool((z[few] < -_clear(int(few.sum()))).any())
+    behind = bool(z.iloc[-1] < -_clear(1))
+    first, last = curve.index[0], curve.index[-1]
+    sizes = (
+        f"with {first} rows naive Bayes errs in {percent(curve['nb'].iloc[0])} and logistic regression in "
+        f"{percent(curve['lr'].iloc[0])}, with {last} in {percent(curve['nb'].iloc[-1])} and "
+        f"{percent(curve['lr'].iloc[-1])}"
+    )
+    if np.isinf(crossing.m):
+        where = "logistic regression is not ahead at the largest size"
+    elif crossing.m <= first:
+        where = "logistic regression is ahead from the smallest size on"
+    else:
+        where = (
+            f"logistic regression stays ahead from {crossing.m:.0f} rows on "
+            f"({number(crossing.low, 0)} to {number(crossing.high, 0)})"
+        )
+    small = ", which the paper expects of small data sets" if last < largest else ""
+    verdict = {
+        (True, False): "as the paper has it",
+        (True, True): f"naive Bayes is clearly ahead at the largest size too{small}",
+        (False, False): "unlike the paper's claim, naive Bayes has no clear lead with few rows",
+        (False, True): f"naive Bayes has no clear lead with few rows, but has one at the largest size{small}",
+    }[ahead, behind]
+    return Judgement(problem, ahead, behind, crossing, f"{problem}: {sizes}; {where}: {verdict}.")
+
+
+def _clear(sizes: int) -> float:
+    """Return from how many standard errors on a difference is clear, where the best of so many sizes is taken."""
+    return float(stats.norm.isf(CLEAR / (2 * max(sizes, 1))))
+
+
+def averaging(table: pd.DataFrame) -> list[str]:
+    """Say what averaging does to log loss, over all problems and the sizes and splits at which every rule was run."""
+    sentences = []
+    for model, name in MODELS.items():
+        own = table[(table["model"] == model) & (table["infinite"] == 0)]
+        wide = own.pivot_table(index=["problem", "m"], columns="rule", values="log_loss")
+        if not {"map", "mean", "bayes-optimal"} <= set(wide.columns):
+            continue
+        wide = wide.dropna(subset=["map", "mean", "bayes-optimal"])
+        share = percent(float((wide["bayes-optimal"] < wide["map"]).mean()))
+        smoothing = float((wide["map"] - wide["mean"]).mean())
+        averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
+        sentences.append(
+            f"{capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
+            f"{len(wide)} points of the curves, by {number(smoothing + averaging)} in the mean: {number(smoothing)} "
+            f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
+        )
+    return sentences
+
+
+def with_every_rule(records: pd.DataFrame) -> pd.DataFrame:
+    """Return the records of the splits that were answered under every rule, all of them if none was."""
+    averaged = records.loc[records["rule"] == "bayes-optimal", "block"].unique()
+    return records[records["block"].isin(averaged)] if len(averaged) else records
+
+
+def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], metric: str) -> tuple[Figure, ...]:
+    """Return the curves of one metric: both models under map, then each model under every rule that it answered.
+
+    The latter are over the same splits for all rules, those of the table `shared`.
+    """
+    label = METRIC_NAMES[metric]
+    shown = [
+        Figure(
+            f"{metric}-map",
+            f"Test {label} of naive Bayes and logistic regression under map",
+            "One panel a problem, training rows on a log axis, bands of one standard error.",
+            partial(by_problem, table[table["rule"] == "map"], names, metric, label),
+            "Solid: naive Bayes. Dashed: logistic regression. Bands are one standard error of the mean over splits.",
+        )
+    ]
+    for model, name in MODELS.items():
+        own = shared[(shared["model"] == model) & shared["rule"].isin(_common_rules(shared, model))]
+        if own["rule"].nunique() > 1:
+            caption = f"{capital(name)} under every rule, on the same splits."
+            shown.append(every_rule(own, names, model, metric, caption))
+    return tuple(shown)
+
+
+def _common_rules(table: pd.DataFrame, model: str) -> list[str]:
+    """Return the rules of a model that answered in every split of some size."""
+    own = table[(table["model"] == model) & (table["undefined"] == 0)]
+    return list(dict.fromkeys(own["rule"]))
+
+
+def loss_figures(table: pd.DataFrame, shared: pd.DataFrame, problems: list[str]) -> tuple[Figure, ...]:
+    """Return the curves of log loss and of over-confidence."""
+    both = (curve_figures(table, shared, problems, metric) for metric in ("log_loss", "overconfidence"))
+    return tuple(figure for figures in both for figure in figures)
+
+
+def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return the share of splits without a maximum likelihood estimate of logistic regression, by problem."""
+    shares = table[(table["model"] == "lr") & (table["rule"] == "mle")]
+    if shares.empty:
+        return ()
+    text = "One curve a problem: the share of splits whose training rows are linearly separable."
+    draw = partial(_draw_shares, shares.assign(model=shares["problem"], mean=shares["undefined"]))
+    return (Figure("separable", "Share of separable splits against training rows", text, draw),)
+
+
+def _draw_shares(shares: pd.DataFrame) -> Drawing:
+    tidy = shares[["model", "m", "mean", "rule"]]
+    return learning_curve(tidy, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
+
+
+def crossing_table(found: dict[tuple[str, str], Crossing]) -> pd.DataFrame:
+    """Return the crossings, one line a problem and rule."""
+    import pandas as pd
+
+    lines = [
+        {"problem": problem, "rule": rule, "m": where.m, "5 %": where.low, "95 %": where.high}
+        for (problem, rule), where in found.items()
+        if rule != "mle"
+    ]
+    return pd.DataFrame(lines)

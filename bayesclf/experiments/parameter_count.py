@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+import bayesclf as bc
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.plots import style
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure as MatplotlibFigure
-
-    from bayesclf.classifiers.base import BayesClassifier
 
 NAME = "parameter-count"
 QUESTION = "How many parameters does each classifier estimate, as attributes are added?"
@@ -40,8 +37,6 @@ class Kind:
     ----------
     title
         In words.
-    attributes
-        ``"boolean"``, ``"real"`` or ``"count"``.
     make
         Returns it, given its engine.
     formula, count
@@ -49,74 +44,51 @@ class Kind:
         one.
     source
         Whose formula it is, or whose parameters it counts.
+    attributes
+        ``"boolean"``, ``"real"`` or ``"count"``.
     """
 
     title: str
-    attributes: str
     make: Callable[..., BayesClassifier]
     formula: str
     count: Callable[[int], int]
     source: str
-
-
-def _bc(name: str, **options: Any) -> Callable[..., BayesClassifier]:
-    """Return a constructor of the package's, which is imported on use."""
-
-    def make(inference: Any) -> BayesClassifier:
-        import bayesclf as bc
-
-        found: BayesClassifier = getattr(bc, name)(**options, inference=inference, random_state=0)
-        return found
-
-    return make
+    attributes: str = "real"
 
 
 KINDS = {
     "unrestricted": Kind(
-        "unrestricted classifier",
-        "boolean",
-        _bc("JointBayes"),
-        "2(2^n − 1) + 1",
-        lambda n: 2 * (2**n - 1) + 1,
-        "Mitchell",
+        "unrestricted classifier", bc.JointBayes, "2(2^n − 1) + 1", lambda n: 2 * (2**n - 1) + 1, "Mitchell", "boolean"
     ),
-    "boolean NB": Kind("naive Bayes", "boolean", _bc("BernoulliNB"), "2n + 1", lambda n: 2 * n + 1, "Mitchell"),
+    "boolean NB": Kind("naive Bayes", bc.BernoulliNB, "2n + 1", lambda n: 2 * n + 1, "Mitchell", "boolean"),
     "multinomial NB": Kind(
-        "multinomial naive Bayes", "count", _bc("MultinomialNB"), "2(n − 1) + 1", lambda n: 2 * n - 1, "Abu-El-Haija"
+        "multinomial naive Bayes", bc.MultinomialNB, "2(n − 1) + 1", lambda n: 2 * n - 1, "Abu-El-Haija", "count"
     ),
     "GDA class": Kind(
         "discriminant analysis, Σ a class",
-        "real",
-        _bc("GaussianDiscriminantAnalysis", covariance="class"),
+        partial(bc.GaussianDiscriminantAnalysis, covariance="class"),
         "2n + n(n + 1) + 1",
         lambda n: n * n + 3 * n + 1,
         "Abu-El-Haija",
     ),
     "GDA shared": Kind(
         "discriminant analysis, one Σ",
-        "real",
-        _bc("GaussianDiscriminantAnalysis", covariance="shared"),
+        partial(bc.GaussianDiscriminantAnalysis, covariance="shared"),
         "2n + n(n + 1)/2 + 1",
         lambda n: 2 * n + n * (n + 1) // 2 + 1,
         "Abu-El-Haija",
     ),
     "GNB": Kind(
         "Gaussian naive Bayes, σ_ik",
-        "real",
-        _bc("GaussianNB", variance="class-feature"),
+        partial(bc.GaussianNB, variance="class-feature"),
         "4n + 1",
         lambda n: 4 * n + 1,
         "Wehbe",
     ),
     "GNB2": Kind(
-        "Gaussian naive Bayes, σ_i",
-        "real",
-        _bc("GaussianNB", variance="feature"),
-        "3n + 1",
-        lambda n: 3 * n + 1,
-        "Wehbe",
+        "Gaussian naive Bayes, σ_i", partial(bc.GaussianNB, variance="feature"), "3n + 1", lambda n: 3 * n + 1, "Wehbe"
     ),
-    "LR": Kind("logistic regression", "real", _bc("LogisticRegression"), "n + 1", lambda n: n + 1, "Wehbe"),
+    "LR": Kind("logistic regression", bc.LogisticRegression, "n + 1", lambda n: n + 1, "Wehbe"),
 }
 """The classifiers by name. Mitchell's own 2(2^n − 1) and 2n leave out P(y)."""
 
@@ -138,16 +110,14 @@ def units(settings: Settings) -> Sequence[Unit]:
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
     """Fit a classifier to rows without meaning, and count its parameters."""
-    import bayesclf as bc
-
     name, n = str(unit[0]), int(unit[1])
     kind = KINDS[name]
     X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
     engine = bc.Laplace if name == "LR" else bc.Exact
-    point = kind.make("map").fit(X, y).posterior_["map"].to_dataset()
+    point = kind.make(inference="map", random_state=0).fit(X, y).posterior_["map"].to_dataset()
     entries = sum(values.size for values in point.values())
     count = entries + SPARE_DRAWS
-    fit = kind.make(engine(draws=count, chains=1)).fit(X, y)
+    fit = kind.make(inference=engine(draws=count, chains=1), random_state=0).fit(X, y)
     posterior = fit.posterior_["posterior"].to_dataset()
     draws = [values.to_numpy().reshape(count, -1) for values in posterior.values()]
     counted = free_parameters(np.concatenate(draws, axis=1))
@@ -156,8 +126,6 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
     """Return rows of any values and labels; each boolean attribute has both values."""
-    import pandas as pd
-
     names = [f"x{index}" for index in range(n)]
     y = np.arange(ROWS) % 2
     if attributes == "real":
@@ -216,6 +184,12 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     )
 
 
+CAUTIONS = (
+    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out, "
+    "Wehbe's 4n + 1 and 3n + 1 do not.",
+    "More parameters need more rows, but how many is another question: see the experiment convergence.",
+)
+
 METHOD = (
     "Counted: in how many directions draws of the posterior vary, which leaves out what ties their entries: "
     "probabilities add up to 1, covariances are symmetric."
@@ -226,33 +200,17 @@ TABLE_TEXT = (
     "Abu-El-Haija names the parameters, and the formula counts them."
 )
 
-CAUTIONS = (
-    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out, "
-    "Wehbe's 4n + 1 and 3n + 1 do not.",
-    "More parameters need more rows, but how many is another question: see the experiment convergence.",
-)
-
 
 def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
     """Return one line a classifier: what it is, its formula, and its counts."""
-    import pandas as pd
-
-    about = pd.DataFrame(
-        {
-            "classifier": list(KINDS),
-            "what": [kind.title for kind in KINDS.values()],
-            "attributes": [kind.attributes for kind in KINDS.values()],
-            "formula": [kind.formula for kind in KINDS.values()],
-            "source": [kind.source for kind in KINDS.values()],
-        }
-    )
+    fields = {"what": "title", "attributes": "attributes", "formula": "formula", "source": "source"}
+    columns = {name: [getattr(kind, field) for kind in KINDS.values()] for name, field in fields.items()}
+    about = pd.DataFrame({"classifier": list(KINDS), **columns})
     counts = table.pivot_table(index="classifier", columns="n", values="counted").astype(int)
     return about.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
 
 
-def _figure(table: pd.DataFrame) -> MatplotlibFigure:
-    from bayesclf.plots import style
-
+def _figure(table: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (7.2, 4.6))
     ends = []
     for place, (name, kind) in enumerate(KINDS.items()):

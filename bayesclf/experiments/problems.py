@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -74,6 +74,8 @@ FURTHER_PROBLEMS = {
 }
 """Problems that are not in the figure, all but the first of more than two classes."""
 
+ALL_PROBLEMS = PROBLEMS | FURTHER_PROBLEMS
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -116,6 +118,15 @@ class Encoded:
         return self.X if self.problem.kind == "category" else np.empty((len(self), 0), dtype=np.intp)  # type: ignore[return-value]
 
 
+def named(words: str, known: Collection[str]) -> list[str]:
+    """Return the problems that a word with commas names, if all of them are known."""
+    names = [name.strip() for name in words.split(",")]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(known)}")
+    return names
+
+
 @lru_cache(maxsize=4)
 def load(name: str) -> Encoded:
     """Return the rows of a problem.
@@ -125,10 +136,7 @@ def load(name: str) -> Encoded:
     InputError
         If the problem is not known, or its data set not at hand.
     """
-    known = PROBLEMS | FURTHER_PROBLEMS
-    if name not in known:
-        raise InputError(f"unknown problem {name!r}; they are {', '.join(known)}")
-    problem = known[name]
+    problem = ALL_PROBLEMS[named(name, ALL_PROBLEMS)[0]]
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:

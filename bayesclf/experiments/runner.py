@@ -1,13 +1,14 @@
-"""One runner under all experiments: units of work with their own seeds, on any number of workers."""
+"""One runner under all experiments: units of work with their own seeds, on any number of workers, kept as they come."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,14 @@ import numpy as np
 
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
 from bayesclf.experiments.experiment import Experiment, Record, Results, Unit
-from bayesclf.experiments.store import Store
+from bayesclf.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE = "table.csv"
+
+RECORDS, SETTINGS, TABLE = "results.jsonl", "settings.json", "table.csv"
+"""Files of a results folder."""
 
 CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
 """How long a Dask scheduler has to answer, and its first worker to register."""
@@ -100,42 +103,33 @@ def run(
     if settings.seed < 0:
         raise InputError(f"the seed must be at least 0, not {settings.seed}")
     units = list(dict.fromkeys(experiment.units(settings)))
-    store = Store(folder, experiment.NAME, settings, made or {})
-    try:
-        report = partial(progress, experiment.NAME) if progress is not None else _silent
+    report = partial(progress or (lambda *_: None), experiment.NAME)
+    with contextlib.closing(Store(folder, experiment.NAME, settings, made or {})) as store:
         remaining = [unit for unit in units if unit not in store.done]
         report(len(units) - len(remaining), len(units))
-        finished = _measured(experiment, settings, remaining, workers or Workers())
+        finished = _measured(experiment.NAME, settings, remaining, workers or Workers())
         for count, (unit, measured) in enumerate(finished, len(units) - len(remaining) + 1):
             store.append(unit, measured)
             report(count, len(units))
         records = store.frame(units)
-    finally:
-        store.close()
     table = experiment.summarise(settings, records)
-    _write_table(table, folder / TABLE)
+    text = table.to_csv(index=False, lineterminator="\n")
+    write_whole(folder / TABLE, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
     return Outcome(table, experiment.present(settings, records, table), folder)
 
 
-def _silent(done: int, total: int) -> None:
-    """Report nothing."""
-
-
-def _measured(
-    experiment: Experiment, settings: Any, units: Sequence[Unit], workers: Workers
-) -> Iterator[tuple[Unit, list[Record]]]:
+def _measured(name: str, settings: Any, units: Sequence[Unit], workers: Workers) -> Iterator[tuple[Unit, list[Record]]]:
     """Yield units with their records, as they are finished."""
     if not units:
         return
     if workers.scheduler is None and workers.jobs == 1:
-        for unit in units:
-            yield measure(experiment.NAME, settings, unit)
+        yield from (measure(name, settings, unit) for unit in units)
         return
     from joblib import Parallel, delayed
 
     with _backend(workers.scheduler):
         parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
-        yield from parallel(delayed(measure)(experiment.NAME, settings, unit) for unit in units)
+        yield from parallel(delayed(measure)(name, settings, unit) for unit in units)
 
 
 def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
@@ -186,8 +180,119 @@ def _backend(scheduler: str | None) -> Iterator[None]:
             yield
 
 
-def _write_table(table: pd.DataFrame, path: Path) -> None:
-    from bayesclf.files import write_whole
+class Store:
+    """A folder with the records of one experiment: a line of JSON for each finished unit.
 
-    text = table.to_csv(index=False, lineterminator="\n")
-    write_whole(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+    A line is written and synchronised at once; one that a killed run left unfinished is cut off at the next start, and
+    its unit is done again. While a store is open it is locked, so that no two runs write to one folder.
+
+    Parameters
+    ----------
+    folder
+        Made where it is missing.
+    experiment
+        Name of the experiment.
+    settings
+        Its settings; a folder belongs to the settings that it was begun with.
+    made
+        What else to keep beside the results: command, versions.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, or another run is writing to it.
+    """
+
+    def __init__(self, folder: Path, experiment: str, settings: Any, made: dict[str, str]) -> None:
+        self.folder = folder
+        self._about = {"experiment": experiment, "settings": asdict(settings)}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another") from None
+        records = folder / RECORDS
+        begun = records.exists() and b"\n" in records.read_bytes()
+        self._check_settings(begun)
+        self._file = open(records, "ab+")  # noqa: SIM115 - held, and locked, as long as the store
+        try:
+            _lock(self._file.fileno(), folder)
+            if not begun:
+                text = json.dumps(self._about | made, indent=1)
+                write_whole(folder / SETTINGS, lambda part: part.write_text(text + "\n", encoding="utf-8"))
+            self.done = self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, unit: Unit, records: list[Record]) -> None:
+        """Keep the records of a finished unit."""
+        line = json.dumps({"unit": unit, "records": records}, separators=(",", ":"))
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.done[unit] = records
+
+    def frame(self, units: Sequence[Unit]) -> pd.DataFrame:
+        """Return the records of these units, in their order, whoever finished first."""
+        import pandas as pd
+
+        wanted = {unit: self.done[unit] for unit in units}
+        ordered = sorted(wanted.items(), key=lambda item: [str(part).zfill(12) for part in item[0]])
+        return pd.DataFrame([record for _, records in ordered for record in records])
+
+    def close(self) -> None:
+        """Release the lock on the folder."""
+        self._file.close()
+
+    def _check_settings(self, begun: bool) -> None:
+        """Raise unless the folder is empty or holds results of these settings; without results, any settings do."""
+        path, name = self.folder / SETTINGS, self._about["experiment"]
+        if not path.exists():
+            if begun:
+                raise InputError(f"{self.folder} holds results without their {SETTINGS}; choose another folder")
+            if any(item.name != RECORDS for item in self.folder.iterdir()):
+                raise InputError(f"the folder {self.folder} holds other files; choose a new one for the results")
+            return
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            same, theirs = found["experiment"] == name, dict(found["settings"])
+        except (ValueError, KeyError, TypeError):
+            same, theirs = False, {}
+        if not same:
+            raise InputError(f"{self.folder} does not hold results of {name}; choose another folder")
+        mine = json.loads(json.dumps(self._about["settings"]))
+        other = [f"{key}={theirs.get(key)!r}" for key in mine if theirs.get(key) != mine[key]]
+        if begun and other:
+            raise InputError(
+                f"{self.folder} holds results of other settings ({', '.join(other)}); choose or empty a folder"
+            )
+
+    def _read(self) -> dict[Unit, list[Record]]:
+        """Return the records that are there, after cutting off an unfinished last line."""
+        self._file.seek(0)
+        text = self._file.read()
+        whole = text.rfind(b"\n") + 1
+        if whole < len(text):
+            self._file.truncate(whole)
+        done = {}
+        for number, line in enumerate(text[:whole].splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                done[tuple(entry["unit"])] = entry["records"]
+            except (ValueError, KeyError, TypeError):
+                raise InputError(
+                    f"line {number} of {self.folder / RECORDS} is damaged; delete it, and its unit is done again"
+                ) from None
+        return done
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    """Lock the file for this process, where the system can; the lock goes with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(f"another run is writing to {folder}; wait for it, or choose another folder") from None

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.curves import GREY, name_above, shade
+from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.plots import style
 from bayesclf.report.words import listed, percent
-from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure as MatplotlibFigure
-
 NAME = "sample-size"
+
 QUESTION = "How many examples does an estimated probability need, and do its intervals hold what they say?"
 
-METHODS = tuple(HALF_WIDTHS)
+TITLES = {
+    "normal": "The normal approximation",
+    "wilson": "Wilson's interval",
+    "beta": "The posterior's interval under a uniform prior",
+}
+
+METHODS = tuple(TITLES)
 """Normal approximation, Wilson's interval, and the posterior's under a uniform prior."""
 
 SHARES = (0.5, 0.3, 0.1, 0.03, 0.01)
@@ -83,6 +89,93 @@ def _needed(settings: Settings, method: str, p: float) -> list[Record]:
         about = {"part": "needed", "method": method, "p": p, "half_width": width, "n": n}
         records.append({**about, "coverage": share, "within": within(n, p, width)})
     return records
+
+
+def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.95, method: str = "normal") -> int:
+    """Return the smallest n for which the interval of a Bernoulli's estimate is ± `half_width` or narrower.
+
+    The interval after n examples, a share p of them positive:
+
+    ========== ===========================================================================
+    method     half width
+    ========== ===========================================================================
+    ``normal`` z √(p(1 − p)/n)
+    ``wilson`` z √(p(1 − p)/n + z²/4n²) / (1 + z²/n)
+    ``beta``   half of the distance between the tail quantiles of Beta(1 + np, 1 + n(1 − p))
+    ========== ===========================================================================
+
+    The first two are confidence intervals, the third is the credible interval of the posterior under a uniform
+    prior. All shrink as n grows, and are widest at p = ½.
+
+    Parameters
+    ----------
+    half_width
+        Largest half width, in (0, ½).
+    p
+        Share of positive examples, in (0, 1).
+    level
+        Probability of the interval, in (0, 1).
+    method
+        One of the table's.
+
+    Raises
+    ------
+    InputError
+        For an unknown method, or a number outside its range.
+
+    References
+    ----------
+    Mitchell, exercise 1; E. B. Wilson, JASA 22 (1927), doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> examples_needed()
+    2401
+    >>> [examples_needed(method=method) for method in ("wilson", "beta")]
+    [2398, 2398]
+    >>> examples_needed(p=0.1)
+    865
+    """
+    for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
+        if not 0 < value < largest:
+            raise InputError(f"{name} must lie between 0 and {largest}, not {value}")
+    if method not in HALF_WIDTHS:
+        raise InputError(f"unknown method {method!r}; the methods are {', '.join(HALF_WIDTHS)}")
+    width = HALF_WIDTHS[method]
+    enough = 1
+    while width(enough, p, level) > half_width:
+        enough *= 2
+    short = enough // 2
+    while enough - short > 1:
+        middle = (short + enough) // 2
+        if width(middle, p, level) > half_width:
+            short = middle
+        else:
+            enough = middle
+    return enough
+
+
+def _normal(n: int, p: float, level: float) -> float:
+    return _z(level) * math.sqrt(p * (1 - p) / n)
+
+
+def _wilson(n: int, p: float, level: float) -> float:
+    z = _z(level)
+    return z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2) / (1 + z**2 / n)
+
+
+def _beta(n: int, p: float, level: float) -> float:
+    low, high = (float(betaincinv(1 + n * p, 1 + n * (1 - p), (1 + sign * level) / 2)) for sign in (-1, 1))
+    return (high - low) / 2
+
+
+def _z(level: float) -> float:
+    """Return the quantile z of the standard normal with P(|Z| ≤ z) = level."""
+    return float(ndtri((1 + level) / 2))
+
+
+HALF_WIDTHS: dict[str, Callable[[int, float, float], float]] = {"normal": _normal, "wilson": _wilson, "beta": _beta}
+"""Half width of the interval, by method: a function of n, p and the level."""
 
 
 def within(n: int, p: float, half_width: float) -> float:
@@ -153,13 +246,30 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"{asked['beta', 0.5]:,}; at p = 0.1 {asked['normal', 0.1]:,}, {asked['wilson', 0.1]:,} and "
         f"{asked['beta', 0.1]:,}."
     )
+    needed_figure = Figure(
+        "needed",
+        "Examples needed against half width",
+        "One panel a method, one curve a probability p, both axes logarithmic.",
+        partial(_draw_needed, needed),
+        "Under the normal approximation half as wide needs four times as many examples, whatever p is.",
+    )
+    coverage_figure = Figure(
+        "coverage",
+        "Coverage of the intervals against p",
+        "One panel a number of examples, one curve a method, with the line of the level.",
+        partial(_draw_coverage, drawn, settings.level),
+        "Grey: the level. Coverage below one half is off the scale.",
+    )
+    wide = needed[["method", "p", "half_width", "n", "coverage", "within"]]
+    wide = wide[wide["half_width"] == settings.half_width]
+    means = drawn.groupby(["method", "n"], sort=False)["coverage"].agg(smallest="min", mean="mean").reset_index()
     return Results(
         headline,
         (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width)),
         CAUTIONS,
         (
-            Section("Examples needed", (NEEDED_TEXT,), (_needed_figure(needed),), _wide(needed, settings.half_width)),
-            Section("Coverage", (COVERAGE_TEXT,), (_coverage_figure(drawn, settings.level),), _means(drawn)),
+            Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
+            Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
         ),
     )
 
@@ -197,48 +307,15 @@ def _rare(needed: pd.DataFrame, half_width: float) -> str:
     return f"At p = {min(SHARES):g}, with the examples that each method asks for, coverage is: {listed(told)}."
 
 
-TITLES = {
-    "normal": "The normal approximation",
-    "wilson": "Wilson's interval",
-    "beta": "The posterior's interval under a uniform prior",
-}
-
-
-def _wide(needed: pd.DataFrame, half_width: float) -> pd.DataFrame:
-    """Return the numbers for the half width that was asked for."""
-    return needed[needed["half_width"] == half_width][["method", "p", "half_width", "n", "coverage", "within"]]
-
-
-def _means(drawn: pd.DataFrame) -> pd.DataFrame:
-    grouped = drawn.groupby(["method", "n"], sort=False)["coverage"]
-    return grouped.agg(smallest="min", mean="mean").reset_index()
-
-
-def _needed_figure(needed: pd.DataFrame) -> Figure:
-    return Figure(
-        "needed",
-        "Examples needed against half width",
-        "One panel a method, one curve a probability p, both axes logarithmic.",
-        partial(_draw_needed, needed),
-        "Under the normal approximation half as wide needs four times as many examples, whatever p is.",
-    )
-
-
-def _draw_needed(needed: pd.DataFrame) -> MatplotlibFigure:
-    import matplotlib.pyplot as plt
+def _draw_needed(needed: pd.DataFrame) -> Drawing:
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    from bayesclf.plots import style
-
     figure, axes = style.panels(len(METHODS), (3.0, 2.8))
-    shades = plt.get_cmap("viridis_r")
     for ax, method in zip(axes, METHODS, strict=True):
         for index, p in enumerate(SHARES):
             own = needed[(needed["method"] == method) & (needed["p"] == p)].sort_values("half_width")
-            color = shades(0.2 + 0.8 * (len(SHARES) - index) / len(SHARES))
-            ax.plot(
-                own["half_width"], own["n"], marker="o", markersize=3, linewidth=1.6, color=color, label=f"p = {p:g}"
-            )
+            look: Any = {"color": shade((len(SHARES) - index) / len(SHARES)), "linewidth": 1.6, "label": f"p = {p:g}"}
+            ax.plot(own["half_width"], own["n"], marker="o", markersize=3, **look)
         ax.set(xscale="log", yscale="log", xlabel="half width")
         ax.xaxis.set_major_locator(FixedLocator(sorted(needed["half_width"].unique())))
         ax.xaxis.set_minor_locator(NullLocator())
@@ -247,24 +324,11 @@ def _draw_needed(needed: pd.DataFrame) -> MatplotlibFigure:
         ax.set_title(method, loc="left")
         style.quiet(ax)
     axes[0].set_ylabel("examples")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+    name_above(figure, axes[:1])
     return figure
 
 
-def _coverage_figure(drawn: pd.DataFrame, level: float) -> Figure:
-    return Figure(
-        "coverage",
-        "Coverage of the intervals against p",
-        "One panel a number of examples, one curve a method, with the line of the level.",
-        partial(_draw_coverage, drawn, level),
-        "Grey: the level. Coverage below one half is off the scale.",
-    )
-
-
-def _draw_coverage(drawn: pd.DataFrame, level: float) -> MatplotlibFigure:
-    from bayesclf.plots import style
-
+def _draw_coverage(drawn: pd.DataFrame, level: float) -> Drawing:
     counts = sorted(drawn["n"].unique())
     figure, axes = style.panels(len(counts), (3.0, 2.8))
     for ax, n in zip(axes, counts, strict=True):
@@ -272,11 +336,10 @@ def _draw_coverage(drawn: pd.DataFrame, level: float) -> MatplotlibFigure:
             own = drawn[(drawn["n"] == n) & (drawn["method"] == method)]
             look: Any = {"color": style.class_color(place), "linestyle": "--" if method == "beta" else "-"}
             ax.plot(own["p"], own["coverage"], linewidth=1.1, label=method, **look)
-        ax.axhline(level, linewidth=1, color="#8c8c8c", zorder=1)
+        ax.axhline(level, linewidth=1, color=GREY, zorder=1)
         ax.set(ylim=(0.5, 1.01), xlabel="p")
         ax.set_title(f"{n:,.0f} examples", loc="left")
         style.quiet(ax, "y")
     axes[0].set_ylabel("coverage")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+    name_above(figure, axes[:1])
     return figure

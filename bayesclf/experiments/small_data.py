@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Record, Results, Unit, option
-from bayesclf.experiments.problems import FURTHER_PROBLEMS, PROBLEMS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.experiments.nested import Learner
-    from bayesclf.experiments.problems import Encoded
-    from bayesclf.scores import RowScores
+from bayesclf.experiments import nested, problems
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule
+from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
+from bayesclf.families.logistic import LogisticPrior
+from bayesclf.plots import style
+from bayesclf.report.words import count, listed, number, pair, percent
+from bayesclf.scores import RowScores
 
 NAME = "small-data"
+
 QUESTION = "Where does smoothing pay, and where does averaging?"
 
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -45,6 +48,15 @@ GAINS = ("log_loss", "error")
 
 KEYS = ["problem", "kind", "classes", "columns", "m", "model"]
 
+CLEAR = 2.0
+"""Standard errors of a paired difference from which it is called clear."""
+
+TICKS = (-10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0)
+"""Of the axis of gains in log loss, in nats: linear between the inner ones, logarithmic beyond."""
+
+LEAST_SPAN = 2.0
+"""Ratio of the largest to the smallest training size from which a data set has curves."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -52,7 +64,7 @@ class Settings:
 
     splits: int = option(100, "Random splits into training and test rows, for naive Bayes.")
     logistic_splits: int = option(20, "The first so many of them also for logistic regression.")
-    problems: str = option(",".join(PROBLEMS | FURTHER_PROBLEMS), "Problems, with commas.")
+    problems: str = option(",".join(ALL_PROBLEMS), "Problems, with commas.")
     largest: int = option(256, "Largest training size.")
     most_weights: int = option(300, "Logistic regression with more weights than this is left out.")
     variance: str = option("feature", "Variance structure of naive Bayes on numbers.")
@@ -61,11 +73,7 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those with logistic regression take longest and come first."""
-    names = [name.strip() for name in settings.problems.split(",")]
-    known = PROBLEMS | FURTHER_PROBLEMS
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(known)}")
+    names = problems.named(settings.problems, ALL_PROBLEMS)
     if settings.splits < 2 or settings.largest < SIZES[0]:
         raise InputError(f"there must be at least 2 splits, and a largest size of at least {SIZES[0]} rows")
     return [(problem, start) for start in range(0, settings.splits, BLOCK) for problem in names]
@@ -73,8 +81,6 @@ def units(settings: Settings) -> Sequence[Unit]:
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
     """Return the scores of each split of a block, size, model and rule."""
-    from bayesclf.experiments import nested, problems
-
     problem, first = str(unit[0]), int(unit[1])
     encoded = problems.load(problem)
     allowed = [size for size in SIZES if len(encoded.labels) <= size <= settings.largest]
@@ -84,25 +90,17 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     for split, own in zip(block, seed.spawn(len(block)), strict=True):
         rng = np.random.default_rng(own)
         train, test = nested.split(encoded, rng, MOST_TEST)
-        learners = _learners(settings, encoded, split)
-        known = 0
-        for size in sizes:
-            for model, learner in learners.items():
-                learner.extend(train[known:size])
-                scored = nested.answers(learner, encoded, test, STEPPED[model], int(rng.integers(2**31)))
-                about = {"kind": encoded.problem.kind, "classes": len(encoded.labels), "columns": len(encoded.features)}
-                about = {"problem": problem, **about, "split": split, "m": size, "model": model}
-                records += [{**about, "rule": rule, **_scores(answer)} for rule, answer in scored.items()]
-            known = size
+        for size, model, learner in nested.growing(_learners(settings, encoded, split), train, sizes):
+            scored = nested.answers(learner, encoded, test, STEPPED[model], int(rng.integers(2**31)))
+            about = {"kind": encoded.problem.kind, "classes": len(encoded.labels), "columns": len(encoded.features)}
+            about = {"problem": problem, **about, "split": split, "m": size, "model": model}
+            records += [{**about, "rule": rule, **_scores(answer)} for rule, answer in scored.items()]
     return records
 
 
-def _learners(settings: Settings, encoded: Encoded, split: int) -> dict[str, Learner]:
+def _learners(settings: Settings, encoded: Encoded, split: int) -> dict[str, nested.Learner]:
     """Return the models of a split."""
-    from bayesclf.experiments import nested
-    from bayesclf.families.logistic import LogisticPrior
-
-    learners: dict[str, Learner] = {"nb": nested.NaiveBayes(encoded, settings.variance)}
+    learners: dict[str, nested.Learner] = {"nb": nested.NaiveBayes(encoded, settings.variance)}
     if split < settings.logistic_splits and weights(encoded) <= settings.most_weights:
         learners["lr"] = nested.Logistic(encoded, LogisticPrior())
     return learners
@@ -118,13 +116,8 @@ def _scores(answer: RowScores | str) -> Record:
     """Return the metrics; None for an infinite log loss. All rules have an answer here, as all priors are proper."""
     if isinstance(answer, str):
         raise InputError(f"a rule has no answer: {answer}")
-    error, log_loss = float(answer.error.mean()), float(answer.log_loss.mean())
-    confidence = float(np.exp(answer.log_proba.max(axis=1)).mean())
-    return {
-        "log_loss": float(f"{log_loss:.10g}") if np.isfinite(log_loss) else None,
-        "error": float(f"{error:.10g}"),
-        "overconfidence": float(f"{confidence - (1 - error):.10g}"),
-    }
+    found = nested.metrics(answer)
+    return {name: float(f"{found[name]:.10g}") if np.isfinite(found[name]) else None for name in METRICS}
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
@@ -134,8 +127,6 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     is the share of splits whose log loss is infinite, as a class of the test rows has probability 0: means and gains
     of log loss are over the others.
     """
-    import pandas as pd
-
     if records.empty:
         raise InputError("no problem has a size of at least its number of classes; take a larger --largest")
     wide = records.pivot(index=[*KEYS, "split"], columns="rule", values=list(METRICS)).astype(float)
@@ -155,14 +146,13 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
         parts.append(pd.DataFrame(columns).reset_index().assign(rule=rule, step=STEPS.get(rule)))
         before = rule
     table = pd.concat(parts, ignore_index=True)
-    orders = {
-        name: {value: index for index, value in enumerate(values)}
-        for name, values in (("problem", PROBLEMS | FURTHER_PROBLEMS), ("model", STEPPED), ("rule", STEPPED["nb"]))
-    }
+    orders = {"problem": list(ALL_PROBLEMS), "model": list(STEPPED), "rule": list(STEPPED["nb"])}
     table = table[[*KEYS, "rule", "step", *(name for name in table if name not in (*KEYS, "rule", "step"))]]
     return table.sort_values(
-        ["problem", "m", "model", "rule"], key=lambda c: c.map(orders[c.name]) if c.name in orders else c
-    ).reset_index(drop=True)
+        ["problem", "m", "model", "rule"],
+        key=lambda c: c.map(orders[c.name].index) if c.name in orders else c,
+        ignore_index=True,
+    )
 
 
 def _mean(name: str, values: pd.Series) -> dict[str, pd.Series]:
@@ -173,6 +163,223 @@ def _mean(name: str, values: pd.Series) -> dict[str, pd.Series]:
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
     """Say where each step pays, and show it."""
-    from bayesclf.experiments.small_data_results import results
+    names = [str(problem) for problem in dict.fromkeys(table["problem"])]
+    models = [model for model in MODELS if model in set(table["model"])]
+    headline = "; ".join(_tally(table, model, "log_loss", "gain") for model in models)
+    losses = "; ".join(_tally(table, model, "log_loss", "loss") for model in models)
+    findings = [f"It clearly rises {losses}."]
+    findings += [
+        f"Error clearly {verb} {'; '.join(_tally(table, model, 'error', word) for model in models)}."
+        for word, verb in (("gain", "falls"), ("loss", "rises"))
+    ]
+    findings += [_by_classes(table, model) for model in models]
+    findings += [_overconfidence(table, model) for model in models]
+    without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
+    if "lr" in models and without:
+        findings.append(
+            f"Logistic regression is left out in {listed(without)}, where it has over {settings.most_weights} weights."
+        )
+    curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
+    return Results(
+        f"Log loss clearly falls, at the smallest and at the largest training size, {headline}.",
+        tuple(findings),
+        CAUTIONS,
+        (
+            Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
+            Section(
+                "Gains with few rows and with many",
+                (),
+                tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models),
+            ),
+            Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
+        ),
+    )
 
-    return results(settings, table)
+
+CAUTIONS = (
+    "Splits of one data set share its rows: standard errors say how well the mean over splits of this data set is "
+    "known, not what another sample of the same population would show.",
+    "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
+    "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
+    "unit-information prior for numbers, and the default prior of logistic regression; others smooth otherwise.",
+    "Averaging repairs over-confidence that comes from few rows; it does not repair what comes from features that are "
+    "not independent given the class.",
+)
+
+STEPS_TEXT = (
+    "Smoothing is the step from map to mean, averaging that from mean to bayes-optimal, evidence that from "
+    "bayes-optimal to predictive, where the new row itself says something about θ.",
+    "For logistic regression the last step does not exist, as it has no model of the rows. For naive Bayes on "
+    "categories it takes back all that averaging changed: predictive is mean, exactly, as the features of a row are "
+    "independent given θ and θ's blocks independent given the data.",
+    "Smoothing is a name: the posterior of logistic weights is skewed away from zero where the classes are nearly "
+    "separable, so that their mean is the more extreme plug-in and the step sharpens.",
+)
+
+TABLE_TEXT = (
+    "Gains in log loss in nats a row, with standard errors over splits, at the smallest and at the largest training "
+    "size: positive where the step helps. “∞ in 10 %”: in so many splits the step makes an infinite log loss finite, "
+    "as map gives a class that is not among the training rows probability 0; the number is over the other splits.",
+)
+
+
+def ends(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the lines of each problem's smallest and of its largest size."""
+    sizes = table.groupby("problem")["m"]
+    return table[table["m"] == sizes.transform("min")], table[table["m"] == sizes.transform("max")]
+
+
+def verdict(line: Any, before: float, metric: str) -> str:
+    """Return ``"gain"``, ``"loss"`` or ``"unclear"`` of a step.
+
+    Parameters
+    ----------
+    line
+        The line of the rule that the step leads to.
+    before
+        Share of splits whose log loss was infinite before the step.
+    metric
+        Log loss or error.
+    """
+    if metric == "log_loss" and line["infinite"] != before:
+        return "gain" if line["infinite"] < before else "loss"
+    gain, error = line[f"{metric}_gain"], line[f"{metric}_gain_se"]
+    # where all splits agree to the last digits, a difference is a rounding error
+    if not abs(gain) >= max(CLEAR * error, 1e-9):
+        return "unclear"
+    return "gain" if gain > 0 else "loss"
+
+
+def judged(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the lines that a step leads to, with the verdict on it."""
+    before = table.groupby(["problem", "m", "model"], sort=False)["infinite"].shift().fillna(0.0)
+    lines = table.assign(before=before)[table["step"].notna()]
+    return lines.assign(verdict=[verdict(line, line["before"], metric) for line in lines.to_dict("records")])
+
+
+def _tally(table: pd.DataFrame, model: str, metric: str, word: str) -> str:
+    """Return on how many data sets each step of a model has a verdict, at both ends."""
+    lines = judged(table, metric)
+    lines = lines[lines["model"] == model]
+    said = []
+    for rule in STEPPED[model][1:]:
+        counts = [Counter(part.loc[part["rule"] == rule, "verdict"])[word] for part in ends(lines)]
+        said.append(f"by {STEPS[rule]} in {counts[0]} and {counts[1]}")
+    return f"{', '.join(said)} of {count(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
+
+
+def _by_classes(table: pd.DataFrame, model: str) -> str:
+    """Return the median gains in log loss at the smallest size, for two classes and for more."""
+    smallest = ends(table)[0]
+    smallest = smallest[(smallest["model"] == model) & smallest["step"].notna()]
+    said = []
+    for name, own in (("two classes", smallest["classes"] == 2), ("more classes", smallest["classes"] > 2)):
+        part = smallest[own]
+        if part.empty:
+            continue
+        medians = part.groupby("step", sort=False)["log_loss_gain"].median()
+        words = ", ".join(f"{number(value)} by {step}" for step, value in medians.items())
+        said.append(f"{words} ({name}, {count(part['problem'].nunique(), 'data set')})")
+    return f"{capital(MODELS[model])}, median gain in log loss at the smallest size: {'; '.join(said)}."
+
+
+def _overconfidence(table: pd.DataFrame, model: str) -> str:
+    """Return the mean over-confidence of each rule at both ends."""
+    said = []
+    for rule in STEPPED[model]:
+        means = [
+            percent(float(part.loc[(part["model"] == model) & (part["rule"] == rule), "overconfidence"].mean()))
+            for part in ends(table)
+        ]
+        said.append(f"{rule} {' and '.join(means)}")
+    return (
+        f"{capital(MODELS[model])}, mean over-confidence over the data sets, at the smallest and the largest size: "
+        f"{', '.join(said)}."
+    )
+
+
+def gains_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one line a data set and model: the gain in log loss of each step at its smallest and largest size."""
+    lines = judged(table, "log_loss")
+    parts = ends(lines)
+    made = []
+    for (problem, model), own in lines.groupby(["problem", "model"], sort=False):
+        line: dict[str, Any] = {"data set": problem, "classes": own["classes"].iloc[0], "model": MODELS[str(model)]}
+        for name, part in zip(("smallest", "largest"), parts, strict=True):
+            at = part[(part["problem"] == problem) & (part["model"] == model)]
+            line[f"{name} m"] = at["m"].iloc[0]
+            cells = {str(step["step"]): _gain(step) for step in at.to_dict("records")}
+            line |= {f"{step}, {name}": cells.get(step, "") for step in STEPS.values()}
+        made.append(line)
+    return pd.DataFrame(made)
+
+
+def _gain(line: dict[Any, Any]) -> str:
+    """Return a gain in log loss as the table has it."""
+    removed = line["before"] - line["infinite"]
+    words = [f"∞ in {percent(removed)}"] if removed > 0 else []
+    if np.isfinite(line["log_loss_gain"]):
+        words.insert(0, pair(line["log_loss_gain"], line["log_loss_gain_se"]))
+    return "; ".join(words)
+
+
+def _gain_figure(table: pd.DataFrame, model: str, metric: str) -> Figure:
+    name = METRIC_NAMES[metric]
+    return Figure(
+        f"gain-{metric}-{model}",
+        f"Gain in {name} of each step with {MODELS[model]}",
+        "One panel a step, one line a data set, a mark for its smallest and one for its largest training size.",
+        partial(gains, table[table["model"] == model], metric),
+        f"{capital(MODELS[model])}: to the right of the line the step lowers {name}. Open: the smallest training "
+        "size; filled: the largest; bars are two standard errors. In brackets the number of classes."
+        + (f" The axis is linear up to ±{TICKS[4]:g} and logarithmic beyond." if metric == "log_loss" else ""),
+    )
+
+
+def gains(table: pd.DataFrame, metric: str) -> Drawing:
+    """Return one panel a step of one model, with two marks a data set."""
+    from matplotlib.ticker import FixedLocator
+
+    names = list(dict.fromkeys(table["problem"]))
+    classes = table.groupby("problem")["classes"].first()
+    rules = [rule for rule in STEPS if rule in set(table["rule"])]
+    figure, axes = style.panels(len(rules), (2.9, 0.5 + 0.24 * len(names)), left=1.4)
+    for ax, rule in zip(axes, rules, strict=True):
+        for part, shift, filled in zip(ends(table), (-0.17, 0.17), (False, True), strict=True):
+            _gain_marks(ax, part[part["rule"] == rule], names, metric, shift, filled)
+        ax.axvline(0, color=style.ink(), linewidth=0.9)
+        if metric == "log_loss":
+            ax.set_xscale("symlog", linthresh=TICKS[4])
+            ax.xaxis.set_major_locator(FixedLocator(TICKS))
+            ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_title(STEPS[rule], loc="left", fontsize="small")
+        ax.tick_params(labelsize="small")
+        style.quiet(ax, "both")
+    axes[0].set_yticks(range(len(names)), [f"{name} ({classes[name]})" for name in names])
+    axes[0].set_ylim(len(names) - 0.4, -0.6)
+    figure.supxlabel(f"gain in {METRIC_NAMES[metric]}", fontsize="small")
+    return figure
+
+
+def _gain_marks(ax: Axes, lines: pd.DataFrame, names: list[str], metric: str, shift: float, filled: bool) -> None:
+    """Draw the gain of one step on each data set, with bars of two standard errors."""
+    color = style.class_color(int(filled))
+    ax.errorbar(
+        lines[f"{metric}_gain"],
+        [names.index(name) + shift for name in lines["problem"]],
+        xerr=2 * lines[f"{metric}_gain_se"],
+        fmt="o",
+        markersize=4.5,
+        color=color,
+        markerfacecolor=color if filled else "none",
+        elinewidth=1,
+    )
+
+
+def _curves(table: pd.DataFrame, names: list[str], model: str, metric: str) -> tuple[Figure, ...]:
+    """Return one metric of a model under every rule, one panel a problem that it was measured on."""
+    own = table[table["model"] == model]
+    spans = own.groupby("problem")["m"].agg(lambda sizes: sizes.max() / sizes.min())
+    held = [problem for problem in names if spans.get(problem, 0.0) >= LEAST_SPAN]
+    caption = f"{capital(MODELS[model])} under every rule, where the largest size is at least twice the smallest."
+    return (every_rule(own, held, model, metric, caption),) if held else ()

@@ -17,8 +17,7 @@ SIZES = (8, 16, 128)
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     patch = pytest.MonkeyPatch()
-    for module in ("assumptions", "assumptions_results"):
-        patch.setattr(f"bayesclf.experiments.{module}.SIZES", SIZES)
+    patch.setattr("bayesclf.experiments.assumptions.SIZES", SIZES)
     patch.setattr("bayesclf.plots.plane.GRID", 41)
     try:
         yield run(EXPERIMENT, EXPERIMENT.Settings(sets=6, picture_rows=30), tmp_path_factory.mktemp("assumptions"))

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from bayesclf.experiments import find, run
-from bayesclf.experiments.crossing import crossing, last_crossing
-from bayesclf.experiments.gaussian_pair import (
+from bayesclf.experiments.convergence import (
     GaussianPair,
     discriminant_line,
     efficiency,
     logistic_line,
     naive_bayes_line,
 )
+from bayesclf.experiments.curves import crossing, last_crossing
 from bayesclf.experiments.nested import Logistic, NaiveBayes
 from bayesclf.families.logistic import LogisticPrior
 

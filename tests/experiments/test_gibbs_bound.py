@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bayesclf.experiments import find, run
-from bayesclf.experiments.gibbs_bound import ratio_of_means
-from bayesclf.experiments.gibbs_cases import CASES, GIBBS
+from bayesclf.experiments.gibbs_bound import CASES, GIBBS, ratio_of_means
 
 EXPERIMENT = find("gibbs-bound")
 

@@ -15,7 +15,7 @@ from bayesclf.classifiers.base import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, messages, run
 from bayesclf.experiments.newsgroups import RULES
-from bayesclf.experiments.store import RECORDS
+from bayesclf.experiments.runner import RECORDS
 from bayesclf.experiments.telling_words import telling_words
 
 EXPERIMENT = find("newsgroups")

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, ng_jordan, problems
-from bayesclf.experiments.crossing import crossing, last_crossing
-from bayesclf.experiments.ng_jordan_results import averaging, judge, with_every_rule
+from bayesclf.experiments.curves import crossing, last_crossing
+from bayesclf.experiments.ng_jordan import averaging, judge, with_every_rule
 from bayesclf.families.logistic import LogisticPrior
 
 EXPERIMENT = find("ng-jordan")

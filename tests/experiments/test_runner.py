@@ -1,5 +1,6 @@
 """The runner: the same numbers for any workers, nothing lost or counted twice, and folders that say what they hold."""
 
+import ast
 import json
 import os
 import signal
@@ -14,8 +15,7 @@ import pytest
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
-from bayesclf.experiments.runner import measure, seed_of
-from bayesclf.experiments.store import RECORDS, SETTINGS, Store
+from bayesclf.experiments.runner import RECORDS, SETTINGS, Store, measure, seed_of
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -51,6 +51,18 @@ def test_every_experiment_has_all_names(name):
     assert callable(experiment.measure)
     assert callable(experiment.summarise)
     assert callable(experiment.present)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_names_stand_in_the_same_order_in_every_experiment(name):
+    statements = ast.parse(Path(find(name).__file__).read_text(encoding="utf-8")).body
+    own = [getattr(line, "name", None) or ast.unparse(line.targets[0]) for line in statements if named(line)]
+    order = ["NAME", "QUESTION", "Settings", "units", "measure", "summarise", "present", "CAUTIONS"]
+    assert [place for place in own if place in order] == order
+
+
+def named(line):
+    return isinstance(line, ast.FunctionDef | ast.ClassDef | ast.Assign)
 
 
 def test_unknown_experiments_are_listed():

@@ -6,8 +6,7 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
-from bayesclf.experiments.sample_size import METHODS, SHARES, coverage, interval, within
-from bayesclf.sample_size import HALF_WIDTHS
+from bayesclf.experiments.sample_size import HALF_WIDTHS, METHODS, SHARES, coverage, interval, within
 
 EXPERIMENT = find("sample-size")
 

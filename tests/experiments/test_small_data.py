@@ -6,8 +6,7 @@ import pytest
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, problems, run
-from bayesclf.experiments.small_data import STEPPED, STEPS, weights
-from bayesclf.experiments.small_data_results import ends, gains_table, judged, verdict
+from bayesclf.experiments.small_data import STEPPED, STEPS, ends, gains_table, judged, verdict, weights
 
 EXPERIMENT = find("small-data")
 

@@ -1,0 +1,151 @@
+"""Learning curves of the experiments: where two of them cross, and how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.experiments.experiment import Axes, Drawing, Figure
+from bayesclf.plots import learning_curve
+from bayesclf.typing import Array
+
+MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
+"""The two models of a learning curve, by the name that records have."""
+
+METRIC_NAMES = {"error": "error", "log_loss": "log loss", "brier": "Brier score", "overconfidence": "over-confidence"}
+"""Metrics of records, and their names in words."""
+
+GREY = "#8c8c8c"
+"""Colour of a line that curves are compared with."""
+
+COLUMNS = 3
+"""Panels of problems next to each other."""
+
+BOOTSTRAPS = 500
+"""Resamples of the blocks of splits for the interval of a crossing."""
+
+BOUNDS = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """From how many training rows on the second curve stays below the first.
+
+    Attributes
+    ----------
+    m
+        Rows; the smallest size where it always is, infinite where it is not at the largest size.
+    low, high
+        5 % and 95 % of the bootstrap distribution, over blocks of splits; NaN with a single block.
+    """
+
+    m: float
+    low: float
+    high: float
+
+
+def crossing(sizes: Array, difference: Array, rng: np.random.Generator) -> Crossing:
+    """Return where first − second turns positive for good, interpolated in log m.
+
+    Parameters
+    ----------
+    sizes
+        Training sizes, increasing, (m).
+    difference
+        Error of the first curve minus that of the second, (block, m).
+    rng
+        Of the bootstrap.
+    """
+    point = last_crossing(sizes, difference.mean(axis=0))
+    if len(difference) < 2:
+        return Crossing(point, np.nan, np.nan)
+    chosen = rng.integers(len(difference), size=(BOOTSTRAPS, len(difference)))
+    resampled = [last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
+    low, high = np.quantile(resampled, BOUNDS, method="nearest")
+    return Crossing(point, float(low), float(high))
+
+
+def last_crossing(sizes: Array, difference: Array) -> float:
+    """Return where a difference (m) turns positive for good, interpolated in log m; infinite where it never does."""
+    behind = np.flatnonzero(difference <= 0)
+    if not behind.size:
+        return float(sizes[0])
+    last = int(behind[-1])
+    if last == len(sizes) - 1:
+        return float("inf")
+    before, after = difference[last], difference[last + 1]
+    share = before / (before - after)
+    return float(np.exp(np.log(sizes[last]) + share * np.log(sizes[last + 1] / sizes[last])))
+
+
+def grid(count: int, columns: int, size: tuple[float, float], **shared: bool) -> tuple[Drawing, list[Axes]]:
+    """Return a new figure of a size in inches and its panels, row by row; those beyond `count` are left empty."""
+    import matplotlib.pyplot as plt
+
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **shared)
+    plt.close(figure)
+    for ax in axes.flat[count:]:
+        ax.set_axis_off()
+    return figure, list(axes.flat[:count])
+
+
+def name_above(figure: Drawing, axes: Iterable[Axes]) -> None:
+    """Write the names of the curves of some panels in one line above all of them."""
+    handles = {text: handle for ax in axes for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=len(handles), frameon=False)
+
+
+def shade(share: float) -> Any:
+    """Return a colour of a scale from light (0) to dark (1), for curves that have an order."""
+    import matplotlib.pyplot as plt
+
+    return plt.get_cmap("viridis_r")(0.2 + 0.8 * share)
+
+
+def capital(name: str) -> str:
+    """Return a name as a sentence begins with it."""
+    return name[0].upper() + name[1:]
+
+
+def every_rule(table: pd.DataFrame, problems: Sequence[str], model: str, metric: str, caption: str) -> Figure:
+    """Return the figure of one metric of a model, `by_problem`, with one curve a rule."""
+    label = METRIC_NAMES[metric]
+    return Figure(
+        f"{metric}-{model}",
+        f"Test {label} of {MODELS[model]} under every rule",
+        "One panel a problem, training rows on a log axis, one curve a rule.",
+        partial(by_problem, table, problems, metric, label),
+        caption,
+    )
+
+
+def by_problem(table: pd.DataFrame, problems: Sequence[str], metric: str, label: str) -> Drawing:
+    """Draw a metric against training rows, one panel a problem, and the names of the curves above them.
+
+    Parameters
+    ----------
+    table
+        One line a problem, model, rule and m, with the metric and its standard error.
+    problems
+        What is drawn, in order.
+    metric, label
+        Name of the metric's column, and in words.
+    """
+    figure, axes = grid(len(problems), COLUMNS, (9.6, 2.35 * -(-len(problems) // COLUMNS) + 0.5))
+    for ax, problem in zip(axes, problems, strict=True):
+        own = table[table["problem"] == problem]
+        own = own.assign(mean=own[metric], se=own[f"{metric}_se"], model=own["model"].replace(MODELS))
+        own = own[np.isfinite(own["mean"])]
+        if own.empty:
+            ax.set_axis_off()
+            continue
+        learning_curve(own, ylabel=label, xlabel="", labels=False, ax=ax)
+        ax.set_title(problem, loc="left")
+    name_above(figure, axes)
+    return figure
