@@ -113,9 +113,9 @@ def explain(
     """
     check_between("ci_prob", ci_prob)
     check_is_fitted(classifier, "classes_")
-    frame = classifier._validated(X, reset=False)
-    rows = classifier._encode(frame)
-    name = _explained(classifier._rule(rule))
+    frame = classifier.frame(X)
+    rows = classifier.encode(frame)
+    name = _explained(classifier.requested_rule(rule))
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
     pair = _pair(log_proba, classifier.classes_, outcome, against)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ class GenerativeClassifier(BayesClassifier):
         """
         first = not hasattr(self, "_learnt")
         frame = self._validated(X, reset=first)
-        codes = self._label_codes(y, len(frame), classes) if first else self._known_codes(checked_labels(y, len(frame)))
+        codes = self._label_codes(y, len(frame), classes) if first else self.known_codes(checked_labels(y, len(frame)))
         added = self._learn(*weighted(frame, codes, sample_weight), None if first else self._learnt.blocks)
         self._learnt = added if first else self._learnt + added
         self._infer(self._conditioned())
@@ -141,7 +141,7 @@ class GenerativeClassifier(BayesClassifier):
                 )
             return found.parameters
 
-        chains = 1 if self._draws is None else self._draws.chains
+        chains = 1 if self.draws_ is None else self.draws_.chains
         return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
 
     def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
@@ -163,10 +163,10 @@ class GenerativeClassifier(BayesClassifier):
         """
         if n < 1:
             raise InputError(f"n must be at least 1, not {n}")
-        hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
+        hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
-        labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(checked_labels(y, n))
+        labels = np.empty(n, dtype=np.intp) if y is None else self.known_codes(checked_labels(y, n))
         parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
         order = []
         for value in np.unique(drawn):
@@ -343,7 +343,8 @@ class GenerativeClassifier(BayesClassifier):
             if problem:
                 raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
         parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():

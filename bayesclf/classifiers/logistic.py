@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -135,7 +135,7 @@ class LogisticRegression(BayesClassifier):
         )
         self._columns = tuple(_column(frame, str(name)) for name in frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        training = WeightedRows(self._encode(frame), y, weight)
+        training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
@@ -155,7 +155,8 @@ class LogisticRegression(BayesClassifier):
         optimiser = self.inference.optimiser if isinstance(self.inference, MAP | MLE) else None
         return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         if self.missing == "error":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from scipy import sparse
@@ -145,8 +145,9 @@ class TextNB(CountClassifier):
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         return super()._learn(table, y, weight, blocks)  # type: ignore[arg-type]
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
-        return super()._encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
+        return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
 
     def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
         """Count the words of a vocabulary."""

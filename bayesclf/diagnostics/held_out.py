@@ -166,7 +166,7 @@ def held_out(
 def _own_rule(classifier: BayesClassifier) -> Any:
     """Return the rule that a fitted classifier answers by, or an unfitted one would."""
     if hasattr(classifier, "classes_"):
-        return classifier._rule(None)
+        return classifier.requested_rule(None)
     return classifier.rule if classifier.rule is not None else "bayes-optimal"
 
 
@@ -212,7 +212,7 @@ def _joined(parts: list[RowScores | str]) -> RowScores | str:
 
 def _approximation(fits: list[BayesClassifier]) -> str:
     """Say how far normal approximations were taken beyond their limit."""
-    drawn = [fit._draws for fit in fits if isinstance(fit.inference_, Laplace)]
+    drawn = [fit.draws_ for fit in fits if isinstance(fit.inference_, Laplace)]
     approximate = [draws.stats for draws in drawn if draws is not None and draws.stats is not None]
     worst = max((float(stats["pareto_k"]) for stats in approximate), default=-np.inf)
     return f", by a normal approximation with k̂ up to {worst:.2f}" if worst > thresholds.MAX_KHAT else ""
