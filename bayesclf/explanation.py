@@ -110,6 +110,17 @@ def explain(
     ----------
     Mitchell, eqs 16 to 22 (the log-odds of naive Bayes as a sum). Kononenko, *Inductive and Bayesian learning in
     medical diagnosis*, Applied Artificial Intelligence 7 (1993) (its terms as an explanation).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [["sunny"], ["rain"], ["rain"], ["sunny"], ["rain"]], ["no", "yes", "yes", "no", "no"]
+    >>> clf = bc.CategoricalNB(inference="map").fit(X, y)
+    >>> print(clf.explain([["sunny"]]).table().round(2).to_string(index=False))
+                       feature value  contribution
+                            x0 sunny         -0.88
+                 (class prior)  None         -0.41
+    log-odds of yes against no  None         -1.28
     """
     check_between("ci_prob", ci_prob)
     check_is_fitted(classifier, "classes_")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import averaging, columns, decisions, inference, rules
-from bayesclf.classifiers.conveniences import Conveniences
+from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.columns import Column, Table
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
@@ -32,44 +31,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import pymc as pm
     import xarray as xr
+    from arviz_stats import ELPDData
+
+    from bayesclf.diagnostics import Diagnosis
+    from bayesclf.explanation import Explanation
+    from bayesclf.prediction_sets import PredictionSets
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
 
 
-@dataclass(frozen=True)
-class Uncertainty:
-    """Entropy of the predicted class in nats, each (row).
-
-    Attributes
-    ----------
-    total
-        H[Σ_s w_s P(y | x, h_s)].
-    aleatoric
-        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
-    epistemic
-        Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
-        under a false independence assumption it shrinks around a wrong value.
-    """
-
-    total: Array
-    aleatoric: Array
-    epistemic: Array
-
-
-@dataclass(frozen=True)
-class LogLikelihood:
-    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row).
-
-    Leave-one-out importance ratios are those of what the posterior was conditioned on: of `joint` for generative
-    models, of `conditional` for logistic regression, whose `joint` is None.
-    """
-
-    joint: Array | None
-    conditional: Array
-
-
-class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
 
     inference: str | inference.Engine
@@ -445,6 +417,73 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
     @property
     def _labels(self) -> tuple[str, ...]:
         return tuple(str(label) for label in self.classes_)
+
+    def diagnose(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        new: Any = None,
+        against: BayesClassifier | None = None,
+        checks: Sequence[str] | None = None,
+    ) -> Diagnosis:
+        """Check the posterior, the model and its predictions; parameters are those of `bayesclf.diagnostics.diagnose`.
+
+        `X` and `y` are the training rows: a fit keeps its statistics only, and without rows some checks are skipped.
+        """
+        from bayesclf.diagnostics import diagnose
+
+        check_is_fitted(self, "classes_")
+        return diagnose(self, X, y, new=new, against=against, checks=checks)
+
+    def loo(self, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+        """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
+        from bayesclf.leave_one_out import loo
+
+        return loo(self, X, y, rule, method)
+
+    def predict_set(
+        self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
+    ) -> PredictionSets:
+        """Return for each row the smallest set of classes whose probability is at least `level`, in (0, 1).
+
+        Such a set has the true class as often as its probability says only where the model is right: it promises no
+        coverage. `bayesclf.SplitConformal` does. The other arguments are those of `predict`.
+        """
+        from bayesclf.prediction_sets import posterior_sets
+
+        return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
+
+    def predictive_check(
+        self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
+    ) -> xr.DataTree:
+        """Compare the training rows with replicated ones; see `bayesclf.predictive_checks.predictive_check`."""
+        from bayesclf.predictive_checks import predictive_check
+
+        check_is_fitted(self, "classes_")
+        return predictive_check(self, X, y, draws, random_state, prior)
+
+    def explain(
+        self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
+    ) -> Explanation:
+        """Take the log-odds between two classes apart, feature by feature; see `bayesclf.explanation.explain`."""
+        from bayesclf.explanation import explain
+
+        return explain(self, X, outcome, against, ci_prob, rule)
+
+    def report(self, path: Any, X: Any = None, y: Any = None) -> None:
+        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions."""
+        from bayesclf.report import write_classifier
+
+        check_is_fitted(self, "classes_")
+        write_classifier(self, path, X, y)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
+        from bayesclf.storage import save
+
+        check_is_fitted(self, "classes_")
+        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

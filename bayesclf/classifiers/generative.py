@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
@@ -25,6 +26,8 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.selection import Selected
 from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.inference import Engine
+from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +36,7 @@ UNIT_RATIO = 10
 """Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GenerativeClassifier(BayesClassifier):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
 
@@ -59,12 +63,16 @@ class GenerativeClassifier(BayesClassifier):
         A posterior turned prior by `as_prior`; it replaces all other priors.
     """
 
-    class_prior: Any
-    class_concentration: Any
-    unseen: str
-    prior: FrozenPrior | None
-    model_: GenerativeModel
-    _learnt: Learnt
+    class_prior: Any = "dirichlet"
+    class_concentration: float | Array = 1.0
+    missing: str = "ignore"
+    unseen: str = "ignore"
+    inference: str | Engine = "auto"
+    rule: str | Gibbs | None = None
+    random_state: Any = None
+    prior: FrozenPrior | None = None
+    model_: GenerativeModel = field(init=False)
+    _learnt: Learnt = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -354,6 +362,18 @@ class GenerativeClassifier(BayesClassifier):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
+    """Return the class, its constructor's signature in order: its own options, then those of every generative one.
+
+    A dataclass puts the fields of its bases first, and a reader looks for the options that make the difference.
+    """
+    shared = {option.name for option in fields(GenerativeClassifier)}
+    signature = inspect.signature(cls.__init__)
+    ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
+    cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    return cls
 
 
 def _resolved(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -27,6 +28,7 @@ UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, beside the Gibbs classifier's 0 and 1."""
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
@@ -79,32 +81,18 @@ class LogisticRegression(BayesClassifier):
     Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign).
     """
 
-    def __init__(
-        self,
-        prior_mean: Any = 0.0,
-        prior_scale: Any = 2.5,
-        *,
-        prior_form: str = "symmetric",
-        intercept_mean: float = 0.0,
-        intercept_scale: float = 5.0,
-        intercept_at: str = "means",
-        standardize: bool = True,
-        missing: str = "impute",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.prior_mean = prior_mean
-        self.prior_scale = prior_scale
-        self.prior_form = prior_form
-        self.intercept_mean = intercept_mean
-        self.intercept_scale = intercept_scale
-        self.intercept_at = intercept_at
-        self.standardize = standardize
-        self.missing = missing
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
+    prior_mean: Any = 0.0
+    prior_scale: Any = 2.5
+    _: KW_ONLY
+    prior_form: str = "symmetric"
+    intercept_mean: float = 0.0
+    intercept_scale: float = 5.0
+    intercept_at: str = "means"
+    standardize: bool = True
+    missing: str = "impute"
+    inference: str | Engine = "auto"
+    rule: str | Gibbs | None = None
+    random_state: Any = None
 
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
