@@ -25,7 +25,6 @@ LAYERS = (
     {"classifiers"},
     {
         "storage",
-        "evaluation",
         "cross_validation",
         "conformal",
         "leave_one_out",
@@ -33,7 +32,7 @@ LAYERS = (
         "explanation",
         "logistic_weights",
     },
-    {"comparison", "predictive_checks", "score_table", "stacking"},
+    {"comparison", "predictive_checks", "stacking"},
     {"plots", "diagnostics"},
     {"report"},
     {"experiments"},

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesclf import evaluation, rules
+from bayesclf import cross_validation, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.columns import SparseTable, kind_of
@@ -198,7 +198,7 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     if not isinstance(fitted.inference_, MAP) and fitted.hypotheses("posterior").in_parts:
         asked = [name for name in names if name not in ("bayes-optimal", "gibbs")]
         reasons = dict.fromkeys(names, "the draws of this posterior are too large to hold, and to average over here")
-    return {**reasons, **evaluation.evaluate(fitted, test.X, test.y, asked)}
+    return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 
 def _joined(parts: list[RowScores | str]) -> RowScores | str:
