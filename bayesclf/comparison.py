@@ -80,12 +80,12 @@ class Comparison:
         expectations over the drawn hypothesis, which decides by its own probabilities. The other columns are about the
         probabilities and the most probable class, whatever the costs.
         """
-        return _score_table(self)
+        return score_table(self)
 
     @property
     def best(self) -> tuple[str, str]:
         """The model and rule of the smallest mean log loss, the first of equals."""
-        finite = {key: _mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
+        finite = {key: mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
         if not finite:
             raise Refused("no rule could answer under any model; `table` has the reasons")
         return min(finite, key=lambda key: (finite[key], list(finite).index(key)))
@@ -345,7 +345,7 @@ def _collected(
     return Comparison(answers, fits, X, y, classes, splits, cv, repeats, seed, seconds, notes, question.costs)
 
 
-def _score_table(comparison: Comparison) -> pd.DataFrame:
+def score_table(comparison: Comparison) -> pd.DataFrame:
     """Return the table that `Comparison.table` describes."""
     import pandas as pd
 
@@ -353,12 +353,12 @@ def _score_table(comparison: Comparison) -> pd.DataFrame:
     return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
 
 
-def _mean(comparison: Comparison, key: Key, metric: str) -> float:
+def mean(comparison: Comparison, key: Key, metric: str) -> float:
     """Return a metric's mean over rows and repeats; the metrics are fields of `bayesclf.scores.RowScores`."""
     return float(np.mean([getattr(part, metric).mean() for part in comparison.answers[key].scores]))
 
 
-def _fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
+def fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
     """Return a metric's mean over the test rows of each fold, (fold)."""
     parts = comparison.answers[key].scores
     per_repeat = len(comparison.splits) // comparison.repeats
@@ -367,7 +367,7 @@ def _fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
     )
 
 
-def _standard_error(comparison: Comparison, values: Array) -> float:
+def standard_error(comparison: Comparison, values: Array) -> float:
     """Return the Nadeau–Bengio standard error of the mean of values (fold)."""
     train, test = (float(np.mean([len(split[side]) for split in comparison.splits])) for side in (0, 1))
     return scores.resampled_standard_error(values, int(train), int(test))
@@ -375,8 +375,8 @@ def _standard_error(comparison: Comparison, values: Array) -> float:
 
 def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, float]:
     """Return a metric's mean and its standard error, under its name."""
-    error = _standard_error(comparison, _fold_means(comparison, key, metric))
-    return {metric: _mean(comparison, key, metric), f"{metric}_se": error}
+    error = standard_error(comparison, fold_means(comparison, key, metric))
+    return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
 def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
@@ -394,7 +394,7 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
         "accuracy": 1 - error["error"],
         "accuracy_se": error["error_se"],
         "log_loss": log_loss.mean,
-        "log_loss_se": _standard_error(comparison, _fold_means(comparison, key, "log_loss")),
+        "log_loss_se": standard_error(comparison, fold_means(comparison, key, "log_loss")),
         "log_loss_finite": log_loss.finite_mean,
         "log_loss_infinite": int(np.any(np.isinf(log_losses), axis=0).sum()),
         **_with_error(comparison, key, "brier"),
@@ -403,7 +403,7 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
         "calibration_high": calibration.high,
     }
     if comparison.costs is not None:
-        line |= _with_error(comparison, key, "cost") | {"rejected": _mean(comparison, key, "rejected")}
+        line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _beside_bayes_optimal(comparison, key, log_proba)
 
 
@@ -415,8 +415,8 @@ def _beside_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) ->
     best, _ = comparison.stacked(*optimal)
     found = {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
     if key[1] == "gibbs":
-        error = _mean(comparison, optimal, "error")
-        found["error_ratio"] = _mean(comparison, key, "error") / error if error > 0 else float("nan")
+        error = mean(comparison, optimal, "error")
+        found["error_ratio"] = mean(comparison, key, "error") / error if error > 0 else float("nan")
     return found
 
 
@@ -424,13 +424,13 @@ def _differences(comparison: Comparison, table: pd.DataFrame) -> dict[str, list[
     """Return paired differences from the best line, and their standard errors."""
     result: dict[str, list[float]] = {}
     for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
-        best = _fold_means(comparison, comparison.best, metric)
+        best = fold_means(comparison, comparison.best, metric)
         differences = []
         for key in zip(table["model"], table["rule"], strict=True):
             reason = comparison.answers[key].reason
             with np.errstate(invalid="ignore"):
-                differences.append(np.full(1, np.nan) if reason else _fold_means(comparison, key, metric) - best)
+                differences.append(np.full(1, np.nan) if reason else fold_means(comparison, key, metric) - best)
         name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
         result[f"{name}_diff"] = [float(sign * values.mean()) for values in differences]
-        result[f"{name}_diff_se"] = [_standard_error(comparison, values) for values in differences]
+        result[f"{name}_diff_se"] = [standard_error(comparison, values) for values in differences]
     return result

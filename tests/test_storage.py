@@ -433,6 +433,14 @@ def tamper(path, change):
         group.attrs["state"] = text if isinstance(text, str) else json.dumps(state)
 
 
+def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
+    before = bc.load(saved)
+    tamper(saved, lambda s: s["fitted"].update(_draws=s["fitted"].pop("draws_"), _points=s["fitted"].pop("points_")))
+    after = bc.load(saved)
+    assert vars(after).keys() == vars(before).keys()
+    xr.testing.assert_identical(after.posterior_draws(), before.posterior_draws())
+
+
 class TestRefusalsToLoad:
     def test_what_is_no_file(self, tmp_path):
         with pytest.raises(InputError, match=r"there is no file .*nothing\.nc; check the path"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.families import Axes
 from bayesclf.families.base import Array, Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-
-if TYPE_CHECKING:
-    pass
 
 MISSING_SUFFIX = " is missing"
 """What names the indicator of a number's missing cells."""

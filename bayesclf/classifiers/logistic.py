@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -112,15 +112,7 @@ class LogisticRegression(BayesClassifier):
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
-        prior = LogisticPrior(
-            prior_mean=self.prior_mean,
-            prior_scale=self.prior_scale,
-            prior_form=self.prior_form,
-            intercept_mean=self.intercept_mean,
-            intercept_scale=self.intercept_scale,
-            intercept_at=self.intercept_at,
-            standardize=self.standardize,
-        )
+        prior = LogisticPrior(**{option.name: getattr(self, option.name) for option in fields(LogisticPrior)})
         self._columns = tuple(_column(frame, str(name)) for name in frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
