@@ -17,8 +17,8 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers
 from bayesclf.rules import RULES
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

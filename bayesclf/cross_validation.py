@@ -20,11 +20,12 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.decision_costs import decision_costs, gibbs_decision_costs
 from bayesclf.decisions import Costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.families.base import Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.inference import MAP, Laplace, automatic
 from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
+from bayesclf.typing import Integers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""

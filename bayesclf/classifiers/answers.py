@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from bayesclf.classifiers.generative import GenerativeClassifier, own_options_fi
 from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.errors import Refused
 from bayesclf.families import BayesianNetwork, JointTable
-from bayesclf.families.base import Array
 from bayesclf.families.network import LEARNT
 from bayesclf.families.structure import Edge
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

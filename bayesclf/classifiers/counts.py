@@ -15,7 +15,7 @@ from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 class CountClassifier(GenerativeClassifier):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier, family_of, own
 from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
-from bayesclf.families.base import Array, Family
+from bayesclf.families.base import Family
 from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.selection import Selected
 
