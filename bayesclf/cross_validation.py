@@ -1,18 +1,29 @@
-"""Repeated stratified cross-validation: rows split, each fold a unit of work, and the answers put together again."""
+"""Repeated stratified cross-validation: rows split, each fold a unit of work, and the answers put together again.
+
+A unit is a classifier fitted on some rows and scored on others, under every rule.
+"""
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from bayesclf import evaluation
+from bayesclf import averaging, rules, scores
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.decision_costs import decision_costs, gibbs_decision_costs
 from bayesclf.decisions import Costs
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.families.base import Rows
+from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.inference import MAP, Laplace, automatic
+from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
 from bayesclf.typing import Integers
 
@@ -34,6 +45,28 @@ class Answers:
 
     scores: tuple[RowScores, ...]
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one classifier answered to the test rows of one split.
+
+    Attributes
+    ----------
+    scores
+        Scores by rule; a rule that cannot answer has its reason instead.
+    seconds
+        Time of fitting and of all predictions.
+    notes
+        What the user should know of this fit, one sentence each.
+    problems
+        Why the draws of this fit cannot be trusted yet.
+    """
+
+    scores: dict[str, RowScores | str]
+    seconds: float
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -98,14 +131,145 @@ def _unit(
     split: Split | None,
     question: Question,
     seed: int,
-) -> Any:
-    if split is not None:
-        return evaluation.run(classifier, table, split, question.rules, seed, question.costs)
+) -> Evaluation | tuple[BayesClassifier | None, list[str]]:
+    """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows.
+
+    The seed is this unit's alone, so that neither order nor number of workers changes a number.
+    """
     X, y, classes = table
+    if split is None:
+        try:
+            return fit(classifier, X, np.asarray(classes)[y], classes, seed)
+        except Refused:
+            return None, []  # the folds have the reason
+    train, test = split
+    start = time.perf_counter()
     try:
-        return evaluation.fit(classifier, X, np.asarray(classes)[y], classes, seed)
-    except Refused:
-        return None, []  # the folds have the reason
+        fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+    except Refused as reason:
+        return Evaluation(dict.fromkeys(question.rules, str(reason)), time.perf_counter() - start, (), ())
+    answers = evaluate(fitted, X.iloc[test], y[test], question.rules, question.costs)
+    return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)
+
+
+def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
+    """Fit a clone; where `auto` would take too long, or the engine refuses, by a cheaper one, and say so.
+
+    Returns
+    -------
+    tuple
+        The fitted clone and notes.
+
+    Raises
+    ------
+    Refused
+        If the model cannot be made of these rows at all, by whatever engine.
+    """
+    fitted = clone(classifier).set_params(random_state=seed)
+    cheaper = False
+    if fitted.inference == "auto":
+        work = fitted.work(X, len(classes)) if isinstance(fitted, LogisticRegression) else 0
+        fitted.set_params(inference=automatic.for_predictions(work))
+        cheaper = isinstance(fitted.inference, Laplace)
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        # The sentences are in `convergence_problems_`, and go into the notes.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            fitted.fit(X, y, classes=classes)
+        except Refused as reason:
+            # The point estimate has no posterior, but the other rules still answer.
+            fitted.set_params(inference=MAP()).fit(X, y, classes=classes)
+            notes.append(f"the posterior was refused ({reason}), so that only point estimates are here")
+    if cheaper:
+        instead = "" if notes else " but by the importance-weighted Laplace approximation"
+        notes.insert(
+            0,
+            f"with over {automatic.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
+            f"sampled by NUTS{instead}; inference='nuts' samples it all the same",
+        )
+    return fitted, [*notes, *fitted.notes_]
+
+
+def evaluate(
+    classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str], costs: Costs | None = None
+) -> dict[str, RowScores | str]:
+    """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule."""
+    return score_rules(classifier.hypotheses, classifier.seed_, classifier.rows(X), y, names, costs)
+
+
+def score_rules(
+    hypotheses: Callable[[str], HypothesisSet],
+    seed: int,
+    rows: Rows,
+    y: Integers,
+    names: Sequence[str],
+    costs: Costs | None = None,
+) -> dict[str, RowScores | str]:
+    """Score the answers of one model under each rule; a rule that cannot answer has its reason instead.
+
+    The posterior is averaged over once, whatever the number of rules that average; with costs once more for `gibbs`.
+
+    Parameters
+    ----------
+    hypotheses
+        Returns the hypotheses of a source, ``"mle"``, ``"map"``, ``"mean"`` or ``"posterior"``, or raises
+        `DoesNotExist` or `Refused`.
+    seed
+        Of the Gibbs classifier.
+    rows, y
+        Encoded rows and their label codes (row).
+    names
+        Rules.
+    costs
+        What decisions cost, and the limit beyond which rows are rejected; None for no such scores.
+    """
+    shared = _PosteriorPass(hypotheses, seed, rows)
+    answers: dict[str, RowScores | str] = {}
+    for name in names:
+        try:
+            with warnings.catch_warnings():
+                # Rows that are impossible under every class show in the scores of their rule.
+                warnings.simplefilter("ignore", PredictionWarning)
+                answers[name] = shared.scores(name, y) if costs is None else shared.with_costs(name, y, costs)
+        except (DoesNotExist, Refused) as reason:
+            answers[name] = str(reason)
+    return answers
+
+
+class _PosteriorPass:
+    """The average over the posterior of some rows, taken once and shared by the rules."""
+
+    def __init__(self, hypotheses: Callable[[str], HypothesisSet], seed: int, rows: Rows) -> None:
+        self._hypotheses = hypotheses
+        self._seed = seed
+        self._rows = rows
+        self._averages: averaging.Averages | None = None
+
+    def averages(self) -> averaging.Averages:
+        """Return the averages, computed on first use."""
+        if self._averages is None:
+            self._averages = averaging.average(self._hypotheses("posterior"), self._rows)
+        return self._averages
+
+    def scores(self, name: str, y: Integers) -> RowScores:
+        """Return the scores of one rule."""
+        hypotheses = self._hypotheses(RULES[name].source)
+        if name == "gibbs":
+            log_proba = rules.log_proba(name, hypotheses, self._rows, self._seed)
+            return scores.score_gibbs(log_proba, self.averages(), y)
+        if name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
+            return scores.score(self.averages().log_proba, y)
+        return scores.score(rules.log_proba(name, hypotheses, self._rows), y)
+
+    def with_costs(self, name: str, y: Integers, costs: Costs) -> RowScores:
+        """Return the scores of one rule with what its decisions cost, of `gibbs` in expectation too."""
+        scored = self.scores(name, y)
+        if name == "gibbs":
+            found = gibbs_decision_costs(self._hypotheses("posterior"), self._rows, y, costs)
+        else:
+            found = decision_costs(scored.log_proba, y, costs)
+        return replace(scored, cost=found.cost, rejected=found.rejected)
 
 
 def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:

@@ -110,12 +110,23 @@ def explain(
     ----------
     Mitchell, eqs 16 to 22 (the log-odds of naive Bayes as a sum). Kononenko, *Inductive and Bayesian learning in
     medical diagnosis*, Applied Artificial Intelligence 7 (1993) (its terms as an explanation).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [["sunny"], ["rain"], ["rain"], ["sunny"], ["rain"]], ["no", "yes", "yes", "no", "no"]
+    >>> clf = bc.CategoricalNB(inference="map").fit(X, y)
+    >>> print(clf.explain([["sunny"]]).table().round(2).to_string(index=False))
+                       feature value  contribution
+                            x0 sunny         -0.88
+                 (class prior)  None         -0.41
+    log-odds of yes against no  None         -1.28
     """
     check_between("ci_prob", ci_prob)
     check_is_fitted(classifier, "classes_")
-    frame = classifier._validated(X, reset=False)
-    rows = classifier._encode(frame)
-    name = _explained(classifier._rule(rule))
+    frame = classifier.frame(X)
+    rows = classifier.encode(frame)
+    name = _explained(classifier.requested_rule(rule))
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
     pair = _pair(log_proba, classifier.classes_, outcome, against)

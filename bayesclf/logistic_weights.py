@@ -103,7 +103,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
 
 def _of(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
     """Return intercept (draw, outcome) and weight (draw, outcome, column) of the posterior, else of the point."""
-    source = "posterior" if "posterior" in tree.children else str(classifier._rule(None))
+    source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
     group = tree[source]
     if reason := group.attrs.get("does_not_exist"):
         raise DoesNotExist(reason)

@@ -120,7 +120,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.models_, self.classes_, self.n_features_in_ = models, first.classes_, first.n_features_in_
         if hasattr(first, "feature_names_in_"):
             self.feature_names_in_ = first.feature_names_in_
-        self.rules_ = {name: scored(model._rule(self.rule)) for name, model in models.items()}
+        self.rules_ = {name: scored(model.requested_rule(self.rule)) for name, model in models.items()}
         self.log_scores_ = self._one_by_one(X, y) if prefit or self.cv is None else self._fold_by_fold(X, y)
         self.weights_ = dict(zip(models, stacking_weights(self.log_scores_).tolist(), strict=True))
         return self

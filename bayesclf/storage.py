@@ -39,7 +39,9 @@ GROUP = "bayesclf"
 """Group of the classifier's state."""
 
 LIBRARIES = ("bayesclf", "pymc", "arviz", "numpy")
-REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_problems_", "model_", "_points", "_draws"}
+RENAMED = {"_draws": "draws_", "_points": "points_"}
+"""Fitted state by the names that older files have for it."""
+REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_problems_", "model_", "points_", "draws_"}
 """Fitted attributes that every classifier has."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -217,8 +219,8 @@ def _is_fitted_name(cls: type, name: str) -> bool:
 
 def _places(clf: BayesClassifier, tree: xr.DataTree) -> dict[int, str]:
     """Return, by identity, the objects that the groups of `posterior_` hold already, as "group/variable" or group."""
-    draws, places = clf._draws, {}
-    parameters: dict[str, Any] = {**clf._points}
+    draws, places = clf.draws_, {}
+    parameters: dict[str, Any] = {**clf.points_}
     if draws is not None:
         parameters["posterior"] = draws.parameters
         if draws.stats is not None:
@@ -406,7 +408,7 @@ def _restored(state: dict[str, Any], groups: Mapping[str, xr.Dataset]) -> BayesC
         raise ValueError(f"it names the classifier {state['classifier']!r}, which bayesclf does not have")
     decoder = _Decoder(groups)
     parameters = {name: decoder.decode(node) for name, node in state["parameters"].items()}
-    fitted = {name: decoder.decode(node) for name, node in state["fitted"].items()}
+    fitted = {RENAMED.get(name, name): decoder.decode(node) for name, node in state["fitted"].items()}
     _check_names(f"the {cls.__name__}", set(parameters), set(cls._get_param_names()))
     strange = {name for name in fitted if not _is_fitted_name(cls, name)}
     _check_names("the fitted state", strange | (fitted.keys() & REQUIRED), REQUIRED)

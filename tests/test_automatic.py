@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import bayesclf as bc
-from bayesclf import evaluation, inference
+from bayesclf import inference
 from bayesclf.errors import ConvergenceWarning, Refused
 from bayesclf.inference import automatic, laplace
 from bayesclf.inference.automatic import FINITE_VARIANCE, Auto, attempt
@@ -145,6 +145,6 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
 
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
     comparison = bc.compare({"lr": bc.LogisticRegression()}, *overlapping, cv=2)
-    assert comparison.fits["lr"].inference_ == evaluation.COMPARISON_AUTO.laplace
+    assert comparison.fits["lr"].inference_ == automatic.COMPARISON_AUTO.laplace
     assert len(comparison.notes["lr"]) == 3
     assert all("drawn around its mode" in note for note in comparison.notes["lr"])

@@ -25,7 +25,6 @@ LAYERS = (
     {"classifiers"},
     {
         "storage",
-        "evaluation",
         "cross_validation",
         "conformal",
         "leave_one_out",
@@ -33,7 +32,7 @@ LAYERS = (
         "explanation",
         "logistic_weights",
     },
-    {"comparison", "predictive_checks", "score_table", "stacking"},
+    {"comparison", "predictive_checks", "stacking"},
     {"plots", "diagnostics"},
     {"report"},
     {"experiments"},
@@ -42,12 +41,12 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 UPWARD = {
-    ("classifiers/conveniences.py", "report"): "Conveniences.report",
-    ("classifiers/conveniences.py", "storage"): "Conveniences.save",
-    ("classifiers/conveniences.py", "explanation"): "Conveniences.explain",
-    ("classifiers/conveniences.py", "diagnostics"): "Conveniences.diagnose",
-    ("classifiers/conveniences.py", "predictive_checks"): "Conveniences.predictive_check",
-    ("classifiers/conveniences.py", "leave_one_out"): "Conveniences.loo",
+    ("classifiers/base.py", "report"): "BayesClassifier.report",
+    ("classifiers/base.py", "storage"): "BayesClassifier.save",
+    ("classifiers/base.py", "explanation"): "BayesClassifier.explain",
+    ("classifiers/base.py", "diagnostics"): "BayesClassifier.diagnose",
+    ("classifiers/base.py", "predictive_checks"): "BayesClassifier.predictive_check",
+    ("classifiers/base.py", "leave_one_out"): "BayesClassifier.loo",
     ("comparison.py", "report"): "Comparison.report",
     ("comparison.py", "plots"): "Comparison.plot_…",
 }

@@ -200,7 +200,7 @@ class TestRoundTrip:
             clf.fit(NUMBERS, Y)
         loaded = reloaded(clf, path)
         assert loaded.convergence_problems_ == clf.convergence_problems_ != ()
-        xr.testing.assert_identical(loaded._draws.stats, clf._draws.stats)
+        xr.testing.assert_identical(loaded.draws_.stats, clf.draws_.stats)
         assert_equal(answers(loaded, NUMBERS), answers(clf, NUMBERS))
 
     def test_pymc_model(self, gnb, path):
@@ -433,6 +433,14 @@ def tamper(path, change):
         group.attrs["state"] = text if isinstance(text, str) else json.dumps(state)
 
 
+def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
+    before = bc.load(saved)
+    tamper(saved, lambda s: s["fitted"].update(_draws=s["fitted"].pop("draws_"), _points=s["fitted"].pop("points_")))
+    after = bc.load(saved)
+    assert vars(after).keys() == vars(before).keys()
+    xr.testing.assert_identical(after.posterior_draws(), before.posterior_draws())
+
+
 class TestRefusalsToLoad:
     def test_what_is_no_file(self, tmp_path):
         with pytest.raises(InputError, match=r"there is no file .*nothing\.nc; check the path"):
@@ -516,7 +524,7 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
             (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),
             (lambda s: s["fitted"].update(model_=5), ""),
-            (lambda s: s["fitted"].update(_draws={"tuple": []}), ""),
+            (lambda s: s["fitted"].update(draws_={"tuple": []}), ""),
             (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={"group": "nothing"}), ""),

@@ -327,8 +327,8 @@ def held_and_made(kind, X):
     held = kind(inference=bc.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
     hypotheses = made.hypotheses("posterior")
     assert hypotheses.in_parts
-    object.__setattr__(held._draws, "parameters", hypotheses.take(np.arange(40)).parameters)
-    object.__setattr__(held._draws, "seeded", None)
+    object.__setattr__(held.draws_, "parameters", hypotheses.take(np.arange(40)).parameters)
+    object.__setattr__(held.draws_, "seeded", None)
     return made, held
 
 
@@ -409,7 +409,7 @@ def test_a_large_posterior_is_saved_as_its_seed(event_model, small_budget, tmp_p
     clf = bc.TextNB(event_model, inference=bc.Exact(draws=20), random_state=5).fit(TEXTS, Y)
     clf.save(tmp_path / "model.nc")
     again = bc.load(tmp_path / "model.nc")
-    assert again._draws.seeded == clf._draws.seeded
+    assert again.draws_.seeded == clf.draws_.seeded
     assert again.vocabulary_ == clf.vocabulary_
     for rule in RULES:
         np.testing.assert_array_equal(again.predict_proba(TEXTS, rule=rule), clf.predict_proba(TEXTS, rule=rule))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,14 +15,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import averaging, columns, decisions, inference, rules
-from bayesclf.classifiers.conveniences import Conveniences
+from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
-from bayesclf.columns import Column
+from bayesclf.columns import Column, Table
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.families.base import Model, Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses
-from bayesclf.inference import Optimiser, Trace
+from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.seeded import SeededHypotheses, named_draws
@@ -33,44 +32,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import pymc as pm
     import xarray as xr
+    from arviz_stats import ELPDData
+
+    from bayesclf.diagnostics import Diagnosis
+    from bayesclf.explanation import Explanation
+    from bayesclf.prediction_sets import PredictionSets
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
 
 
-@dataclass(frozen=True)
-class Uncertainty:
-    """Entropy of the predicted class in nats, each (row).
-
-    Attributes
-    ----------
-    total
-        H[Σ_s w_s P(y | x, h_s)].
-    aleatoric
-        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
-    epistemic
-        Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
-        under a false independence assumption it shrinks around a wrong value.
-    """
-
-    total: Array
-    aleatoric: Array
-    epistemic: Array
-
-
-@dataclass(frozen=True)
-class LogLikelihood:
-    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row).
-
-    Leave-one-out importance ratios are those of what the posterior was conditioned on: of `joint` for generative
-    models, of `conditional` for logistic regression, whose `joint` is None.
-    """
-
-    joint: Array | None
-    conditional: Array
-
-
-class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
 
     inference: str | inference.Engine
@@ -81,6 +53,8 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
     classes_: NDArray[Any]
     model_: Model
     trace_: Trace | None
+    draws_: Draws | None
+    points_: dict[str, Parameters | DoesNotExist]
 
     @property
     @abstractmethod
@@ -89,11 +63,11 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
 
     @abstractmethod
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
-        """Return the model conditioned on training rows; sets whatever `_encode` needs."""
+        """Return the model conditioned on training rows; sets whatever `encode` needs."""
 
     @abstractmethod
-    def _encode(self, frame: pd.DataFrame) -> Rows:
-        """Return rows in the model's encoding."""
+    def encode(self, frame: Any) -> Rows:
+        """Return the rows of a checked table, that of `frame`, in the model's encoding."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Condition the model on training rows and infer its parameters.
@@ -156,7 +130,7 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             Labels (row).
         """
         log_proba = self.predict_log_proba(X, rule, class_prior)
-        resolved, gibbs = rules.resolve(self._rule(rule))
+        resolved, gibbs = rules.resolve(self.requested_rule(rule))
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
                 raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
@@ -170,7 +144,7 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
         rows = self.rows(X)
-        rule = self._rule(rule)
+        rule = self.requested_rule(rule)
         resolved, _ = rules.resolve(rule)
         hypotheses = self.hypotheses(resolved.source, class_prior)
         return rules.log_proba(rule, hypotheses, rows, self.seed_)
@@ -208,7 +182,7 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labelled rows under each draw of the posterior."""
         rows = self.rows(X)
-        codes = self._known_codes(checked_labels(y, len(rows)))
+        codes = self.known_codes(checked_labels(y, len(rows)))
         hypotheses = self.hypotheses("posterior")
         conditional, joint = [], []
         for block in averaging.blocks(hypotheses, rows):
@@ -228,10 +202,10 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         check_is_fitted(self, "classes_")
         dims, coords = self.model_.dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
-        if self._draws is not None:
-            groups["posterior"] = self._posterior_group(dims, coords)
-            if self._draws.stats is not None:
-                groups["sample_stats"] = self._draws.stats
+        if self.draws_ is not None:
+            groups["posterior"] = self.posterior_draws()
+            if self.draws_.stats is not None:
+                groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
             try:
                 groups[name] = to_dataset(self._point(name), dims, coords)
@@ -242,14 +216,19 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             groups["constant_data"] = constants
         return xr.DataTree.from_dict(groups)
 
-    def _posterior_group(self, dims: dict[str, tuple[str, ...]], coords: dict[str, Any]) -> xr.Dataset:
-        """Return the draws that are held, and a sentence about those that are not."""
-        assert self._draws is not None
-        held = {name: axes for name, axes in dims.items() if name in self._draws.parameters}
-        dataset = to_dataset(self._draws.parameters, held, coords, self._draws.chains)
+    def posterior_draws(self) -> xr.Dataset:
+        """Return the group `posterior` of `posterior_` alone: the draws that are held, and a sentence about others.
+
+        Unlike `posterior_` it computes no point estimates, which can take a while.
+        """
+        if self.draws_ is None:
+            raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
+        dims, coords = self.model_.dims(), self.model_.coords()
+        held = {name: axes for name, axes in dims.items() if name in self.draws_.parameters}
+        dataset = to_dataset(self.draws_.parameters, held, coords, self.draws_.chains)
         if len(held) < len(dims):
             dataset.attrs["not_held"] = (
-                f"{len(self._draws.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
+                f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
                 "hold; they are made from a seed when predictions need them, and `posterior_of` returns those of some "
                 "features"
             )
@@ -264,8 +243,8 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
-        assert self._draws is not None
-        return named_draws(hypotheses, features, self._draws.chains)
+        assert self.draws_ is not None
+        return named_draws(hypotheses, features, self.draws_.chains)
 
     @cached_property
     def pymc_model_(self) -> pm.Model:
@@ -289,30 +268,30 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
         self.model_ = model
-        self._points: dict[str, Parameters | DoesNotExist] = {}
+        self.points_ = {}
         engine = inference.resolve(self.inference, model)
         self.trace_ = None
         if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
             self._watch(type(engine).__name__.lower(), engine.optimiser)
         inferred = inference.infer(model, engine, self.seed_)
-        self._draws, self.inference_ = inferred.draws, inferred.engine
+        self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
-        self.convergence_problems_ = self._draws.problems if self._draws else ()
+        self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
 
     def _watch(self, name: str, optimiser: Optimiser) -> None:
         """Find a point by the optimiser that was asked for, keeping its way; say where it did not arrive."""
-        self.trace_, self._points[name] = inference.watch(self.model_, name, optimiser, self.seed_)
+        self.trace_, self.points_[name] = inference.watch(self.model_, name, optimiser, self.seed_)
         if not self.trace_.certificate.converged:
             warn(self.trace_.certificate.message, ConvergenceWarning)
 
     def _point(self, name: str) -> Parameters:
         """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
-        if name not in self._points:
+        if name not in self.points_:
             try:
-                self._points[name] = inference.estimate(self.model_, name)
+                self.points_[name] = inference.estimate(self.model_, name)
             except DoesNotExist as reason:
-                self._points[name] = reason
-        point = self._points[name]
+                self.points_[name] = reason
+        point = self.points_[name]
         if isinstance(point, DoesNotExist):
             raise DoesNotExist(str(point))
         return point
@@ -338,29 +317,29 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)
-        if self._draws is None:
+        if self.draws_ is None:
             raise Refused(
                 f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
                 "that does ('exact' or 'nuts'), or ask for the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)
-        if self._draws.seeded is not None:
+        if self.draws_.seeded is not None:
             assert isinstance(model, GenerativeModel)
             assert isinstance(self.model_, GenerativeModel)
-            return SeededHypotheses(model, self.model_.posterior(), self._draws.seeded)
+            return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
         return Hypotheses(model, self._posterior_parameters(), offset=offset)
 
     def _posterior_parameters(self) -> Parameters:
-        assert self._draws is not None
-        return self._draws.parameters
+        assert self.draws_ is not None
+        return self.draws_.parameters
 
     def _mean(self) -> Parameters:
         """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
-        assert self._draws is not None
+        assert self.draws_ is not None
         if isinstance(self.inference_, inference.Exact):
             return self.model_.mean()  # type: ignore[attr-defined, no-any-return]
-        return {name: values.mean(axis=0, keepdims=True) for name, values in self._draws.parameters.items()}
+        return {name: values.mean(axis=0, keepdims=True) for name, values in self.draws_.parameters.items()}
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Return the model, and the log odds to add to its scores, for other base rates than the training rows'."""
@@ -376,21 +355,26 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
         with np.errstate(divide="ignore"):
             return self.model_, np.asarray(np.log(pi) - presumed)
 
-    def _rule(self, rule: str | Gibbs | None) -> str | Gibbs:
-        """Return the rule to answer by: asked for now, at construction, or the natural one of the engine."""
+    def requested_rule(self, rule: str | Gibbs | None) -> str | Gibbs:
+        """Return the rule to answer by: the one given, that of the constructor, or the natural one of the engine."""
         check_is_fitted(self, "classes_")
         if rule is not None:
             return rule
         if self.rule is not None:
             return self.rule
-        if self._draws is not None:
+        if self.draws_ is not None:
             return "bayes-optimal"
         return "mle" if isinstance(self.inference_, inference.MLE) else "map"
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
         check_is_fitted(self, "classes_")
-        return self._encode(self._validated(X, reset=False))
+        return self.encode(self.frame(X))
+
+    def frame(self, X: Any) -> Table:
+        """Return rows to predict as a checked table, with the columns of the training table in their order."""
+        check_is_fitted(self, "classes_")
+        return self._validated(X, reset=False)
 
     def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
         """Check a table; at prediction it may have its needed columns in any order, beside others."""
@@ -423,8 +407,8 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
             )
         return np.asarray(np.searchsorted(self.classes_, y))
 
-    def _known_codes(self, y: Any) -> Integers:
-        """Return codes (row) of labels that must be among `classes_`."""
+    def known_codes(self, y: Any) -> Integers:
+        """Return the codes (row) of labels, which must be among `classes_`."""
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
@@ -434,6 +418,73 @@ class BayesClassifier(Conveniences, ClassifierMixin, BaseEstimator, metaclass=AB
     @property
     def _labels(self) -> tuple[str, ...]:
         return tuple(str(label) for label in self.classes_)
+
+    def diagnose(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        new: Any = None,
+        against: BayesClassifier | None = None,
+        checks: Sequence[str] | None = None,
+    ) -> Diagnosis:
+        """Check the posterior, the model and its predictions; parameters are those of `bayesclf.diagnostics.diagnose`.
+
+        `X` and `y` are the training rows: a fit keeps its statistics only, and without rows some checks are skipped.
+        """
+        from bayesclf.diagnostics import diagnose
+
+        check_is_fitted(self, "classes_")
+        return diagnose(self, X, y, new=new, against=against, checks=checks)
+
+    def loo(self, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+        """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
+        from bayesclf.leave_one_out import loo
+
+        return loo(self, X, y, rule, method)
+
+    def predict_set(
+        self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
+    ) -> PredictionSets:
+        """Return for each row the smallest set of classes whose probability is at least `level`, in (0, 1).
+
+        Such a set has the true class as often as its probability says only where the model is right: it promises no
+        coverage. `bayesclf.SplitConformal` does. The other arguments are those of `predict`.
+        """
+        from bayesclf.prediction_sets import posterior_sets
+
+        return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
+
+    def predictive_check(
+        self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
+    ) -> xr.DataTree:
+        """Compare the training rows with replicated ones; see `bayesclf.predictive_checks.predictive_check`."""
+        from bayesclf.predictive_checks import predictive_check
+
+        check_is_fitted(self, "classes_")
+        return predictive_check(self, X, y, draws, random_state, prior)
+
+    def explain(
+        self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
+    ) -> Explanation:
+        """Take the log-odds between two classes apart, feature by feature; see `bayesclf.explanation.explain`."""
+        from bayesclf.explanation import explain
+
+        return explain(self, X, outcome, against, ci_prob, rule)
+
+    def report(self, path: Any, X: Any = None, y: Any = None) -> None:
+        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions."""
+        from bayesclf.report import write_classifier
+
+        check_is_fitted(self, "classes_")
+        write_classifier(self, path, X, y)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
+        from bayesclf.storage import save
+
+        check_is_fitted(self, "classes_")
+        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,25 +1,27 @@
-"""Bayesian network classifiers: within a class, columns depend on each other along the edges of a graph."""
+"""Dependence within a class: along the edges of a graph, or of all columns with all (the joint table)."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.joint import categories
-from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
-from bayesclf.families import BayesianNetwork
+from bayesclf import columns
+from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.learnt import ColumnBlock
+from bayesclf.errors import Refused
+from bayesclf.families import BayesianNetwork, JointTable
 from bayesclf.families.network import LEARNT
 from bayesclf.families.structure import Edge
-from bayesclf.inference import Engine
-from bayesclf.rules import Gibbs
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class BayesNetClassifier(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | x_parents(j), y), a Dirichlet for each configuration of class and parents.
 
@@ -53,32 +55,10 @@ class BayesNetClassifier(GenerativeClassifier):
     Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29; Aberdeen.
     """
 
-    def __init__(
-        self,
-        structure: Any = LEARNT,
-        *,
-        alpha: float | Array = 2.0,
-        basis: str = "simplex",
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.structure = structure
-        self.alpha = alpha
-        self.basis = basis
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    structure: Any = LEARNT
+    _: KW_ONLY
+    alpha: float | Array = 2.0
+    basis: str = "simplex"
 
     @property
     def edges_(self) -> tuple[Edge, ...]:
@@ -94,3 +74,54 @@ class BayesNetClassifier(GenerativeClassifier):
         """Return one block of all columns, which must hold categories."""
         names = categories(frame, "a Bayesian network")
         return (ColumnBlock(BayesianNetwork(self.alpha, self.basis, edges=self.structure), names),)
+
+
+@own_options_first
+@dataclass(eq=False, repr=False)
+class JointBayes(GenerativeClassifier):
+    """P(x, y) = π_y θ_{y, x}: a probability for each combination of the columns' values, θ_y ~ Dirichlet(α).
+
+    Naive Bayes is the other end: `NaiveBayes` with ``blocks={("a", "b"): JointTable()}`` lets just these two columns
+    depend on each other. Columns are categories; one of numbers is refused, as every value would be its own.
+
+    Parameters
+    ----------
+    alpha
+        Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell).
+    basis
+        As in `CategoricalNB`.
+    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
+        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "a"]]
+    >>> print(bc.JointBayes(random_state=1).fit(X, ["equal", "equal", "not", "not"]).predict(X))
+    ['equal' 'equal' 'not' 'not']
+
+    References
+    ----------
+    Mitchell §1.1; CS4780.
+    """
+
+    alpha: float | Array = 2.0
+    _: KW_ONLY
+    basis: str = "simplex"
+
+    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
+        """Return one block of all columns, which must hold categories."""
+        return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame, "a joint table")),)
+
+
+def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
+    """Return the columns' names, or refuse those that hold numbers, for `what`."""
+    names = tuple(map(str, frame.columns))
+    numbers = [name for name in names if columns.kind_of(frame[name]) == "number" and frame[name].notna().any()]
+    if numbers:
+        shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
+        raise Refused(
+            f"{what} takes categories, but numbers are in {shown}; make them categories with astype('category') if "
+            "they are codes, cut them into a few bins with pandas.cut, or take NaiveBayes"
+        )
+    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import columns
-from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
+from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.inference import Engine
-from bayesclf.rules import Gibbs
 from bayesclf.typing import Array
 
 
@@ -47,6 +46,8 @@ class CountClassifier(GenerativeClassifier):
         return tags
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class BernoulliNB(CountClassifier):
     """Naive Bayes with every feature present or absent: P(x_i = 1 | y = k) = θ_ik, θ_ik ~ Beta(α, β).
 
@@ -74,32 +75,10 @@ class BernoulliNB(CountClassifier):
     Abu-El-Haija 3.2.2.
     """
 
-    def __init__(
-        self,
-        alpha: float | Array = 2.0,
-        beta: float | Array = 2.0,
-        *,
-        binarize: float | None = 0.0,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.binarize = binarize
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    alpha: float | Array = 2.0
+    beta: float | Array = 2.0
+    _: KW_ONLY
+    binarize: float | None = 0.0
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns."""
@@ -115,6 +94,8 @@ class BernoulliNB(CountClassifier):
         return table
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class MultinomialNB(CountClassifier):
     """Naive Bayes on counts of words: the words of a document are drawn from θ_k ~ Dirichlet(α), one by one.
 
@@ -141,28 +122,7 @@ class MultinomialNB(CountClassifier):
     Abu-El-Haija 3.2.1, 3.4; Aberdeen; CS4780; Mitchell 1997 Table 6.2.
     """
 
-    def __init__(
-        self,
-        alpha: float | Array = 2.0,
-        *,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    alpha: float | Array = 2.0
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold counts."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
 
-from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
+from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.inference import Engine
-from bayesclf.rules import Gibbs
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class GaussianDiscriminantAnalysis(GenerativeClassifier):
     """P(x, y) = π_y Normal(x; μ_y, Σ): linear discriminant analysis, or quadratic with a Σ of each class's own.
 
@@ -45,38 +46,13 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     Abu-El-Haija 2.1; Murphy (2007), *Conjugate Bayesian analysis of the Gaussian distribution*, §9.
     """
 
-    def __init__(
-        self,
-        covariance: str = "shared",
-        *,
-        m: float | Array | None = None,
-        kappa: float | Array | None = None,
-        nu: float | Array | None = None,
-        psi: float | Array | None = None,
-        covariance_prior: LKJ | None = None,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.covariance = covariance
-        self.m = m
-        self.kappa = kappa
-        self.nu = nu
-        self.psi = psi
-        self.covariance_prior = covariance_prior
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    covariance: str = "shared"
+    _: KW_ONLY
+    m: float | Array | None = None
+    kappa: float | Array | None = None
+    nu: float | Array | None = None
+    psi: float | Array | None = None
+    covariance_prior: LKJ | None = None
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.selection import Selected
 from bayesclf.hypothesis_set import Hypotheses
-from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.inference import Engine
+from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +36,7 @@ UNIT_RATIO = 10
 """Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GenerativeClassifier(BayesClassifier):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
 
@@ -60,12 +63,16 @@ class GenerativeClassifier(BayesClassifier):
         A posterior turned prior by `as_prior`; it replaces all other priors.
     """
 
-    class_prior: Any
-    class_concentration: Any
-    unseen: str
-    prior: FrozenPrior | None
-    model_: GenerativeModel
-    _learnt: Learnt
+    class_prior: Any = "dirichlet"
+    class_concentration: float | Array = 1.0
+    missing: str = "ignore"
+    unseen: str = "ignore"
+    inference: str | Engine = "auto"
+    rule: str | Gibbs | None = None
+    random_state: Any = None
+    prior: FrozenPrior | None = None
+    model_: GenerativeModel = field(init=False)
+    _learnt: Learnt = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -83,7 +90,7 @@ class GenerativeClassifier(BayesClassifier):
         """
         first = not hasattr(self, "_learnt")
         frame = self._validated(X, reset=first)
-        codes = self._label_codes(y, len(frame), classes) if first else self._known_codes(checked_labels(y, len(frame)))
+        codes = self._label_codes(y, len(frame), classes) if first else self.known_codes(checked_labels(y, len(frame)))
         added = self._learn(*weighted(frame, codes, sample_weight), None if first else self._learnt.blocks)
         self._learnt = added if first else self._learnt + added
         self._infer(self._conditioned())
@@ -142,7 +149,7 @@ class GenerativeClassifier(BayesClassifier):
                 )
             return found.parameters
 
-        chains = 1 if self._draws is None else self._draws.chains
+        chains = 1 if self.draws_ is None else self.draws_.chains
         return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
 
     def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
@@ -164,10 +171,10 @@ class GenerativeClassifier(BayesClassifier):
         """
         if n < 1:
             raise InputError(f"n must be at least 1, not {n}")
-        hypotheses = self.hypotheses("posterior" if self._draws is not None else "map")
+        hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
         rng = np.random.default_rng(random_state)
         drawn = rng.integers(len(hypotheses), size=n)
-        labels = np.empty(n, dtype=np.intp) if y is None else self._known_codes(checked_labels(y, n))
+        labels = np.empty(n, dtype=np.intp) if y is None else self.known_codes(checked_labels(y, n))
         parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
         order = []
         for value in np.unique(drawn):
@@ -344,7 +351,8 @@ class GenerativeClassifier(BayesClassifier):
             if problem:
                 raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
         parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
@@ -354,6 +362,18 @@ class GenerativeClassifier(BayesClassifier):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
+    """Return the class, its constructor's signature in order: its own options, then those of every generative one.
+
+    A dataclass puts the fields of its bases first, and a reader looks for the options that make the difference.
+    """
+    shared = {option.name for option in fields(GenerativeClassifier)}
+    signature = inspect.signature(cls.__init__)
+    ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
+    cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    return cls
 
 
 def _resolved(

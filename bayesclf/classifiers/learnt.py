@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.typing import Array
-
-if TYPE_CHECKING:
-    pass
 
 MISSING_SUFFIX = " is missing"
 """What names the indicator of a number's missing cells."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +29,7 @@ UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, beside the Gibbs classifier's 0 and 1."""
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
@@ -80,32 +82,18 @@ class LogisticRegression(BayesClassifier):
     Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign).
     """
 
-    def __init__(
-        self,
-        prior_mean: Any = 0.0,
-        prior_scale: Any = 2.5,
-        *,
-        prior_form: str = "symmetric",
-        intercept_mean: float = 0.0,
-        intercept_scale: float = 5.0,
-        intercept_at: str = "means",
-        standardize: bool = True,
-        missing: str = "impute",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.prior_mean = prior_mean
-        self.prior_scale = prior_scale
-        self.prior_form = prior_form
-        self.intercept_mean = intercept_mean
-        self.intercept_scale = intercept_scale
-        self.intercept_at = intercept_at
-        self.standardize = standardize
-        self.missing = missing
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
+    prior_mean: Any = 0.0
+    prior_scale: Any = 2.5
+    _: KW_ONLY
+    prior_form: str = "symmetric"
+    intercept_mean: float = 0.0
+    intercept_scale: float = 5.0
+    intercept_at: str = "means"
+    standardize: bool = True
+    missing: str = "impute"
+    inference: str | Engine = "auto"
+    rule: str | Gibbs | None = None
+    random_state: Any = None
 
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
@@ -125,18 +113,10 @@ class LogisticRegression(BayesClassifier):
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
-        prior = LogisticPrior(
-            prior_mean=self.prior_mean,
-            prior_scale=self.prior_scale,
-            prior_form=self.prior_form,
-            intercept_mean=self.intercept_mean,
-            intercept_scale=self.intercept_scale,
-            intercept_at=self.intercept_at,
-            standardize=self.standardize,
-        )
+        prior = LogisticPrior(**{option.name: getattr(self, option.name) for option in fields(LogisticPrior)})
         self._columns = tuple(_column(frame, str(name)) for name in frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        training = WeightedRows(self._encode(frame), y, weight)
+        training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
@@ -156,7 +136,8 @@ class LogisticRegression(BayesClassifier):
         optimiser = self.inference.optimiser if isinstance(self.inference, MAP | MLE) else None
         return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         if self.missing == "error":

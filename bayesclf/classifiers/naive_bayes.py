@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
-from bayesclf.classifiers.generative import GenerativeClassifier, family_of
-from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
+from bayesclf.classifiers.generative import GenerativeClassifier, family_of, own_options_first
+from bayesclf.classifiers.learnt import ColumnBlock
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.selection import Selected
-from bayesclf.inference import Engine
-from bayesclf.rules import Gibbs
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
@@ -55,32 +54,10 @@ class NaiveBayes(GenerativeClassifier):
     Mitchell §2; Wehbe (mixed discrete and real attributes).
     """
 
-    def __init__(
-        self,
-        blocks: dict[Any, Any] | None = None,
-        *,
-        select: bool = False,
-        inclusion: float = 0.5,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.blocks = blocks
-        self.select = select
-        self.inclusion = inclusion
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    blocks: dict[Any, Any] | None = None
+    _: KW_ONLY
+    select: bool = False
+    inclusion: float = 0.5
 
     @property
     def inclusion_(self) -> pd.Series[float]:
@@ -128,6 +105,8 @@ class NaiveBayes(GenerativeClassifier):
         return cast("Family[Any]", Selected(family, self.inclusion)) if self.select else family
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class CategoricalNB(GenerativeClassifier):
     """Naive Bayes with every column categorical: P(x_j = l | y = k) = θ_jkl, θ_jk ~ Dirichlet(α).
 
@@ -154,36 +133,17 @@ class CategoricalNB(GenerativeClassifier):
     Mitchell, eqs 6 to 9; Mitchell 1997 §6.9; CS4780.
     """
 
-    def __init__(
-        self,
-        alpha: float | Array | LearntAlpha = 2.0,
-        *,
-        basis: str = "simplex",
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.basis = basis
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    alpha: float | Array | LearntAlpha = 2.0
+    _: KW_ONLY
+    basis: str = "simplex"
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns."""
         return (ColumnBlock(Categorical(self.alpha, self.basis), tuple(map(str, frame.columns))),)
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class GaussianNB(GenerativeClassifier):
     """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
 
@@ -212,40 +172,14 @@ class GaussianNB(GenerativeClassifier):
     Mitchell, eqs 12 to 15; Wehbe (variance structures).
     """
 
-    def __init__(
-        self,
-        variance: str = "class-feature",
-        *,
-        m: float | Array | None = None,
-        kappa: float | Array | None = None,
-        a: float | Array | None = None,
-        b: float | Array | None = None,
-        unbiased: bool = False,
-        scale_prior: HalfNormal | None = None,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        missing: str = "ignore",
-        unseen: str = "ignore",
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.variance = variance
-        self.m = m
-        self.kappa = kappa
-        self.a = a
-        self.b = b
-        self.unbiased = unbiased
-        self.scale_prior = scale_prior
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.missing = missing
-        self.unseen = unseen
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    variance: str = "class-feature"
+    _: KW_ONLY
+    m: float | Array | None = None
+    kappa: float | Array | None = None
+    a: float | Array | None = None
+    b: float | Array | None = None
+    unbiased: bool = False
+    scale_prior: HalfNormal | None = None
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.classifiers.counts import CountClassifier
-from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior, Learnt
+from bayesclf.classifiers.generative import own_options_first
+from bayesclf.classifiers.learnt import ColumnBlock, Learnt
 from bayesclf.columns import Column, SparseTable
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.families.base import Rows
-from bayesclf.inference import Engine
-from bayesclf.rules import Gibbs
 from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ NAME = "text"
 """Name of the column where documents come without one."""
 
 
+@own_options_first
+@dataclass(eq=False, repr=False)
 class TextNB(CountClassifier):
     """Naive Bayes on raw strings, by which words they have (``"bernoulli"``) or how often (``"multinomial"``).
 
@@ -66,31 +67,12 @@ class TextNB(CountClassifier):
     Mitchell 1997 §6.10 and Table 6.2; Aberdeen; Abu-El-Haija 3.2 (both event models).
     """
 
-    missing = "ignore"
-    unseen = "ignore"
-
-    def __init__(
-        self,
-        event_model: str = "multinomial",
-        alpha: float = 2.0,
-        *,
-        vectorizer: dict[str, Any] | None = None,
-        class_prior: Any = "dirichlet",
-        class_concentration: float | Array = 1.0,
-        inference: str | Engine = "auto",
-        rule: str | Gibbs | None = None,
-        random_state: Any = None,
-        prior: FrozenPrior | None = None,
-    ) -> None:
-        self.event_model = event_model
-        self.alpha = alpha
-        self.vectorizer = vectorizer
-        self.class_prior = class_prior
-        self.class_concentration = class_concentration
-        self.inference = inference
-        self.rule = rule
-        self.random_state = random_state
-        self.prior = prior
+    event_model: str = "multinomial"
+    alpha: float = 2.0
+    _: KW_ONLY
+    vectorizer: dict[str, Any] | None = None
+    missing: str = field(default="ignore", init=False)
+    unseen: str = field(default="ignore", init=False)
 
     @property
     def vocabulary_(self) -> tuple[str, ...]:
@@ -146,8 +128,9 @@ class TextNB(CountClassifier):
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         return super()._learn(table, y, weight, blocks)  # type: ignore[arg-type]
 
-    def _encode(self, frame: pd.DataFrame) -> Rows:
-        return super()._encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
+    @override
+    def encode(self, frame: pd.DataFrame) -> Rows:
+        return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
 
     def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
         """Count the words of a vocabulary."""

@@ -57,6 +57,22 @@ def diagnose(
     ------
     InputError
         For rows or codes that cannot be used.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+    >>> print(bc.GaussianNB(random_state=1).fit(X, y).diagnose(checks=["P01", "P04", "Y02"]))
+    GaussianNB: 0 issues, 0 tips, 1 passed, 1 not applicable, 1 skipped
+    <BLANKLINE>
+    Passed
+      P04 Monte Carlo error of posterior means: at most 0.032 posterior sds (limit 0.1)
+    <BLANKLINE>
+    Not applicable
+      P01: independent draws from the closed-form posterior
+    <BLANKLINE>
+    Skipped
+      Y02: give the training rows, clf.diagnose(X, y)
     """
     run = chosen(checks)
     context = Context.of(classifier, X, y, new, against)

@@ -67,11 +67,11 @@ class Context:
         labelled = None
         if X is not None:
             rows = classifier.rows(X)
-            codes = classifier._known_codes(checked_labels(y, len(rows)))
-            labelled = Labelled(classifier._validated(X, reset=False), codes, rows, classifier.classes_)
+            codes = classifier.known_codes(checked_labels(y, len(rows)))
+            labelled = Labelled(classifier.frame(X), codes, rows, classifier.classes_)
         asked = None
         if new is not None:
-            asked = Unlabelled(classifier._validated(new, reset=False), classifier.rows(new))
+            asked = Unlabelled(classifier.frame(new), classifier.rows(new))
         return cls(classifier, labelled, asked, against, X, y)
 
     @property
@@ -118,15 +118,14 @@ class Context:
 
         It is that group of `posterior_`, without the point estimates beside it, which may take their time.
         """
-        if self.classifier._draws is None:
+        if self.classifier.draws_ is None:
             raise NotApplicable(f"a fit by {self.engine} is a point estimate and has no draws")
-        model = self.classifier.model_
-        return self.classifier._posterior_group(model.dims(), model.coords())
+        return self.classifier.posterior_draws()
 
     @property
     def statistics(self) -> xr.Dataset | None:
         """What the engine says of its draws; None for independent ones without weights."""
-        return None if self.classifier._draws is None else self.classifier._draws.stats
+        return None if self.classifier.draws_ is None else self.classifier.draws_.stats
 
     @property
     def chains(self) -> tuple[xr.Dataset, xr.Dataset]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesclf import evaluation, rules
+from bayesclf import cross_validation, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.columns import SparseTable, kind_of
@@ -166,7 +166,7 @@ def held_out(
 def _own_rule(classifier: BayesClassifier) -> Any:
     """Return the rule that a fitted classifier answers by, or an unfitted one would."""
     if hasattr(classifier, "classes_"):
-        return classifier._rule(None)
+        return classifier.requested_rule(None)
     return classifier.rule if classifier.rule is not None else "bayes-optimal"
 
 
@@ -198,7 +198,7 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     if not isinstance(fitted.inference_, MAP) and fitted.hypotheses("posterior").in_parts:
         asked = [name for name in names if name not in ("bayes-optimal", "gibbs")]
         reasons = dict.fromkeys(names, "the draws of this posterior are too large to hold, and to average over here")
-    return {**reasons, **evaluation.evaluate(fitted, test.X, test.y, asked)}
+    return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 
 def _joined(parts: list[RowScores | str]) -> RowScores | str:
@@ -212,7 +212,7 @@ def _joined(parts: list[RowScores | str]) -> RowScores | str:
 
 def _approximation(fits: list[BayesClassifier]) -> str:
     """Say how far normal approximations were taken beyond their limit."""
-    drawn = [fit._draws for fit in fits if isinstance(fit.inference_, Laplace)]
+    drawn = [fit.draws_ for fit in fits if isinstance(fit.inference_, Laplace)]
     approximate = [draws.stats for draws in drawn if draws is not None and draws.stats is not None]
     worst = max((float(stats["pareto_k"]) for stats in approximate), default=-np.inf)
     return f", by a normal approximation with k̂ up to {worst:.2f}" if worst > thresholds.MAX_KHAT else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf import evaluation, inference
+from bayesclf import cross_validation, inference
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
@@ -188,7 +188,7 @@ def answers(
 ) -> dict[str, RowScores | str]:
     """Score what a learner knows so far on the test rows, under each rule; a rule that cannot answer says why."""
     model, encode = learner.model()
-    return evaluation.score_rules(Sources(model, seed), seed, encode(test), encoded.y[test], rules)
+    return cross_validation.score_rules(Sources(model, seed), seed, encode(test), encoded.y[test], rules)
 
 
 def growing(

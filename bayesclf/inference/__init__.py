@@ -105,12 +105,11 @@ class Inferred:
 
 def resolve(inference: str | Engine, model: Model) -> Engine:
     """Return the engine that `inference` names for this model; `Auto` where only the attempt can decide."""
-    if inference == "auto":
-        inference = Auto()
-    if isinstance(inference, Auto):
+    if inference == "auto" or isinstance(inference, Auto):
         if not model.not_conjugate():
             return Exact()
-        return inference if isinstance(model, laplace.LaplaceModel) else inference.nuts
+        auto = Auto() if isinstance(inference, str) else inference
+        return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
     if not isinstance(inference, str):
         return _checked(inference)
     if inference not in ENGINES:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf import averaging
@@ -12,7 +14,6 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import Refused
 from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.inference import Exact
-from bayesclf.leave_one_out.scores import RowElpd
 from bayesclf.leave_one_out.training import TrainingRows
 from bayesclf.typing import Array
 
@@ -21,6 +22,31 @@ LEAST_DRAWS = 25
 
 NEGLIGIBLE_SPREAD = 1e-9
 """Log ratios within this of each other are equal up to rounding, and have no tail to fit."""
+
+
+@dataclass(frozen=True)
+class RowElpd:
+    """Log scores of training rows, each (row).
+
+    Attributes
+    ----------
+    without
+        log P(y_i | x_i, all rows but i): what is added up to elpd.
+    with_all
+        log P(y_i | x_i, all rows).
+    khat
+        Pareto shape k̂ of the importance ratios; 0 where a row was left out exactly, as `arviz.reloo` has it.
+    """
+
+    without: Array
+    with_all: Array
+    khat: Array
+
+    def replaced(self, rows: NDArray[np.bool_], without: Array) -> RowElpd:
+        """Return the same with exact scores of some rows."""
+        own, khat = self.without.copy(), self.khat.copy()
+        own[rows], khat[rows] = without, 0.0
+        return RowElpd(own, self.with_all, khat)
 
 
 def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> RowElpd:

@@ -90,7 +90,7 @@ def predictive_check(
     if draws < 1:
         raise InputError(f"draws must be at least 1, not {draws}")
     rows = classifier.rows(X)
-    codes = classifier._known_codes(checked_labels(y, len(rows)))
+    codes = classifier.known_codes(checked_labels(y, len(rows)))
     posterior = classifier.hypotheses("posterior")
     if not isinstance(posterior, Hypotheses):
         raise Refused(f"{len(posterior)} draws of this posterior are too large to hold, and to replicate data from")

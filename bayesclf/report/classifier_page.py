@@ -65,7 +65,7 @@ def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     """Return the columns that the classifier uses and the page shows, texts as one; of a sparse table the first."""
     import pandas as pd
 
-    used: pd.DataFrame | SparseTable = classifier._validated(X, reset=False)
+    used: pd.DataFrame | SparseTable = classifier.frame(X)
     if isinstance(used, pd.DataFrame):
         return used
     names = used.columns[: table.MOST_COLUMNS]

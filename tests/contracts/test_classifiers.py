@@ -254,6 +254,25 @@ def test_the_order_of_columns_at_prediction_changes_nothing(case, mixed_table):
 
 
 @every_case
+def test_rows_are_those_of_the_table_with_the_training_columns(case, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y)
+    frame = clf.frame(X[X.columns[::-1]].assign(other=1))
+    assert list(frame.columns) == list(X.columns)
+    for part, expected in zip(clf.rows(X).parts, clf.encode(frame).parts, strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+@every_case
+def test_the_draws_are_the_posterior_without_the_points(case, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y)
+    xr.testing.assert_identical(clf.posterior_draws(), clf.posterior_["posterior"].to_dataset())
+    with pytest.raises(Refused, match="a fit by MAP is a point estimate and has no draws"):
+        case.make(inference="map").fit(X, y).posterior_draws()
+
+
+@every_case
 @pytest.mark.parametrize("value", [0.1, np.nan])
 def test_a_constant_column_contributes_nothing_and_is_noted(case, value, mixed_table):
     if "age" not in case.columns and not np.isnan(value):

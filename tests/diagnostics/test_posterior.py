@@ -42,8 +42,8 @@ OF_CHAINS = ["P01", "P02", "P03", "P05", "P06", "P07"]
 def test_there_are_issues_where_the_fit_would_warn(fit):
     clf = fit()
     tree = clf.posterior_ if clf is chains() else None
-    posterior = clf._posterior_group(clf.model_.dims(), clf.model_.coords())
-    problems = convergence_problems(posterior, clf._draws.stats, clf.inference_.max_treedepth)
+    posterior = clf.posterior_draws()
+    problems = convergence_problems(posterior, clf.draws_.stats, clf.inference_.max_treedepth)
     issues = clf.diagnose(checks=OF_CHAINS).issues
     assert bool(problems) == bool(issues)
     assert tree is None or set(tree["posterior"].data_vars) == set(posterior.data_vars)
@@ -100,7 +100,7 @@ def test_monte_carlo_error_of_exact_draws_is_one_over_the_root_of_their_number(d
 def test_laplace_draws_are_worth_their_importance_sample_size():
     (clf, _) = laplace(0.3)
     found = clf.diagnose(checks=["P01", "P04"])
-    worth = min(float(clf._draws.stats["importance_ess"]), 400)
+    worth = min(float(clf.draws_.stats["importance_ess"]), 400)
     assert found["P04"].evidence["mcse_over_sd"] == pytest.approx(worth**-0.5)
     assert found["P01"].section == "not applicable"
 
@@ -117,8 +117,8 @@ def test_one_chain_is_an_issue():
         return values[:1]
 
     clf = with_draws(lambda values: values)
-    clf._draws = type(clf._draws)(
-        {name: values[:400] for name, values in clf._draws.parameters.items()}, 1, clf._draws.stats.isel(chain=[0])
+    clf.draws_ = type(clf.draws_)(
+        {name: values[:400] for name, values in clf.draws_.parameters.items()}, 1, clf.draws_.stats.isel(chain=[0])
     )
     assert "one chain" in clf.diagnose(checks=["P01"])["P01"].reason
 

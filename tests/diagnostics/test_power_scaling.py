@@ -294,8 +294,8 @@ def test_few_draws_are_not_weighed():
 
 def test_one_draw_that_was_resampled_often_can_be_weighed():
     clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=100))
-    held = clf._draws.parameters
-    clf._draws = replace(clf._draws, parameters={name: values[np.arange(400) % 3] for name, values in held.items()})
+    held = clf.draws_.parameters
+    clf.draws_ = replace(clf.draws_, parameters={name: values[np.arange(400) % 3] for name, values in held.items()})
     (part,) = _parts(context(clf, X, y))
     with pytest.raises(ValueError, match="tail values are the same"):
         array_stats.power_scale_lw(part.log_prior, 1.01, axis=[-2, -1])
@@ -306,7 +306,7 @@ def test_one_draw_that_was_resampled_often_can_be_weighed():
 def test_a_recorded_density_is_believed_only_where_it_is_the_density():
     clf, _ = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
     posterior, model = clf.posterior_["posterior"].to_dataset(), clf.model_
-    density = model.log_posterior(clf._draws.parameters["intercept"], clf._draws.parameters["weight"])
+    density = model.log_posterior(clf.draws_.parameters["intercept"], clf.draws_.parameters["weight"])
     for lp, believed in ((density + 7.0, True), (0.9 * density, False)):
         stats = xr.Dataset({"lp": (("chain", "draw"), lp.reshape(4, 50))})
         assert (_recorded(model, posterior, stats) is not None) == believed

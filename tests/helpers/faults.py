@@ -40,22 +40,22 @@ def chains():
 def with_draws(change):
     """Return the same fit, each parameter's draws (chain, draw, …) changed."""
     clf = copy.copy(chains())
-    held = clf._draws
+    held = clf.draws_
     parameters = {
         name: change(values.reshape(held.chains, -1, *values.shape[1:])).reshape(values.shape)
         for name, values in held.parameters.items()
     }
-    clf._draws = replace(held, parameters=parameters)
+    clf.draws_ = replace(held, parameters=parameters)
     return clf
 
 
 def with_statistics(**values):
     """Return the same fit, the sampler's statistics (chain, draw) changed."""
     clf = copy.copy(chains())
-    stats = clf._draws.stats.copy()
+    stats = clf.draws_.stats.copy()
     for name, change in values.items():
         stats[name] = stats[name].copy(data=change(stats[name].values))
-    clf._draws = replace(clf._draws, stats=stats)
+    clf.draws_ = replace(clf.draws_, stats=stats)
     return clf
 
 
@@ -138,7 +138,7 @@ def skewed():
 def laplace(khat):
     """Return a Laplace fit whose recorded k̂ is this."""
     clf, rows = logistic(*normal_rows(200), inference=bc.Laplace(draws=100))
-    clf._draws = replace(clf._draws, stats=clf._draws.stats.assign(pareto_k=khat))
+    clf.draws_ = replace(clf.draws_, stats=clf.draws_.stats.assign(pareto_k=khat))
     return clf, rows
 
 
