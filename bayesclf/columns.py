@@ -12,6 +12,7 @@ from scipy import sparse
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN, Array, Integers
+from bayesclf.wording import LISTED_ROWS, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,12 +91,14 @@ def to_frame(X: Any) -> pd.DataFrame:
 
 
 def kind_of(column: pd.Series) -> Kind:
-    """Return ``"number"`` for numeric dtypes, ``"category"`` for words, booleans and pandas categoricals."""
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
+    """Return ``"number"`` or ``"category"``, as `column_kinds.column_kind` decides by the dtype; dates are refused."""
+    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
+
+    from bayesclf.column_kinds import column_kind
 
     if is_datetime64_any_dtype(column.dtype) or is_timedelta64_dtype(column.dtype):
         raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
-    return "number" if is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype) else "category"
+    return column_kind(column, text=False)
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
@@ -119,8 +122,8 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
             ) from None
         infinite = np.flatnonzero(np.isinf(X[:, j]))
         if infinite.size:
-            rows = ", ".join(str(row + 1) for row in infinite[:5]) + (", …" if infinite.size > 5 else "")
-            values = "1 infinite value" if infinite.size == 1 else f"{infinite.size} infinite values"
+            values = counted(infinite.size, "infinite value", thousands="")
+            rows = listed(infinite + 1, LISTED_ROWS)
             raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
 

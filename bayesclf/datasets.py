@@ -17,7 +17,7 @@ from bayesclf.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesclf.tables import ColumnKind
+    from bayesclf.column_kinds import ColumnKind
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -133,7 +133,8 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables import listing, require_column
+    from bayesclf.column_kinds import LISTED_NAMES, require_column
+    from bayesclf.wording import IN_ALL, listed
 
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
@@ -142,7 +143,7 @@ def load(
     if chosen is None:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
-            f"the columns are {listing(columns)}"
+            f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
     _check_labels(found.frame, chosen, name)
@@ -257,15 +258,15 @@ def _read_named(place: str, name: str, dtypes: Mapping[str, ColumnKind]) -> _Tab
 
 
 def _known(name: str, places: Sequence[str]) -> str:
-    from bayesclf.tables import did_you_mean, listing
+    from bayesclf.wording import IN_ALL, did_you_mean, listed
 
     names = dict.fromkeys(known for place in places for known in _PLACES[place].names())
     openml = "" if len(places) == 1 else ", and openml:NAME for one of openml.org"
-    return f"{did_you_mean(name, names)}; the known names are {listing(names, limit=LISTED_SETS) or 'none'}{openml}"
+    return f"{did_you_mean(name, names)}; the known names are {listed(names, LISTED_SETS, IN_ALL) or 'none'}{openml}"
 
 
 def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
-    from bayesclf.tables import flagged_rows
+    from bayesclf.wording import flagged_rows
 
     if len(frame.columns) == 1:
         raise InputError(f"{name} has no column besides the label {target!r}; add at least one feature")
@@ -300,7 +301,7 @@ def _read_shipped(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     import pandas as pd
     from sklearn import datasets
 
-    from bayesclf.tables import convert_columns
+    from bayesclf.column_kinds import convert_columns
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
@@ -340,7 +341,8 @@ def _folder_files() -> dict[str, Path]:
 
 
 def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables import column_kind, read_table
+    from bayesclf.column_kinds import column_kind
+    from bayesclf.tables import read_table
 
     path = _folder_files()[name]
     frame = read_table(path, dtypes)
@@ -368,7 +370,7 @@ def _folder_info(name: str) -> DatasetInfo:
 def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     from sklearn.datasets import fetch_openml
 
-    from bayesclf.tables import convert_columns
+    from bayesclf.column_kinds import convert_columns
 
     if not name:
         raise InputError("openml: needs a name or a number, such as openml:credit-g or openml:31")

@@ -9,6 +9,7 @@ import typer
 
 from bayesclf.cli.console import plain_table, stdout
 from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.wording import counted
 
 app = typer.Typer(
     help="List, show or export the data sets that are known by name.",
@@ -48,14 +49,14 @@ def list_names() -> None:
 def show(name: Name) -> None:
     """Show the columns of a data set and where it comes from."""
     from bayesclf import datasets
-    from bayesclf.cli.inputs import column_table, counted
-    from bayesclf.tables import describe_columns
+    from bayesclf.cli.inputs import column_table
+    from bayesclf.table_description import describe_columns
 
     dataset = datasets.load(name)
     console = stdout()
     console.print(f"{name}: {dataset.description}")
     console.print(f"source: {dataset.source}")
-    console.print(f"{counted(len(dataset.frame), 'row')}; label {dataset.target!r}")
+    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
     console.print(column_table(columns, console.width))

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from bayesclf import datasets
 from bayesclf.errors import InputError
+from bayesclf.wording import counted, flagged_rows, listed
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
+    from bayesclf.column_kinds import ColumnKind
     from bayesclf.datasets import Dataset
-    from bayesclf.tables import ColumnKind
 
 LISTED_COLUMNS = 20
 """Tables with more columns are shown by kind, not column by column."""
@@ -39,7 +40,7 @@ class Training:
     X, y
         The features that are used (row, feature) and the labels (row).
     columns
-        What `bayesclf.tables.describe_columns` says of them, the label included.
+        What `bayesclf.table_description.describe_columns` says of them, the label included.
     """
 
     dataset: Dataset
@@ -80,7 +81,8 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    from bayesclf.tables import describe_columns, require_column
+    from bayesclf.column_kinds import require_column
+    from bayesclf.table_description import describe_columns
 
     dataset = datasets.load(table, target, kinds)
     names = [str(name) for name in dataset.frame.columns]
@@ -103,8 +105,6 @@ def _check_labels(training: Training) -> None:
     """Raise for labels that are not classes, or of one class only."""
     import numpy as np
     from pandas.api.types import is_float_dtype
-
-    from bayesclf.tables import flagged_rows
 
     y, name = training.y, training.dataset.target
     if is_float_dtype(y.dtype):
@@ -157,7 +157,7 @@ def show_training(console: Console, training: Training) -> None:
 
 
 def column_table(columns: pd.DataFrame, width: int) -> Table:
-    """Return a table, one line a column, of what `bayesclf.tables.describe_columns` returned.
+    """Return a table, one line a column, of what `bayesclf.table_description.describe_columns` returned.
 
     Parameters
     ----------
@@ -186,14 +186,12 @@ def _cut(text: str, width: int) -> str:
 
 
 def _summary(training: Training) -> str:
-    counts = training.y.value_counts(sort=True)
-    counts = counts[counts > 0]
-    classes = ", ".join(f"{label} {count}" for label, count in counts.head(LISTED_CLASSES).items())
-    classes += ", …" if len(counts) > LISTED_CLASSES else ""
+    counts = [f"{label} {count}" for label, count in training.y.value_counts(sort=True).items() if count]
+    classes = listed(counts, LISTED_CLASSES)
     missing = int(training.X.isna().sum().sum())
-    gaps = f"; {counted(missing, 'missing cell')}" if missing else ""
+    gaps = f"; {counted(missing, 'missing cell', thousands='')}" if missing else ""
     return (
-        f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature')}; "
+        f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
     )
 
@@ -206,8 +204,3 @@ def _by_kind(kinds: Mapping[str, str]) -> list[str]:
         what = kind if len(members) == 1 else plural[kind]
         lines.append(f"{len(members)} {what}: {', '.join(members)}")
     return lines
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun, as in "1 row" and "2 rows"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,7 +10,7 @@ import typer
 from bayesclf.errors import InputError
 
 if TYPE_CHECKING:
-    from bayesclf.tables import ColumnKind
+    from bayesclf.column_kinds import ColumnKind
 
 DEFAULT_MODELS = "nb,lr"
 """Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""
@@ -74,7 +74,7 @@ def one_of(name: str, known: Iterable[str], option: str) -> str:
     InputError
         If it is not; the message lists the known names.
     """
-    from bayesclf.tables import did_you_mean
+    from bayesclf.wording import did_you_mean
 
     names = list(known)
     if name not in names:
@@ -132,7 +132,7 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     """
     from typing import get_args
 
-    from bayesclf.tables import ColumnKind
+    from bayesclf.column_kinds import ColumnKind
 
     kinds: dict[str, ColumnKind] = {}
     for part in given or ():

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bayesclf import columns, datasets, decisions, prediction_sets, tables
 from bayesclf.cli.console import complain
+from bayesclf.column_kinds import ColumnKind
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
 from bayesclf.families.base import Array
-from bayesclf.tables import ColumnKind
 
 if TYPE_CHECKING:
     import pandas as pd

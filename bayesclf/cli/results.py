@@ -9,8 +9,8 @@ import numpy as np
 
 from bayesclf.inference import ENGINES
 from bayesclf.report.verdict import verdict
-from bayesclf.report.words import number, pair
 from bayesclf.rules import RULES
+from bayesclf.wording import counted, number, pair
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -135,8 +135,7 @@ def _log_loss(record: Record) -> str:
     infinite = int(record["log_loss_infinite"])
     if not infinite:
         return pair(record["log_loss"], record["log_loss_se"])
-    rows = "1 row" if infinite == 1 else f"{infinite} rows"
-    return f"∞ ({rows}) {number(record['log_loss_finite'])}"
+    return f"∞ ({counted(infinite, 'row', thousands='')}) {number(record['log_loss_finite'])}"
 
 
 def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:

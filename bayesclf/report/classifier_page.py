@@ -19,7 +19,7 @@ from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.report import checks, document, figures, table
 from bayesclf.report.verdict import in_sentence
-from bayesclf.report.words import count, listed
+from bayesclf.wording import counted, joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,11 +82,11 @@ def headline(diagnosis: Diagnosis) -> str:
     """Return what the checks come to, in one sentence."""
     if not diagnosis.issues:
         return (
-            f"No issue was found: {count(len(diagnosis.passed), 'check')} passed"
-            + (f", with {count(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
-            + (f"; {count(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
+            f"No issue was found: {counted(len(diagnosis.passed), 'check')} passed"
+            + (f", with {counted(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
+            + (f"; {counted(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
         )
-    return f"Not to be trusted as it is: {listed([_named(finding) for finding in diagnosis.issues])}."
+    return f"Not to be trusted as it is: {joined(map(_named, diagnosis.issues))}."
 
 
 def _named(finding: Finding) -> str:
@@ -94,8 +94,8 @@ def _named(finding: Finding) -> str:
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
-    sizes = [] if frame is None else [count(len(frame), "row")]
-    sizes += [count(len(classifier.columns_), "column"), count(len(classifier.classes_), "class", "classes")]
+    sizes = [] if frame is None else [counted(len(frame), "row")]
+    sizes += [counted(len(classifier.columns_), "column"), counted(len(classifier.classes_), "class", "classes")]
     return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
 
 

@@ -19,9 +19,9 @@ from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.report import checks, document, figures, table, verdict
 from bayesclf.report.checks import CheckGroup
-from bayesclf.report.words import count, number, percent
 from bayesclf.rules import RULES
 from bayesclf.scores import CALIBRATION_BINS
+from bayesclf.wording import counted, number, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,8 +130,8 @@ def _size(comparison: Comparison) -> str:
     folds = f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
-    sizes = (count(rows, "row"), count(features, "column"), count(len(comparison.classes), "class", "classes"), folds)
-    return " · ".join(sizes)
+    classes = counted(len(comparison.classes), "class", "classes")
+    return " · ".join([counted(rows, "row"), counted(features, "column"), classes, folds])
 
 
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
@@ -276,7 +276,7 @@ def _disagreeing_rows(
 def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the comparison again."""
     made = [
-        ("Folds", f"{comparison.cv}, stratified by class; {count(comparison.repeats, 'repeat')}"),
+        ("Folds", f"{comparison.cv}, stratified by class; {counted(comparison.repeats, 'repeat')}"),
         ("Seed", str(comparison.seed)),
         ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
         *document.versions(),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesclf import columns
 from bayesclf.comparison import Comparison
 from bayesclf.families.base import Integers
-from bayesclf.report.words import NEGLIGIBLE, count, number, pair, percent
+from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +123,7 @@ def _cost_cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
 def _log_loss(record: dict[Any, Any]) -> str:
     infinite = int(record["log_loss_infinite"])
     if infinite:
-        return f"∞ ({count(infinite, 'row')}), else {number(record['log_loss_finite'])}"
+        return f"∞ ({counted(infinite, 'row')}), else {number(record['log_loss_finite'])}"
     return pair(record["log_loss"], record["log_loss_se"])
 
 
@@ -183,10 +183,8 @@ def _summary(column: pd.Series) -> ColumnSummary:
         low, middle, high = np.quantile(known, [0, 0.5, 1]) if known.size else (np.nan,) * 3
         values = f"{low:.4g} to {high:.4g}, median {middle:.4g}".replace("-", "−") if known.size else "empty"
     else:
-        counts = column.value_counts()
-        shown = [f"{_short(level)} ({rows:,})" for level, rows in counts.head(MOST_LEVELS).items()]
-        more = f", … ({len(counts):,} levels)" if len(counts) > MOST_LEVELS else ""
-        values = ", ".join(shown) + more if shown else "empty"
+        levels = [f"{_short(level)} ({rows:,})" for level, rows in column.value_counts().items()]
+        values = listed(levels, MOST_LEVELS, ", … ({total:,} levels)") or "empty"
     return ColumnSummary(str(column.name), kind, missing, values)
 
 
