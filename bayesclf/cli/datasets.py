@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bayesclf.cli.console import plain_table, stdout
-from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.wording import counted
 
 app = typer.Typer(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 200
 """Columns that the summary lists."""
 
+SIGNIFICANT = 4
+"""Digits of a number of which only the size matters."""
+
 MOST_LEVELS = 6
 """Levels of a column that the summary names."""
 
@@ -58,6 +61,19 @@ class Cell:
 
     text: str
     value: float | None = None
+
+
+def cell(value: object) -> Cell:
+    """Return a number with a few digits, and the number itself to sort by; words as they are."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        if isinstance(value, list | tuple):
+            return Cell(", ".join(str(part) for part in value))
+        return Cell("" if value is None else str(value))
+    if isinstance(value, int | np.integer):
+        return Cell(f"{value:,}".replace("-", "−"), float(value))
+    if np.isnan(value):
+        return Cell("")
+    return Cell(f"{value:.{SIGNIFICANT}g}".replace("-", "−").replace("inf", "∞"), float(value))
 
 
 @dataclass(frozen=True)
