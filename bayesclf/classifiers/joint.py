@@ -12,6 +12,7 @@ from bayesclf.families import JointTable
 from bayesclf.families.base import Array
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.wording import AND_MORE, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +80,7 @@ def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
     names = tuple(map(str, frame.columns))
     numbers = [name for name in names if columns.kind_of(frame[name]) == "number" and frame[name].notna().any()]
     if numbers:
-        shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
+        shown = listed(map(repr, numbers), 3, AND_MORE)
         raise Refused(
             f"{what} takes categories, but numbers are in {shown}; make them categories with astype('category') if "
             "they are codes, cut them into a few bins with pandas.cut, or take NaiveBayes"

@@ -24,6 +24,7 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
 from bayesclf.families.scatters import Scatters
+from bayesclf.wording import listed
 
 
 @dataclass(frozen=True)
@@ -235,5 +236,4 @@ def _above(X: Any, threshold: float) -> Any:
 
 
 def _block(design: LinearDesign) -> str:
-    names = ", ".join(map(repr, design.axes.features[:3])) + (", …" if len(design.axes.features) > 3 else "")
-    return f"the block of {names}"
+    return f"the block of {listed(map(repr, design.axes.features), 3)}"
