@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
+from bayesclf.column_kinds import column_kind
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN, Array, Integers
 from bayesclf.wording import LISTED_ROWS, counted, listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 type Kind = Literal["number", "category", "count", "text"]
 
@@ -50,8 +50,6 @@ type Table = pd.DataFrame | SparseTable
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
     """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
-    from sklearn.utils.validation import check_array
-
     given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False))
     if given.dtype.kind not in "biuf":
         raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
@@ -69,9 +67,6 @@ def to_frame(X: Any) -> pd.DataFrame:
     InputError
         For duplicate column names or columns of dates.
     """
-    import pandas as pd
-    from sklearn.utils.validation import check_array
-
     if not isinstance(X, pd.DataFrame):
         X = check_array(X, dtype=None, ensure_all_finite=False)
         if X.dtype.kind == "c":
@@ -92,11 +87,7 @@ def to_frame(X: Any) -> pd.DataFrame:
 
 def kind_of(column: pd.Series) -> Kind:
     """Return ``"number"`` or ``"category"``, as `column_kinds.column_kind` decides by the dtype; dates are refused."""
-    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
-
-    from bayesclf.column_kinds import column_kind
-
-    if is_datetime64_any_dtype(column.dtype) or is_timedelta64_dtype(column.dtype):
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
         raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
     return column_kind(column, text=False)
 
@@ -182,8 +173,6 @@ def _place(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple
 
 
 def _first_word(column: pd.Series) -> object:
-    import pandas as pd
-
     words = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
     return words.iloc[0] if len(words) else column.iloc[0]
 
@@ -193,8 +182,6 @@ def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
 
     With ``missing="level"`` a column with empty cells has `MISSING_LEVEL` as its last level.
     """
-    import pandas as pd
-
     _check_cells(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = tuple(_plain(value) for value in column.dtype.categories)
@@ -234,8 +221,6 @@ def _plain(value: Any) -> Hashable:
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
-    import pandas as pd
-
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
         _check_cells(frame[name])

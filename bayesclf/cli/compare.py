@@ -11,12 +11,12 @@ import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import progress_bar, stdout
-from bayesclf.cli.inputs import Training, load_training, show_training, source_files
 from bayesclf.cli.options import option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
+    from bayesclf.cli.inputs import Training
     from bayesclf.comparison import Comparison
     from bayesclf.families.base import Array
 
@@ -49,6 +49,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compare classifiers and rules on one table."""
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+
     start = time.perf_counter()
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs))
     options.check_reject(reject, cost)
@@ -97,20 +99,9 @@ def _compare(training: Training, chosen: options.Settings, costs: Array | None, 
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
+    said = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
     with progress_bar(chosen.models[0]) as progress:
-        return compare(
-            classifiers,
-            training.X,
-            training.y,
-            chosen.rules,
-            chosen.cv,
-            chosen.repeats,
-            chosen.seed,
-            chosen.jobs,
-            progress,
-            costs,
-            reject,
-        )
+        return compare(classifiers, training.X, training.y, *said, progress, costs, reject)
 
 
 def _check_answers(comparison: Comparison) -> None:
@@ -124,11 +115,10 @@ def _write(
     comparison: Comparison, training: Training, chosen: options.Settings, outputs: dict[str, Path | None], command: str
 ) -> None:
     """Write the files that were asked for."""
-    if (path := outputs["--json"]) is not None:
-        from bayesclf.cli.results import comparison_json
+    from bayesclf.cli.results import comparison_json
+    from bayesclf.report import write_comparison
 
+    if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(comparison, training, chosen))
     if (path := outputs["--report"]) is not None:
-        from bayesclf.report import write_comparison
-
         write_comparison(comparison, path, command=command)

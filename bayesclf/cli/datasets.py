@@ -29,8 +29,6 @@ def _start(context: typer.Context) -> None:
 @app.command("list")
 def list_names() -> None:
     """List the data sets with their sizes."""
-    from rich.text import Text
-
     from bayesclf import datasets
 
     table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
@@ -38,7 +36,7 @@ def list_names() -> None:
         sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
         # every one of the user's own lies in the folder named below
         said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
-        table.add_row(*map(Text, (info.name, *sizes, said)))
+        table.add_row(info.name, *sizes, said)
     stdout().print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""

@@ -39,6 +39,7 @@ KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {
 """Kinds of columns that a model takes; the others take `USUAL_KINDS`."""
 
 USUAL_KINDS = ("number", "category")
+PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
 
 
 def option(flag: str, metavar: str, said: str, default: bool | str = True) -> Any:
@@ -216,12 +217,9 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
             "number": ("numbers", f"or --kind {misfit}=text"),
         }.get(kinds[misfit], ("categories", f"or leave {model} out"))
         raise InputError(
-            f"column {misfit!r} holds {found}, and {model} takes {' and '.join(_PLURAL[kind] for kind in allowed)}; "
+            f"column {misfit!r} holds {found}, and {model} takes {' and '.join(PLURAL[kind] for kind in allowed)}; "
             f"say --drop {misfit}, {way}"
         )
-
-
-_PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
 
 
 def _number(text: str, option: str) -> float:

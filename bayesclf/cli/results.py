@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from bayesclf.cli.console import plain_table
 from bayesclf.inference import ENGINES
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, number, pair
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
     from bayesclf.cli.options import Settings
@@ -93,10 +94,6 @@ def _score_table(
     comparison: Comparison, records: list[Record], reasons: list[str], headers: list[str], wide: bool
 ) -> Table:
     """Return one line a model and rule, under a line with the model's name and engine."""
-    from rich.text import Text
-
-    from bayesclf.cli.console import plain_table
-
     drawn = plain_table(["model, rule", *headers], right=headers)
     for model in comparison.models:
         drawn.add_row(Text.assemble((model, "bold"), (f" ({_engine(comparison, model)})", "dim")))
@@ -105,7 +102,7 @@ def _score_table(
                 best = not _failed(record) and (model, record["rule"]) == comparison.best
                 style = "bold green" if best else ""
                 cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide, headers)
-                drawn.add_row(Text(f"{BEST if best else ' '} {record['rule']}"), *map(Text, cells), style=style)
+                drawn.add_row(f"{BEST if best else ' '} {record['rule']}", *cells, style=style)
     return drawn
 
 
@@ -148,11 +145,11 @@ def _log_loss(record: Record) -> str:
 
 def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
     """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
-    source = RULES[record["rule"]].source
-    if record["model"] not in comparison.fits:
-        return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", "refused"]
-    point = engine_name(comparison.fits[record["model"]]) in ("mle", "map")
-    lacking = f"no {source.upper()}" if source in ("mle", "map") else "no posterior" if point else "refused"
+    source, lacking = RULES[record["rule"]].source, "refused"
+    if record["model"] in comparison.fits and source in ("mle", "map"):
+        lacking = f"no {source.upper()}"
+    elif _engine(comparison, record["model"]) in ("mle", "map"):
+        lacking = "no posterior"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]
 
 
@@ -181,17 +178,9 @@ def _notes(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _print_hanging(console: Console, start: str, text: str) -> None:
     """Print text whose further lines are indented as far as its start is wide."""
-    from rich.table import Table
-
     grid = Table.grid()
-    grid.add_row(_text(start), _text(text))
+    grid.add_row(start, text)
     console.print(grid)
-
-
-def _text(text: str) -> Text:
-    from rich.text import Text
-
-    return Text(text)
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
@@ -221,12 +210,7 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
             "table": training.dataset.name,
             "target": training.dataset.target,
             "drop": [name for name in training.dataset.frame if name not in set(training.columns["column"])],
-            "models": list(chosen.models),
-            "rules": list(chosen.rules),
-            "inference": chosen.inference,
-            "cv": chosen.cv,
-            "repeats": chosen.repeats,
-            "seed": chosen.seed,
+            **{name: value for name, value in asdict(chosen).items() if name != "jobs"},
             "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
             "reject": None if comparison.costs is None else comparison.costs.reject,
         },
@@ -235,8 +219,8 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
         "table": table.to_dict("records"),
         "best": best,
         "verdict": [said.headline, *said.findings],
-        "cautions": list(said.cautions),
-        "notes": {model: list(notes) for model, notes in comparison.notes.items()},
+        "cautions": said.cautions,
+        "notes": comparison.notes,
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -255,7 +239,7 @@ def _plain(value: Any) -> Any:
     """Return values that JSON has: numbers that are not finite become null or "inf"."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()

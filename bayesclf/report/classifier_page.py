@@ -8,11 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
@@ -24,7 +26,6 @@ from bayesclf.report.verdict import in_sentence
 from bayesclf.wording import counted, joined
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -63,8 +64,6 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
 
 def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     """Return the columns that the classifier uses and the page shows, texts as one; of a sparse table the first."""
-    import pandas as pd
-
     used: pd.DataFrame | SparseTable = classifier._validated(X, reset=False)
     if isinstance(used, pd.DataFrame):
         return used
@@ -193,8 +192,6 @@ def _posterior_figures(classifier: BayesClassifier) -> list[Shown]:
 
 def _weights(classifier: BayesClassifier) -> Figure:
     """Draw logistic weights, of logistic regression; other classifiers are refused."""
-    from bayesclf.classifiers.logistic import LogisticRegression
-
     if not isinstance(classifier, LogisticRegression):
         raise Refused("")
     return plots.posterior_weights(classifier)
@@ -232,10 +229,9 @@ def _drawn(*wanted: tuple[str, Callable[[], Figure], str, str]) -> list[Shown]:
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the fit again."""
-    made = [
+    return document.made(
+        command,
         ("Classifier", " ".join(str(classifier).split())),
         ("Inference", str(classifier.inference_)),
         ("Seed", str(classifier.seed_)),
-        *document.versions(),
-    ]
-    return [("Command", command), *made] if command is not None else made
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from bayesclf import plots
@@ -20,9 +21,6 @@ from bayesclf.report.classifier_page import CheckGroup, groups
 from bayesclf.rules import RULES
 from bayesclf.scores import CALIBRATION_BINS, reliability
 from bayesclf.wording import counted, listed, number, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "trace")
 """Names of the figures of a model."""
@@ -253,10 +251,9 @@ def _disagreeing_rows(
 
 def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the comparison again."""
-    made = [
+    return document.made(
+        command,
         ("Folds", f"{comparison.cv}, stratified by class; {counted(comparison.repeats, 'repeat')}"),
         ("Seed", str(comparison.seed)),
         ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
-        *document.versions(),
-    ]
-    return [("Command", command), *made] if command is not None else made
+    )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
 from bayesclf.families.base import Integers
 from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_COLUMNS = 200
 """Columns that the summary lists."""
