@@ -12,7 +12,7 @@ from bayesclf.experiments.assumptions import CLASSIFIERS, LEAST, POINTS, SIZES, 
 from bayesclf.experiments.experiment import Figure, Results, Section
 from bayesclf.experiments.populations import POPULATIONS, GaussianClasses
 from bayesclf.experiments.runner import seed_of
-from bayesclf.report.words import number, percent
+from bayesclf.wording import number, percent
 
 if TYPE_CHECKING:
     import pandas as pd

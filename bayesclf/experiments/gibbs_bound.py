@@ -129,7 +129,7 @@ def _largest(table: pd.DataFrame) -> dict[Any, Any]:
 
 
 def _pair(line: dict[Any, Any]) -> str:
-    from bayesclf.report.words import pair
+    from bayesclf.wording import pair
 
     return pair(line["ratio"], line["ratio_se"] if line["ratio_se"] > 0 else float("nan"))
 

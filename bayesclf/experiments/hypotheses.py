@@ -14,7 +14,7 @@ from bayesclf.experiments.experiment import Figure, Record, Results, Section, Un
 from bayesclf.experiments.textbook_spaces import DISAGREED, SIGNS, THRESHOLDS, answers, binary, version_space
 from bayesclf.families.base import Array
 from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.report.words import NEGLIGIBLE, number, percent
+from bayesclf.wording import NEGLIGIBLE, number, percent
 
 if TYPE_CHECKING:
     import pandas as pd

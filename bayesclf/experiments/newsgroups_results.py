@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.experiments.experiment import Figure, Results, Section
-from bayesclf.report.words import count, number, pair, percent
+from bayesclf.wording import counted, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ def _growth(curve: pd.DataFrame) -> str:
         for rule in dict.fromkeys(curve["rule"])
     ]
     return (
-        f"From {count(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
+        f"From {counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
         f"{', '.join(words)}."
     )
 
@@ -122,13 +122,14 @@ def _prior_text(settings: Any) -> str:
     return (
         "Multinomial naive Bayes with θ ~ Dirichlet(2) in each group (map is Laplace's rule), the "
         f"{settings.class_prior} class prior, exact inference; bayes-optimal and gibbs over "
-        f"{count(settings.draws, 'draw')} of the posterior: the log loss of bayes-optimal falls with their number."
+        f"{counted(settings.draws, 'draw')} of the posterior: the log loss of bayes-optimal falls with their number."
     )
 
 
 def _curve_text(curve: pd.DataFrame) -> str:
+    splits = counted(int(curve["repeats"].iloc[0]), "random split")
     return (
-        f"Nested training sets of the original collection, {count(int(curve['repeats'].iloc[0]), 'random split')} into "
+        f"Nested training sets of the original collection, {splits} into "
         "two thirds and one; at each size, words are those of its own training documents, without the 100 most "
         "frequent ones and those that occur under 3 times. One document of each group comes first."
     )

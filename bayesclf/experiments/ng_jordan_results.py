@@ -11,7 +11,7 @@ from scipy import stats
 from bayesclf.experiments.crossing import Crossing
 from bayesclf.experiments.experiment import Figure, Results, Section
 from bayesclf.experiments.ng_jordan import block_means, crossings, summarise
-from bayesclf.report.words import number, percent
+from bayesclf.wording import number, percent
 
 if TYPE_CHECKING:
     import pandas as pd
