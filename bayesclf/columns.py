@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.column_kinds import column_kind
 from bayesclf.errors import CellTypeError, InputError
-from bayesclf.families.base import MISSING, UNSEEN, Array, Integers
+from bayesclf.families.base import MISSING, UNSEEN
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, counted, listed
 
 type Kind = Literal["number", "category", "count", "text"]

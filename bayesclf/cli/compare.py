@@ -18,7 +18,7 @@ from bayesclf.files import STDOUT, output_file, write_text
 if TYPE_CHECKING:
     from bayesclf.cli.inputs import Training
     from bayesclf.comparison import Comparison
-    from bayesclf.families.base import Array
+    from bayesclf.typing import Array
 
 
 def compare(

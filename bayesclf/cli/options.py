@@ -16,7 +16,7 @@ from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from bayesclf.column_kinds import ColumnKind
-    from bayesclf.families.base import Array
+    from bayesclf.typing import Array
 
 DEFAULT_MODELS = "nb,lr"
 """Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""

@@ -17,7 +17,7 @@ from bayesclf.cli.console import complain
 from bayesclf.column_kinds import ColumnKind
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

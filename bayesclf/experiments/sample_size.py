@@ -13,8 +13,8 @@ from scipy.special import betaincinv
 
 from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
-from bayesclf.families.base import Array, Integers
 from bayesclf.sample_size import HALF_WIDTHS, examples_needed
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import joined, percent
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.wording import listed
 

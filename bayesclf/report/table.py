@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
-from bayesclf.families.base import Integers
+from bayesclf.typing import Integers
 from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
 
 MOST_COLUMNS = 200
