@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
+from bayesclf.column_kinds import column_kind
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesclf.wording import LISTED_ROWS, counted, listed
 
 type Kind = Literal["number", "category", "count", "text"]
 
@@ -50,8 +51,6 @@ type Table = pd.DataFrame | SparseTable
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
     """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
-    from sklearn.utils.validation import check_array
-
     given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False))
     if given.dtype.kind not in "biuf":
         raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
@@ -69,9 +68,6 @@ def to_frame(X: Any) -> pd.DataFrame:
     InputError
         For duplicate column names or columns of dates.
     """
-    import pandas as pd
-    from sklearn.utils.validation import check_array
-
     if not isinstance(X, pd.DataFrame):
         X = check_array(X, dtype=None, ensure_all_finite=False)
         if X.dtype.kind == "c":
@@ -91,12 +87,10 @@ def to_frame(X: Any) -> pd.DataFrame:
 
 
 def kind_of(column: pd.Series) -> Kind:
-    """Return ``"number"`` for numeric dtypes, ``"category"`` for words, booleans and pandas categoricals."""
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
-
-    if is_datetime64_any_dtype(column.dtype) or is_timedelta64_dtype(column.dtype):
+    """Return ``"number"`` or ``"category"``, as `column_kinds.column_kind` decides by the dtype; dates are refused."""
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
         raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
-    return "number" if is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype) else "category"
+    return column_kind(column, text=False)
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
@@ -120,8 +114,8 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
             ) from None
         infinite = np.flatnonzero(np.isinf(X[:, j]))
         if infinite.size:
-            rows = ", ".join(str(row + 1) for row in infinite[:5]) + (", …" if infinite.size > 5 else "")
-            values = "1 infinite value" if infinite.size == 1 else f"{infinite.size} infinite values"
+            values = counted(infinite.size, "infinite value", thousands="")
+            rows = listed(infinite + 1, LISTED_ROWS)
             raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
 
@@ -180,8 +174,6 @@ def _place(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple
 
 
 def _first_word(column: pd.Series) -> object:
-    import pandas as pd
-
     words = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
     return words.iloc[0] if len(words) else column.iloc[0]
 
@@ -191,8 +183,6 @@ def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
 
     With ``missing="level"`` a column with empty cells has `MISSING_LEVEL` as its last level.
     """
-    import pandas as pd
-
     _check_cells(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = tuple(_plain(value) for value in column.dtype.categories)
@@ -232,8 +222,6 @@ def _plain(value: Any) -> Hashable:
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
-    import pandas as pd
-
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
         _check_cells(frame[name])

@@ -9,15 +9,14 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 
+import pandas as pd
+
+from bayesclf.column_kinds import LISTED_NAMES, ColumnKind, column_kind, convert_columns, require_column
 from bayesclf.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.tables import ColumnKind
+from bayesclf.tables import ENDINGS, read_table
+from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -133,8 +132,6 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables import listing, require_column
-
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
     columns = [str(column) for column in found.frame.columns]
@@ -142,7 +139,7 @@ def load(
     if chosen is None:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
-            f"the columns are {listing(columns)}"
+            f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
     _check_labels(found.frame, chosen, name)
@@ -223,8 +220,6 @@ _OWN = {
 
 
 def _find(name_or_path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables import ENDINGS, read_table
-
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
@@ -257,16 +252,12 @@ def _read_named(place: str, name: str, dtypes: Mapping[str, ColumnKind]) -> _Tab
 
 
 def _known(name: str, places: Sequence[str]) -> str:
-    from bayesclf.tables import did_you_mean, listing
-
     names = dict.fromkeys(known for place in places for known in _PLACES[place].names())
     openml = "" if len(places) == 1 else ", and openml:NAME for one of openml.org"
-    return f"{did_you_mean(name, names)}; the known names are {listing(names, limit=LISTED_SETS) or 'none'}{openml}"
+    return f"{did_you_mean(name, names)}; the known names are {listed(names, LISTED_SETS, IN_ALL) or 'none'}{openml}"
 
 
 def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
-    from bayesclf.tables import flagged_rows
-
     if len(frame.columns) == 1:
         raise InputError(f"{name} has no column besides the label {target!r}; add at least one feature")
     missing = frame[target].isna()
@@ -285,8 +276,6 @@ def _own_files() -> dict[str, Path]:
 
 
 def _read_own(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables import read_table
-
     frame = read_table(_own_files()[name], dtypes)
     return _Table(frame, str(frame.columns[-1]), *_OWN[name])
 
@@ -297,10 +286,7 @@ def _own_info(name: str) -> DatasetInfo:
 
 
 def _read_shipped(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    import pandas as pd
     from sklearn import datasets
-
-    from bayesclf.tables import convert_columns
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
@@ -321,8 +307,6 @@ def _check_folder() -> None:
 
 def _folder_files() -> dict[str, Path]:
     """Find the tables in the user's folder and one level below; two of one stem keep their endings as names."""
-    from bayesclf.tables import ENDINGS
-
     if not os.environ.get(FOLDER_VARIABLE):
         return {}
     folder = Path(os.environ[FOLDER_VARIABLE])
@@ -340,8 +324,6 @@ def _folder_files() -> dict[str, Path]:
 
 
 def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables import column_kind, read_table
-
     path = _folder_files()[name]
     frame = read_table(path, dtypes)
     last = str(frame.columns[-1])
@@ -367,8 +349,6 @@ def _folder_info(name: str) -> DatasetInfo:
 
 def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     from sklearn.datasets import fetch_openml
-
-    from bayesclf.tables import convert_columns
 
     if not name:
         raise InputError("openml: needs a name or a number, such as openml:credit-g or openml:31")

@@ -1,14 +1,18 @@
-"""Files that are whole or not there: a new one is filled beside the old and takes its place at the end."""
+"""Files that are written: checked before the work starts, and whole or not there at its end."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bayesclf.errors import InputError
+
+STDOUT = Path("-")
+"""The path that stands for stdout."""
 
 
 def beside(path: Path) -> Path:
@@ -45,3 +49,64 @@ def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[
         raise InputError(f"{path} cannot be written ({reason}); what was there before is as it was") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def output_file(name: str | None, option: str, others: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
+    """Check that a file can be written, before the work whose result it takes.
+
+    Parameters
+    ----------
+    name
+        As given; None stays None.
+    option
+        How the user named it, for messages.
+    others
+        Files that are read or written too; none of them may be the same file.
+
+    Returns
+    -------
+    Path or None
+        The file, symbolic links followed.
+
+    Raises
+    ------
+    InputError
+        If its folder is missing or cannot be written to, or it is a folder, a device or one of the others.
+    """
+    if name is None or name == str(STDOUT):
+        return None if name is None else STDOUT
+    path = Path(os.path.realpath(name))
+    for other in others:
+        if path == Path(os.path.realpath(other)) or (path.exists() and _same(path, other)):
+            raise InputError(f"{option} {name} is also {os.fspath(other)}, which is in use; choose another name")
+    if path.is_dir():
+        raise InputError(f"{option} {name} is a folder; give the name of a file in it")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{option} {name} is not an ordinary file; choose another name")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {name}: there is no folder {path.parent}; create it first")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise InputError(f"{option} {name} may not be written to; choose another name or change its permissions")
+    probe = beside(path)
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise InputError(
+            f"{option} {name}: nothing can be written to the folder {path.parent} ({error.strerror}); choose another"
+        ) from None
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text, whole or not at all; to stdout if `path` is `STDOUT`."""
+    if path == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(path, lambda part: part.write_bytes(text.encode()))
+
+
+def _same(path: Path, other: str | os.PathLike[str]) -> bool:
+    return os.path.exists(other) and os.path.samefile(path, other)

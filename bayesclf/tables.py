@@ -1,47 +1,31 @@
-"""Tables: reading a file into a DataFrame with nothing guessed silently, and showing what was inferred."""
+"""Tables: reading a file into a DataFrame with nothing guessed silently."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import difflib
 import gzip
 import io
 import json
-import numbers
 import os
 import textwrap
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pandas as pd
 
+from bayesclf.column_kinds import ColumnKind, convert_columns, require_kinds
 from bayesclf.errors import InputError
-
-ColumnKind = Literal["number", "category", "text"]
+from bayesclf.wording import counted, listed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 TEXT_ENDINGS = (*SEPARATORS, ".jsonl")
 ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), ".parquet")
 
-TEXT_MIN_WORDS = 5.0
-"""A column of strings is guessed to be text when its cells have more words than this on average ..."""
-TEXT_MIN_DISTINCT = 0.5
-"""... and more than this share of them differ."""
-TEXT_SAMPLE = 1000
-"""Cells whose words are counted for that guess."""
-IDENTIFIER = 0.9
-MANY_ROWS = 20
-"""A column of categories with more different values than this share of the rows, if these are many, gets a note."""
-
-ALMOST_NUMBERS = 0.5
-"""A column of categories in which more than this share of the cells are numbers gets a note."""
-LISTED_NAMES = 20
-LISTED_ROWS = 5
-LISTED_LEVELS = 4
-SUMMARY_WIDTH = 48
+LONGEST_VALUE = 48
+"""The most characters of a value that an error message shows."""
 
 
 def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | None = None) -> pd.DataFrame:
@@ -100,226 +84,6 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     return convert_columns(frame, dtypes, str(path))
 
 
-def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
-    """Make columns of a table that was not read from a file what the user says they are.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; it is not changed.
-    dtypes : mapping of str to {"number", "category", "text"}
-        As in `read_table`.
-    where : str
-        How error messages call the table.
-
-    Returns
-    -------
-    DataFrame
-        A table with the same rows and columns.
-
-    Raises
-    ------
-    InputError
-        If a column or a kind is unknown, or a cell of a "number" is not one.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"grade": [1, 3, 2]})
-    >>> convert_columns(frame, {"grade": "category"}, "the example")["grade"].cat.categories.tolist()
-    ['1', '2', '3']
-    """
-    _check_dtypes(dtypes, list(frame.columns), where)
-    columns = {name: _converted(column, dtypes.get(str(name)), where) for name, column in frame.items()}
-    return pd.DataFrame(columns, index=frame.index)
-
-
-def column_kind(column: pd.Series) -> ColumnKind:
-    """Tell what a column holds, from its dtype and, for strings, from the number of words in a cell.
-
-    Parameters
-    ----------
-    column : Series of shape (row,)
-        The column.
-
-    Returns
-    -------
-    {"number", "category", "text"}
-        "number" for a numeric dtype; "text" for strings that mostly differ (`TEXT_MIN_DISTINCT`) and have several
-        words each (`TEXT_MIN_WORDS`); "category" for every other column, truth values included.
-
-    Examples
-    --------
-    >>> column_kind(pd.Series([1.5, 2.0])), column_kind(pd.Series(["sunny", "rain"]))
-    ('number', 'category')
-    """
-    if _is_numeric(column):
-        return "number"
-    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column):
-        return "category"
-    cells = column.dropna().astype(str)
-    words = cells.head(TEXT_SAMPLE).str.count(r"\S+").mean()
-    wordy = len(cells) > 0 and words > TEXT_MIN_WORDS
-    return "text" if wordy and cells.nunique() > TEXT_MIN_DISTINCT * len(cells) else "category"
-
-
-def describe_columns(
-    frame: pd.DataFrame, target: str | None = None, dtypes: Mapping[str, ColumnKind] | None = None
-) -> pd.DataFrame:
-    """Show what each column of a table was taken for, so that a wrong guess is seen before a model is fitted.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A table, as from `read_table`.
-    target : str, optional
-        The column with the labels.
-    dtypes : mapping of str to {"number", "category", "text"}, optional
-        What the user has said the columns are; the others are guessed by `column_kind`.
-
-    Returns
-    -------
-    DataFrame
-        One row a column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
-        ``dtype``, ``missing`` (number of cells), ``distinct`` (number of different values, missing ones aside),
-        ``summary`` (the range, the most frequent levels with their counts, or the start of a text)
-        and ``note`` (empty, or one sentence about something that deserves a look).
-
-    Raises
-    ------
-    InputError
-        If `target` or a name in `dtypes` is not a column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"age": ["31", "NA", "45"], "rain": [0.5, 2.0, None], "play": ["no", "yes", "yes"]})
-    >>> table = describe_columns(frame, target="play")
-    >>> table[["column", "kind", "missing", "distinct", "summary"]]
-      column      kind  missing  distinct           summary
-    0    age  category        0         3  31 1, NA 1, 45 1
-    1   rain    number        1         2          0.5 to 2
-    2   play     label        0         2       yes 2, no 1
-    >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
-    column 'age' is read as categories because of 'NA' (row 2); leave that cell empty to read the column as
-    numbers, or give it the dtype "category" if this is meant
-    """
-    dtypes = dtypes or {}
-    if target is not None:
-        require_column(target, list(frame.columns), "the table")
-    _check_dtypes(dtypes, list(frame.columns), "the table")
-    lines = []
-    for name, column in frame.items():
-        kind = "label" if name == target else dtypes.get(str(name)) or column_kind(column)
-        lines.append(
-            {
-                "column": name,
-                "kind": kind,
-                "dtype": str(column.dtype),
-                "missing": int(column.isna().sum()),
-                "distinct": int(column.nunique()),
-                "summary": _summary(column, kind),
-                "note": _note(name, column, kind),
-            }
-        )
-    return pd.DataFrame(lines)
-
-
-def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
-    """Raise an `InputError` that lists the columns, the closest first, if `name` is not one of them.
-
-    Parameters
-    ----------
-    name : str
-        The column that is asked for.
-    columns : sequence
-        The names there are.
-    where : str
-        How the message calls the table.
-
-    Raises
-    ------
-    InputError
-        If `name` is not in `columns`.
-
-    Examples
-    --------
-    >>> require_column("play", ["wind", "play"], "the example")
-    """
-    if name not in columns:
-        names = [str(column) for column in columns]
-        raise InputError(f"{where} has no column {name!r}{did_you_mean(name, names)}; its columns are {listing(names)}")
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Write a hint at the closest of the known names, or nothing if none is close.
-
-    Parameters
-    ----------
-    name : str
-        What was asked for.
-    names : iterable of str
-        What there is.
-
-    Returns
-    -------
-    str
-        The hint in brackets, with a space before it; or an empty string.
-
-    Examples
-    --------
-    >>> did_you_mean("irsi", ["wine", "iris"])
-    " (did you mean 'iris'?)"
-    """
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def listing(items: Iterable[object], limit: int = LISTED_NAMES) -> str:
-    """Write the first few of some items, separated by commas, and how many there are if some are left out.
-
-    Parameters
-    ----------
-    items : iterable
-        The items; each is written by `str`.
-    limit : int
-        The most items that are written.
-
-    Returns
-    -------
-    str
-        For example "1, 2, 3, … (12 in all)".
-
-    Examples
-    --------
-    >>> listing(["a", "b", "c"]), listing(range(1, 13), limit=3)
-    ('a, b, c', '1, 2, 3, … (12 in all)')
-    """
-    words = [str(item) for item in items]
-    shown = ", ".join(words[:limit])
-    return shown if len(words) <= limit else f"{shown}, … ({len(words)} in all)"
-
-
-def flagged_rows(flags: pd.Series) -> str:
-    """Write which rows are flagged, counted from 1.
-
-    Parameters
-    ----------
-    flags : Series of bool, shape (row,)
-        The rows in question; at least one is flagged.
-
-    Returns
-    -------
-    str
-        For example "row 3" or "rows 3, 9".
-
-    Examples
-    --------
-    >>> flagged_rows(pd.Series([False, True, True]))
-    'rows 2, 3'
-    """
-    rows = [position + 1 for position, flag in enumerate(flags) if flag]
-    return f"row{'s' if len(rows) > 1 else ''} {listing(rows, limit=LISTED_ROWS)}"
-
-
 def _ending(path: Path) -> str:
     """Return the ending of a table file without ".gz", after the checks that need no reading."""
     if os.path.isdir(path):
@@ -330,7 +94,7 @@ def _ending(path: Path) -> str:
     for ending in ENDINGS:
         if name.endswith(ending):
             return ending.removesuffix(".gz")
-    raise InputError(f"{path} has an ending that is not known; tables end in {listing(ENDINGS)}")
+    raise InputError(f"{path} has an ending that is not known; tables end in {listed(ENDINGS)}")
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -379,16 +143,9 @@ def _check_names(names: Sequence[str], path: Path) -> None:
         first[name] = position
 
 
-def _check_dtypes(dtypes: Mapping[str, str], columns: Sequence[Hashable], where: object) -> None:
-    for name, kind in dtypes.items():
-        require_column(name, columns, str(where))
-        if kind not in get_args(ColumnKind):
-            raise InputError(f"the dtype {kind!r} of column {name!r} is not known; use {listing(get_args(ColumnKind))}")
-
-
 def _parse_delimited(text: str, separator: str, dtypes: Mapping[str, ColumnKind], path: Path) -> pd.DataFrame:
     header, text = _check_layout(text, separator, path)
-    _check_dtypes(dtypes, header, path)
+    require_kinds(dtypes, header, str(path))
 
     def parse(names: Sequence[str], as_words: Iterable[str]) -> pd.DataFrame:
         return pd.read_csv(
@@ -436,19 +193,16 @@ def _check_layout(text: str, separator: str, path: Path) -> tuple[list[str], str
             else:
                 row += 1
                 if len(cells) != len(header):
+                    found = counted(len(cells), "cell", thousands="")
                     raise InputError(
-                        f"{path}: row {row} (line {line}) has {_count(len(cells), 'cell')} where the header has "
-                        f"{len(header)}; quote a cell that contains {separator!r} and leave a missing one empty"
+                        f"{path}: row {row} (line {line}) has {found} where the header has {len(header)}; "
+                        f"quote a cell that contains {separator!r} and leave a missing one empty"
                     )
     if not row:
         raise InputError(f"{path} has no rows below its column names; add at least one")
     if blank:
         text = "".join(line for number, line in enumerate(lines) if number not in blank)
     return header, text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _records(lines: Sequence[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -510,7 +264,7 @@ def _parse_object(line: str, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} cannot be read as JSON ({error}); write one object a line") from None
     if not isinstance(record, dict):
-        found = "a list" if isinstance(record, list) else f"the value {textwrap.shorten(repr(record), SUMMARY_WIDTH)}"
+        found = "a list" if isinstance(record, list) else f"the value {textwrap.shorten(repr(record), LONGEST_VALUE)}"
         raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object a line")
     if "\\ud" in line.lower():
         try:
@@ -536,103 +290,3 @@ def _parse_parquet(data: bytes, path: Path) -> pd.DataFrame:
     # without the metadata of pandas an index is a plain column; with objects an integer next to a gap stays one
     frame: pd.DataFrame = table.select(names).to_pandas(ignore_metadata=True, integer_object_nulls=True)
     return frame
-
-
-def _converted(column: pd.Series, kind: ColumnKind | None, where: str) -> pd.Series:
-    _check_flat(column, where)
-    if kind == "number":
-        return _numbers(column, where)
-    if kind == "category":
-        return _words(column).astype("category")
-    if kind == "text":
-        return _words(column)
-    if isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)) or _is_numeric(column):
-        return column
-    cells = column.dropna()
-    if all(isinstance(value, numbers.Number) and not isinstance(value, bool) for value in cells):
-        return _numbers(column, where)
-    return _words(column)
-
-
-def _check_flat(column: pd.Series, where: str) -> None:
-    if column.dtype != object:
-        return
-    for row, value in enumerate(column, start=1):
-        if hasattr(value, "__len__") and not isinstance(value, str):
-            raise InputError(
-                f"{where}: column {column.name!r} holds a {type(value).__name__} in row {row}; "
-                "make it one number or string a cell, or leave the column out"
-            )
-
-
-def _is_numeric(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
-def _words(column: pd.Series) -> pd.Series:
-    if isinstance(column.dtype, pd.StringDtype):
-        return column
-    words = [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
-    return pd.Series(words, index=column.index, name=column.name, dtype="str")
-
-
-def _numbers(column: pd.Series, where: str) -> pd.Series:
-    if _is_numeric(column):
-        return column
-    words = _words(column)
-    bad = _not_numbers(words)
-    if bad.any():
-        values = listing((repr(value) for value in words[bad].unique()), limit=LISTED_LEVELS)
-        raise InputError(
-            f"{where}: column {column.name!r} is to be a number but has {values} in {flagged_rows(bad)}; "
-            "correct or empty those cells, or make it a category"
-        )
-    found = pd.to_numeric(words)
-    # integers beyond 64 bits come back as objects
-    return words.astype(float) if found.dtype == object else found
-
-
-def _not_numbers(words: pd.Series) -> pd.Series:
-    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are none."""
-    return pd.to_numeric(words, errors="coerce").isna() & words.notna()
-
-
-def _summary(column: pd.Series, kind: str) -> str:
-    cells = column.dropna()
-    if cells.empty:
-        return "no values"
-    if kind == "number":
-        return f"{cells.min():.6g} to {cells.max():.6g}"
-    if kind == "text":
-        return textwrap.shorten(str(cells.iloc[0]), SUMMARY_WIDTH, placeholder=" …")
-    counts = cells.value_counts()
-    counts = counts[counts > 0]
-    levels = [
-        f"{textwrap.shorten(str(level), SUMMARY_WIDTH, placeholder=' …')} {count}"
-        for level, count in counts.head(LISTED_LEVELS).items()
-    ]
-    return ", ".join(levels) + (", …" if len(counts) > LISTED_LEVELS else "")
-
-
-def _note(name: Hashable, column: pd.Series, kind: str) -> str:
-    if column.isna().all():
-        return f"column {name!r} has no values at all; leave it out"
-    if kind == "category" and len(column) >= MANY_ROWS and column.nunique() > IDENTIFIER * len(column):
-        return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
-    if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
-        return _almost_numbers(name, column)
-    return ""
-
-
-def _almost_numbers(name: Hashable, column: pd.Series) -> str:
-    """Say which cells keep a column from being read as numbers, if the others are numbers."""
-    words = _words(column)
-    bad = _not_numbers(words)
-    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
-        return ""
-    found = [f"{word!r} ({flagged_rows(words == word)})" for word in words[bad].unique()]
-    cells = "that cell" if bad.sum() == 1 else "those cells"
-    return (
-        f"column {name!r} is read as categories because of {listing(found, limit=LISTED_LEVELS)}; "
-        f'leave {cells} empty to read the column as numbers, or give it the dtype "category" if this is meant'
-    )

@@ -20,8 +20,8 @@ import bayesclf as bc
 from bayesclf import cli, comparison, datasets
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.cli import options, run
-from bayesclf.cli.files import output_file, write_whole
 from bayesclf.errors import InputError
+from bayesclf.files import output_file, write_whole
 from bayesclf.inference import ENGINES
 from bayesclf.rules import RULES
 
@@ -508,7 +508,9 @@ def test_an_interruption_leaves_nothing(monkeypatch, capfd):
 
 
 def test_ctrl_c_in_a_process_of_its_own():
-    program = "import time, sys; from bayesclf import comparison, cli; print('ready', flush=True)\n"
+    # a background job of a script inherits SIGINT ignored, and Python leaves it so; here it is as at a terminal
+    program = "import signal, time, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from bayesclf import comparison, cli; print('ready', flush=True)\n"
     program += "comparison.compare = lambda *_, **__: print('asleep', flush=True) or time.sleep(60)\n"
     program += "sys.argv = ['bayesclf', 'compare', 'play_tennis', '--json', 'x.json']; cli.main()"
     with subprocess.Popen(

@@ -10,8 +10,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
 
 LAYERS = (
-    {"errors", "threads", "typing"},
-    {"posterior", "tables", "files"},
+    {"errors", "threads", "wording"},
+    {"posterior", "column_kinds", "tables", "table_description", "files"},
     {"families", "datasets"},
     {"columns"},
     {"inference"},

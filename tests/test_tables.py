@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayesclf import tables
+from bayesclf.column_kinds import column_kind, convert_columns
 from bayesclf.errors import InputError
-from bayesclf.tables import column_kind, convert_columns, describe_columns, listing, read_table
+from bayesclf.table_description import describe_columns
+from bayesclf.tables import read_table
 
 # any character of a text file: no half surrogates, and NUL is refused
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -454,8 +456,3 @@ class TestColumnKind:
         sentences = pd.Series([f"sentence number {row} of this little list" for row in range(5)])
         assert column_kind(sentences) == "text"
         assert column_kind(sentences.astype("category")) == "category"
-
-
-def test_a_long_listing_says_how_many():
-    assert listing(range(3), limit=3) == "0, 1, 2"
-    assert listing(range(4), limit=3) == "0, 1, 2, … (4 in all)"

@@ -19,7 +19,7 @@ from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.weighted_rows import WeightedRows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,10 +164,9 @@ def _column(frame: pd.DataFrame, name: str) -> Column:
 def _about_collinear(names: tuple[str, ...]) -> Iterator[str]:
     """Say, where there are collinear columns, which they are and what follows."""
     if names:
-        some = ", ".join(map(repr, names[:LISTED_COLUMNS]))
-        more = f" and {len(names) - LISTED_COLUMNS} more" if len(names) > LISTED_COLUMNS else ""
+        some = listed(map(repr, names), LISTED_COLUMNS, AND_MORE)
         yield (
-            f"some columns are weighted sums of others: {some}{more} are collinear, so that their maximum likelihood "
+            f"some columns are weighted sums of others: {some} are collinear, so that their maximum likelihood "
             "weights are not unique, while the probabilities are; MAP and the posterior, which have a prior, are "
             "unaffected"
         )
@@ -178,7 +177,7 @@ def _refuse_missing(frame: pd.DataFrame) -> None:
     for name in frame:
         empty = np.flatnonzero(frame[name].isna())
         if empty.size:
-            rows = ", ".join(str(row + 1) for row in empty[:5]) + (", …" if empty.size > 5 else "")
+            rows = listed(empty + 1, LISTED_ROWS)
             raise InputError(
                 f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
                 "missing='impute'"

@@ -17,6 +17,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.families.base import Rows
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,7 +182,7 @@ class TextNB(CountClassifier):
             frame = pd.DataFrame({fitted or NAME: cells})
         elif fitted is None:
             if X.shape[1] != 1:
-                names = ", ".join(repr(str(name)) for name in X.columns[:5]) + (", …" if X.shape[1] > 5 else "")
+                names = listed((repr(str(name)) for name in X.columns), 5)
                 raise InputError(
                     f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one"
                 )

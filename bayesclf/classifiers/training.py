@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesclf.errors import InputError
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.typing import Array, Integers
+from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     labels = pd.Series(column_or_1d(y, warn=True))
     empty = np.flatnonzero(labels.isna())
     if empty.size:
-        where = ", ".join(str(row + 1) for row in empty[:5]) + (", …" if empty.size > 5 else "")
+        where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
     if len(labels) != rows:
         raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, models, report
+from bayesclf.cli import compare, datasets, experiment, models
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
@@ -32,7 +32,7 @@ app = typer.Typer(
 app.command("compare")(compare.compare)
 app.command("fit")(models.fit)
 app.command("predict")(models.predict)
-app.command("report")(report.report)
+app.command("report")(models.report)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")
 

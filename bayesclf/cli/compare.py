@@ -11,12 +11,12 @@ import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import progress_bar, stdout
-from bayesclf.cli.files import STDOUT, output_file, write_text
-from bayesclf.cli.inputs import Training, load_training, show_training, source_files
+from bayesclf.cli.options import option
 from bayesclf.errors import InputError, Refused
+from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
-    from bayesclf.cli.settings import Settings
+    from bayesclf.cli.inputs import Training
     from bayesclf.comparison import Comparison
     from bayesclf.typing import Array
 
@@ -26,47 +26,34 @@ def compare(
     table: options.TableArgument,
     target: options.Target = None,
     models: Annotated[
-        str, typer.Option("--models", metavar="NAMES", help=f"Of {options.MODEL_NAMES}, with commas.")
+        str, option("--models", "NAMES", f"Of {options.MODEL_NAMES}, with commas.")
     ] = options.DEFAULT_MODELS,
     rules: Annotated[
-        str | None,
-        typer.Option(
-            "--rules", metavar="NAMES", help=f"Of {options.RULE_NAMES}, with commas.", show_default="all of them"
-        ),
+        str | None, option("--rules", "NAMES", f"Of {options.RULE_NAMES}, with commas.", "all of them")
     ] = None,
     inference: Annotated[
-        str,
-        typer.Option(
-            "--inference", metavar="NAME", help=f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model."
-        ),
+        str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
     ] = options.AUTO,
-    cv: Annotated[int, typer.Option("--cv", metavar="K", help="Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="How often the rows are split anew.")] = 1,
+    cv: Annotated[int, option("--cv", "K", "Folds of the cross-validation.")] = 5,
+    repeats: Annotated[int, option("--repeats", "N", "How often the rows are split anew.")] = 1,
     seed: options.Seed = 0,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Processes at work; they change no number.")] = 1,
+    jobs: options.Jobs = 1,
     drop: options.Drop = None,
     kind: options.Kinds = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE.html", help="Write a page about the comparison.")
-    ] = None,
+    report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
     json: Annotated[
         str | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help='Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".',
-        ),
+        option("--json", "FILE", 'Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".'),
     ] = None,
 ) -> None:
     """Compare classifiers and rules on one table."""
-    from bayesclf.cli.costs import check_reject
-    from bayesclf.cli.settings import settings
+    from bayesclf.cli.inputs import load_training, show_training, source_files
 
     start = time.perf_counter()
-    chosen = settings(models, rules, inference, (cv, repeats, seed, jobs))
-    check_reject(reject, cost)
+    chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs))
+    options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     training = load_training(table, target, drop, options.column_kinds(kind))
     costs = None if cost is None else _costs(cost, training)
@@ -100,12 +87,11 @@ def _costs(path: str, training: Training) -> Array:
     import numpy as np
 
     from bayesclf.classifiers.training import checked_labels
-    from bayesclf.cli.costs import read_cost
 
-    return read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
+    return options.read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
 
 
-def _compare(training: Training, chosen: Settings, costs: Array | None, reject: float | None) -> Comparison:
+def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
     """Run the comparison under a progress bar."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.comparison import compare
@@ -113,20 +99,9 @@ def _compare(training: Training, chosen: Settings, costs: Array | None, reject: 
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
+    said = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
     with progress_bar(chosen.models[0]) as progress:
-        return compare(
-            classifiers,
-            training.X,
-            training.y,
-            chosen.rules,
-            chosen.cv,
-            chosen.repeats,
-            chosen.seed,
-            chosen.jobs,
-            progress,
-            costs,
-            reject,
-        )
+        return compare(classifiers, training.X, training.y, *said, progress, costs, reject)
 
 
 def _check_answers(comparison: Comparison) -> None:
@@ -137,14 +112,13 @@ def _check_answers(comparison: Comparison) -> None:
 
 
 def _write(
-    comparison: Comparison, training: Training, chosen: Settings, outputs: dict[str, Path | None], command: str
+    comparison: Comparison, training: Training, chosen: options.Settings, outputs: dict[str, Path | None], command: str
 ) -> None:
     """Write the files that were asked for."""
-    if (path := outputs["--json"]) is not None:
-        from bayesclf.cli.machine import comparison_json
+    from bayesclf.cli.results import comparison_json
+    from bayesclf.report import write_comparison
 
+    if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(comparison, training, chosen))
     if (path := outputs["--report"]) is not None:
-        from bayesclf.report import write_comparison
-
         write_comparison(comparison, path, command=command)

@@ -21,18 +21,11 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
-def stdout() -> Console:
-    """Return a console on stdout that prints text as it is: no markup, no guessed colours."""
+def stdout(stderr: bool = False) -> Console:
+    """Return a console on stdout, or stderr, that prints text as it is: no markup, no guessed colours."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, emoji=False)
-
-
-def stderr() -> Console:
-    """Return a console on stderr, likewise."""
-    from rich.console import Console
-
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def complain(sentence: str) -> None:
@@ -82,7 +75,7 @@ def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]
     """Show what is being worked on and the time left, on stderr if that is a terminal; else yield None."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = stderr()
+    console = stdout(stderr=True)
     if not console.is_terminal:
         yield None
         return
@@ -101,7 +94,7 @@ def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]
 @contextlib.contextmanager
 def working(sentence: str) -> Iterator[None]:
     """Show on stderr, if that is a terminal, that something takes a while."""
-    console = stderr()
+    console = stdout(stderr=True)
     if not console.is_terminal:
         yield
         return

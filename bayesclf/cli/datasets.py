@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from bayesclf.cli.console import plain_table, stdout
-from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.files import STDOUT, output_file, write_text
+from bayesclf.wording import counted
 
 app = typer.Typer(
     help="List, show or export the data sets that are known by name.",
@@ -28,8 +29,6 @@ def _start(context: typer.Context) -> None:
 @app.command("list")
 def list_names() -> None:
     """List the data sets with their sizes."""
-    from rich.text import Text
-
     from bayesclf import datasets
 
     table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
@@ -37,7 +36,7 @@ def list_names() -> None:
         sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
         # every one of the user's own lies in the folder named below
         said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
-        table.add_row(*map(Text, (info.name, *sizes, said)))
+        table.add_row(info.name, *sizes, said)
     stdout().print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""
@@ -48,14 +47,14 @@ def list_names() -> None:
 def show(name: Name) -> None:
     """Show the columns of a data set and where it comes from."""
     from bayesclf import datasets
-    from bayesclf.cli.inputs import column_table, counted
-    from bayesclf.tables import describe_columns
+    from bayesclf.cli.inputs import column_table
+    from bayesclf.table_description import describe_columns
 
     dataset = datasets.load(name)
     console = stdout()
     console.print(f"{name}: {dataset.description}")
     console.print(f"source: {dataset.source}")
-    console.print(f"{counted(len(dataset.frame), 'row')}; label {dataset.target!r}")
+    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
     console.print(column_table(columns, console.width))

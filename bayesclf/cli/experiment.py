@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesclf.cli.console import progress_bar, stdout
-from bayesclf.errors import InputError
+from bayesclf.cli.options import Jobs, option, processes
 
 app = typer.Typer(
     help="Run an experiment of the package; a run that was stopped goes on where it was.",
@@ -22,16 +22,10 @@ app = typer.Typer(
 )
 
 COMMON: dict[str, tuple[Any, Any]] = {
-    "output": (
-        Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")],
-        None,
-    ),
-    "jobs": (Annotated[int, typer.Option("--jobs", metavar="N", help="Processes at work; they change no number.")], 1),
+    "output": (Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")], None),
+    "jobs": (Jobs, 1),
     "scheduler": (
-        Annotated[
-            str | None,
-            typer.Option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://127.0.0.1:8786."),
-        ],
+        Annotated[str | None, option("--scheduler", "ADDRESS", "A Dask scheduler, such as tcp://127.0.0.1:8786.")],
         None,
     ),
 }
@@ -43,43 +37,32 @@ def _command(name: str) -> Callable[..., None]:
     from bayesclf.experiments import find
 
     settings = find(name).Settings
-    own = {
-        field.name: (
-            Annotated[type(field.default), typer.Option(_flag(field.name), help=field.metadata["help"])],
-            field.default,
-        )
-        for field in fields(settings)
-    }
-    function = partial(_run, name)
+    own = {}
+    for field in fields(settings):
+        flag = typer.Option(f"--{field.name.replace('_', '-')}", help=field.metadata["help"])
+        own[field.name] = (Annotated[type(field.default), flag], field.default)
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     parameters += [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for key, (annotation, default) in (own | COMMON).items()
     ]
 
-    def command(**options: Any) -> None:
-        function(**options)
-
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command: Any = partial(_run, name)
+    command.__signature__ = inspect.Signature(parameters)
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = find(name).QUESTION
     return command
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _run(
     name: str, context: typer.Context, output: str | None, jobs: int, scheduler: str | None, **options: Any
 ) -> None:
     """Run one experiment and write its table and page."""
-    if jobs < 1 and jobs != -1:
-        raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")
     from bayesclf.experiments import Workers, find, run
     from bayesclf.experiments.page import write_page
     from bayesclf.report.document import versions
 
+    processes(jobs)
     experiment = find(name)
     settings = experiment.Settings(**options)
     line = shlex.join(["bayesclf", *context.obj])

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bayesclf import datasets
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bayesclf import columns, datasets
+from bayesclf.cli.console import plain_table
+from bayesclf.cli.options import PLURAL
+from bayesclf.column_kinds import ColumnKind, require_column
+from bayesclf.datasets import Dataset
 from bayesclf.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import Console
-    from rich.table import Table
-
-    from bayesclf.datasets import Dataset
-    from bayesclf.tables import ColumnKind
+from bayesclf.table_description import describe_columns
+from bayesclf.wording import counted, flagged_rows, listed
 
 LISTED_COLUMNS = 20
 """Tables with more columns are shown by kind, not column by column."""
@@ -39,7 +43,7 @@ class Training:
     X, y
         The features that are used (row, feature) and the labels (row).
     columns
-        What `bayesclf.tables.describe_columns` says of them, the label included.
+        What `bayesclf.table_description.describe_columns` says of them, the label included.
     """
 
     dataset: Dataset
@@ -80,8 +84,6 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    from bayesclf.tables import describe_columns, require_column
-
     dataset = datasets.load(table, target, kinds)
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
@@ -101,13 +103,8 @@ def load_training(
 
 def _check_labels(training: Training) -> None:
     """Raise for labels that are not classes, or of one class only."""
-    import numpy as np
-    from pandas.api.types import is_float_dtype
-
-    from bayesclf.tables import flagged_rows
-
     y, name = training.y, training.dataset.target
-    if is_float_dtype(y.dtype):
+    if pd.api.types.is_float_dtype(y.dtype):
         fractions = ~np.isfinite(y) | (y != y.round())
         if fractions.any():
             value = y[fractions].iloc[0]
@@ -123,8 +120,6 @@ def _check_labels(training: Training) -> None:
 
 def _check_cells(training: Training) -> None:
     """Raise for columns without values and for infinite numbers."""
-    from bayesclf import columns
-
     for name, kind in training.kinds.items():
         if training.X[name].isna().all():
             raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
@@ -157,7 +152,7 @@ def show_training(console: Console, training: Training) -> None:
 
 
 def column_table(columns: pd.DataFrame, width: int) -> Table:
-    """Return a table, one line a column, of what `bayesclf.tables.describe_columns` returned.
+    """Return a table, one line a column, of what `bayesclf.table_description.describe_columns` returned.
 
     Parameters
     ----------
@@ -166,10 +161,6 @@ def column_table(columns: pd.DataFrame, width: int) -> Table:
     width
         Of the terminal; long names and values are cut so that each column keeps to one line.
     """
-    from rich.text import Text
-
-    from bayesclf.cli.console import plain_table
-
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
     longest = min(max(len(str(name)) for name in columns["column"]), LONGEST_NAME)
     values = max(width - longest - OTHER_WIDTH, SHORTEST_VALUES)
@@ -186,28 +177,20 @@ def _cut(text: str, width: int) -> str:
 
 
 def _summary(training: Training) -> str:
-    counts = training.y.value_counts(sort=True)
-    counts = counts[counts > 0]
-    classes = ", ".join(f"{label} {count}" for label, count in counts.head(LISTED_CLASSES).items())
-    classes += ", …" if len(counts) > LISTED_CLASSES else ""
+    counts = [f"{label} {count}" for label, count in training.y.value_counts(sort=True).items() if count]
+    classes = listed(counts, LISTED_CLASSES)
     missing = int(training.X.isna().sum().sum())
-    gaps = f"; {counted(missing, 'missing cell')}" if missing else ""
+    gaps = f"; {counted(missing, 'missing cell', thousands='')}" if missing else ""
     return (
-        f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature')}; "
+        f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
     )
 
 
 def _by_kind(kinds: Mapping[str, str]) -> list[str]:
-    plural = {"number": "numbers", "category": "categories", "text": "texts"}
     lines = []
     for kind in dict.fromkeys(kinds.values()):
         members = [name for name, own in kinds.items() if own == kind]
-        what = kind if len(members) == 1 else plural[kind]
+        what = kind if len(members) == 1 else PLURAL[kind]
         lines.append(f"{len(members)} {what}: {', '.join(members)}")
     return lines
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun, as in "1 row" and "2 rows"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

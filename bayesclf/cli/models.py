@@ -1,7 +1,8 @@
-"""`bayesclf fit` and `bayesclf predict`: one model, to a file and from it."""
+"""`bayesclf fit`, `predict` and `report`: one model, to a file and from it."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import Annotated
 
@@ -9,18 +10,17 @@ import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import stdout, working
-from bayesclf.cli.files import STDOUT, output_file, write_text
+from bayesclf.cli.options import option
 from bayesclf.errors import InputError
+from bayesclf.files import STDOUT, output_file, write_text
 
 
 def fit(
     table: options.TableArgument,
-    model: Annotated[str, typer.Option("--model", metavar="NAME", help=f"One of {options.MODEL_NAMES}.")],
-    output: Annotated[str, typer.Option("--output", metavar="MODEL.nc", help="File for the fitted model.")],
+    model: Annotated[str, option("--model", "NAME", f"One of {options.MODEL_NAMES}.")],
+    output: Annotated[str, option("--output", "MODEL.nc", "File for the fitted model.")],
     target: options.Target = None,
-    inference: Annotated[
-        str, typer.Option("--inference", metavar="NAME", help=f"One of {options.ENGINE_NAMES}.")
-    ] = options.AUTO,
+    inference: Annotated[str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}.")] = options.AUTO,
     seed: options.Seed = 0,
     drop: options.Drop = None,
     kind: options.Kinds = None,
@@ -54,33 +54,25 @@ def fit(
 
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")],
+    model: options.ModelArgument,
     table: options.TableArgument,
-    output: Annotated[
-        str, typer.Option("--output", metavar="FILE.csv", help="File for the predictions, - for stdout.")
-    ],
+    output: Annotated[str, option("--output", "FILE.csv", "File for the predictions, - for stdout.")],
     rule: Annotated[
         str | None,
-        typer.Option(
-            "--rule",
-            metavar="NAME",
-            help=f"One of {options.RULE_NAMES}.",
-            show_default="bayes-optimal, or the point estimate that was fitted",
+        option(
+            "--rule", "NAME", f"One of {options.RULE_NAMES}.", "bayes-optimal, or the point estimate that was fitted"
         ),
     ] = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
     class_prior: Annotated[
-        str | None,
-        typer.Option("--class-prior", metavar="LABEL=P,…", help="Other base rates than the training rows'."),
+        str | None, option("--class-prior", "LABEL=P,…", "Other base rates than the training rows'.")
     ] = None,
     sets: Annotated[
-        float | None,
-        typer.Option("--sets", metavar="P", help="Add the smallest set of labels whose probability is at least P."),
+        float | None, option("--sets", "P", "Add the smallest set of labels whose probability is at least P.")
     ] = None,
     interval: Annotated[
-        float | None,
-        typer.Option("--interval", metavar="P", help="Add posterior intervals, of probability P, of each P(label)."),
+        float | None, option("--interval", "P", "Add posterior intervals, of probability P, of each P(label).")
     ] = None,
     uncertainty: Annotated[
         bool,
@@ -88,19 +80,18 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.costs import check_reject, read_cost
     from bayesclf.cli.predictions import Decision, Extras, predict_table, read_features
     from bayesclf.rules import RULES
     from bayesclf.storage import load
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
-    check_reject(reject, cost)
+    options.check_reject(reject, cost)
     extras = Extras(sets, interval, uncertainty)
     path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
-    costs = None if cost is None else read_cost(cost, labels)
+    costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     with working(f"predicting {table}"):
         predictions = predict_table(classifier, read_features(table, classifier), decision, extras)
@@ -108,3 +99,34 @@ def predict(
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
         stdout().print(f"{predictions.rows} rows predicted{undecided}, written to {path}", soft_wrap=True)
+
+
+def report(
+    context: typer.Context,
+    model: options.ModelArgument,
+    output: Annotated[str, option("--output", "FILE.html", "File for the report.")],
+    table: Annotated[
+        str | None, option("--table", "TABLE", "The training table; a model file keeps its statistics only.", False)
+    ] = None,
+    target: options.Target = None,
+) -> None:
+    """Check a fitted model and write a report; with its training table, predictions too."""
+    from bayesclf.report import write_classifier
+    from bayesclf.storage import load
+
+    if target is not None and table is None:
+        raise InputError("--target names a column of the training table; give that too, with --table")
+    path = output_file(output, "--output", [model, *([table] if table else [])])
+    if path is None or path == STDOUT:
+        raise InputError("--output - is not possible for a report; give the name of a file, such as report.html")
+    classifier = load(model)
+    X, y = None, None
+    if table is not None:
+        from bayesclf.cli.inputs import load_training
+        from bayesclf.cli.predictions import read_features
+
+        y = load_training(table, target, None, {}).y
+        X = read_features(table, classifier)
+    with working(f"checking {model}"):
+        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
+    stdout().print(f"report written to {path}", soft_wrap=True)

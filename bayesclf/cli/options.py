@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesclf.errors import InputError
+from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from bayesclf.tables import ColumnKind
+    from bayesclf.column_kinds import ColumnKind
+    from bayesclf.typing import Array
 
 DEFAULT_MODELS = "nb,lr"
 """Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""
@@ -33,37 +39,28 @@ KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {
 """Kinds of columns that a model takes; the others take `USUAL_KINDS`."""
 
 USUAL_KINDS = ("number", "category")
+PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
+
+
+def option(flag: str, metavar: str, said: str, default: bool | str = True) -> Any:
+    """Return an option of a command; `default` is how its help shows the default, or whether it does."""
+    return typer.Option(flag, metavar=metavar, help=said, show_default=default)
+
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file, or the name of a data set.")]
-Target = Annotated[
-    str | None,
-    typer.Option("--target", metavar="COL", help="The column to predict; data sets know theirs.", show_default=False),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COL", help="Leave a column out; can be repeated.", show_default=False),
-]
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")]
+Target = Annotated[str | None, option("--target", "COL", "The column to predict; data sets know theirs.", False)]
+Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out; can be repeated.", False)]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="COL=KIND",
-        help="Take a column for category, number or text; can be repeated.",
-        show_default=False,
-    ),
+    option("--kind", "COL=KIND", "Take a column for category, number or text; can be repeated.", False),
 ]
 CostFile = Annotated[
-    str | None,
-    typer.Option("--cost", metavar="FILE", help="Costs as csv: a row a true label, a column a predicted one."),
+    str | None, option("--cost", "FILE", "Costs as csv: a row a true label, a column a predicted one.")
 ]
-Reject = Annotated[
-    float | None, typer.Option("--reject", metavar="P", help="Leave rows undecided whose expected cost is above P.")
-]
-Inference = Annotated[
-    str,
-    typer.Option("--inference", metavar="NAME", help=f"{ENGINE_NAMES}."),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
+Reject = Annotated[float | None, option("--reject", "P", "Leave rows undecided whose expected cost is above P.")]
+Seed = Annotated[int, option("--seed", "N", "Seed of everything random.")]
+Jobs = Annotated[int, option("--jobs", "N", "Processes at work; they change no number.")]
 
 
 def one_of(name: str, known: Iterable[str], option: str) -> str:
@@ -74,12 +71,9 @@ def one_of(name: str, known: Iterable[str], option: str) -> str:
     InputError
         If it is not; the message lists the known names.
     """
-    from bayesclf.tables import did_you_mean
-
     names = list(known)
     if name not in names:
-        hint = did_you_mean(name, names)
-        raise InputError(f"{option} has no {name!r}{hint}; it takes {', '.join(names)}")
+        raise InputError(f"{option} has no {name!r}{did_you_mean(name, names)}; it takes {listed(names)}")
     return name
 
 
@@ -132,7 +126,7 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     """
     from typing import get_args
 
-    from bayesclf.tables import ColumnKind
+    from bayesclf.column_kinds import ColumnKind
 
     kinds: dict[str, ColumnKind] = {}
     for part in given or ():
@@ -191,6 +185,13 @@ def in_range(value: int, low: int, high: int | None, option: str) -> int:
     return value
 
 
+def processes(jobs: int) -> int:
+    """Return a number of processes, at least 1, or -1; raise `InputError` for another."""
+    if jobs < 1 and jobs != -1:
+        raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")
+    return jobs
+
+
 def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
     """Check that each model takes the kinds of columns that the table has.
 
@@ -216,12 +217,9 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
             "number": ("numbers", f"or --kind {misfit}=text"),
         }.get(kinds[misfit], ("categories", f"or leave {model} out"))
         raise InputError(
-            f"column {misfit!r} holds {found}, and {model} takes {' and '.join(_PLURAL[kind] for kind in allowed)}; "
+            f"column {misfit!r} holds {found}, and {model} takes {' and '.join(PLURAL[kind] for kind in allowed)}; "
             f"say --drop {misfit}, {way}"
         )
-
-
-_PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
 
 
 def _number(text: str, option: str) -> float:
@@ -229,3 +227,142 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(f"{option} holds {text!r}, which is not a number") from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of a comparison.
+
+    Attributes
+    ----------
+    models, rules
+        Names.
+    inference
+        Name of the engine by model.
+    cv, repeats, seed, jobs
+        Folds, repeats, seed and processes.
+    """
+
+    models: tuple[str, ...]
+    rules: tuple[str, ...]
+    inference: dict[str, str]
+    cv: int
+    repeats: int
+    seed: int
+    jobs: int
+
+
+def settings(models: str, rules: str | None, inference: str, numbers: tuple[int, int, int, int]) -> Settings:
+    """Check names and ranges.
+
+    Parameters
+    ----------
+    models, rules, inference
+        As the user wrote them; no rules for all of them.
+    numbers
+        cv, repeats, seed, jobs.
+
+    Raises
+    ------
+    InputError
+        If a name is not known or a number is out of range.
+    """
+    from bayesclf.classifiers import CLASSIFIERS
+    from bayesclf.inference import ENGINES
+    from bayesclf.rules import RULES
+
+    cv, repeats, seed, jobs = numbers
+    chosen = names(models, CLASSIFIERS, "--models")
+    asked = tuple(RULES) if rules is None else names(rules, RULES, "--rules")
+    return Settings(
+        chosen,
+        asked,
+        engines(inference, chosen, ENGINES),
+        in_range(cv, 2, None, "--cv"),
+        in_range(repeats, 1, None, "--repeats"),
+        in_range(seed, 0, SEEDS - 1, "--seed"),
+        processes(jobs),
+    )
+
+
+def check_reject(reject: float | None, cost: str | None) -> None:
+    """Raise for a limit that is no expected cost, or, without a file of costs, no share of errors."""
+    if reject is None:
+        return
+    if cost is None and not 0 <= reject <= 1:
+        raise InputError(f"--reject must lie between 0 and 1, the expected share of errors, not {reject}")
+    if not (math.isfinite(reject) and reject >= 0):
+        raise InputError(f"--reject is an expected cost and must be at least 0, not {reject}")
+
+
+def read_cost(path: str, labels: list[str]) -> Array:
+    """Read costs cost[true, predicted].
+
+    Parameters
+    ----------
+    path
+        A csv file of numbers, a row a true label and a column a predicted one: either with the labels as its header
+        and first column, in any order, or the numbers alone in the order of `labels`.
+    labels
+        The labels of the model.
+
+    Returns
+    -------
+    ndarray
+        Costs (outcome, outcome).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has another shape or labels, or a cell is not a finite number.
+    """
+    import numpy as np
+
+    cells = _cells(path)
+    size = len(labels)
+    shape = (len(cells), *sorted({len(line) for line in cells}))
+    if shape == (size + 1, size + 1):
+        predicted, true = cells[0][1:], [line[0] for line in cells[1:]]
+        for place, found in (("header", predicted), ("first column", true)):
+            if sorted(found) != sorted(labels):
+                raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
+        rows = [[cells[1 + true.index(t)][1 + predicted.index(p)] for p in labels] for t in labels]
+    elif shape == (size, size):
+        rows = cells
+    else:
+        widths = " or ".join(map(str, shape[1:])) or "no"
+        raise InputError(
+            f"--cost {path} has {len(cells)} rows of {widths} cells, but {size} labels need {size} rows of {size} "
+            f"numbers, or these with the labels ({listed(labels)}) as header and first column"
+        )
+    return np.array(
+        [
+            [_cost(cell, f"{t} predicted as {p}", path) for p, cell in zip(labels, row, strict=True)]
+            for t, row in zip(labels, rows, strict=True)
+        ]
+    )
+
+
+def _cells(path: str) -> list[list[str]]:
+    """Return the cells of a small csv file, without blank lines."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"--cost {path} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"--cost {path} cannot be read ({error.strerror}); check the path") from None
+    try:
+        lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), strict=True)]
+    except csv.Error as error:
+        raise InputError(f"--cost {path} is not csv ({error}); write numbers with commas between them") from None
+    return [line for line in lines if any(line)]
+
+
+def _cost(cell: str, what: str, path: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"--cost {path} has {cell!r} for {what}, which is not a finite number; write one")
+    return value

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bayesclf import columns, datasets, decisions, prediction_sets, tables
 from bayesclf.cli.console import complain
+from bayesclf.column_kinds import ColumnKind
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
-from bayesclf.tables import ColumnKind
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

@@ -1,23 +1,29 @@
-"""A comparison in the terminal."""
+"""A comparison in the terminal and as JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from dataclasses import asdict
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from bayesclf.cli.console import plain_table
 from bayesclf.inference import ENGINES
 from bayesclf.report.verdict import verdict
-from bayesclf.report.words import number, pair
 from bayesclf.rules import RULES
+from bayesclf.wording import counted, number, pair
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from bayesclf.classifiers import BayesClassifier
+    from bayesclf.cli.inputs import Training
+    from bayesclf.cli.options import Settings
     from bayesclf.comparison import Comparison
 
 WIDE, WIDE_WITH_COSTS = 100, 126
@@ -35,6 +41,9 @@ LEGEND = {
 INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the mean over the others"
 NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+LIBRARIES = ("bayesclf", "numpy", "scipy", "pandas", "scikit-learn", "pymc", "arviz", "nutpie")
+"""Packages whose versions are written down."""
 
 Record = dict[Any, Any]
 
@@ -85,10 +94,6 @@ def _score_table(
     comparison: Comparison, records: list[Record], reasons: list[str], headers: list[str], wide: bool
 ) -> Table:
     """Return one line a model and rule, under a line with the model's name and engine."""
-    from rich.text import Text
-
-    from bayesclf.cli.console import plain_table
-
     drawn = plain_table(["model, rule", *headers], right=headers)
     for model in comparison.models:
         drawn.add_row(Text.assemble((model, "bold"), (f" ({_engine(comparison, model)})", "dim")))
@@ -97,7 +102,7 @@ def _score_table(
                 best = not _failed(record) and (model, record["rule"]) == comparison.best
                 style = "bold green" if best else ""
                 cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide, headers)
-                drawn.add_row(Text(f"{BEST if best else ' '} {record['rule']}"), *map(Text, cells), style=style)
+                drawn.add_row(f"{BEST if best else ' '} {record['rule']}", *cells, style=style)
     return drawn
 
 
@@ -135,17 +140,16 @@ def _log_loss(record: Record) -> str:
     infinite = int(record["log_loss_infinite"])
     if not infinite:
         return pair(record["log_loss"], record["log_loss_se"])
-    rows = "1 row" if infinite == 1 else f"{infinite} rows"
-    return f"∞ ({rows}) {number(record['log_loss_finite'])}"
+    return f"∞ ({counted(infinite, 'row', thousands='')}) {number(record['log_loss_finite'])}"
 
 
 def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
     """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
-    source = RULES[record["rule"]].source
-    if record["model"] not in comparison.fits:
-        return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", "refused"]
-    point = engine_name(comparison.fits[record["model"]]) in ("mle", "map")
-    lacking = f"no {source.upper()}" if source in ("mle", "map") else "no posterior" if point else "refused"
+    source, lacking = RULES[record["rule"]].source, "refused"
+    if record["model"] in comparison.fits and source in ("mle", "map"):
+        lacking = f"no {source.upper()}"
+    elif _engine(comparison, record["model"]) in ("mle", "map"):
+        lacking = "no posterior"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]
 
 
@@ -174,17 +178,9 @@ def _notes(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _print_hanging(console: Console, start: str, text: str) -> None:
     """Print text whose further lines are indented as far as its start is wide."""
-    from rich.table import Table
-
     grid = Table.grid()
-    grid.add_row(_text(start), _text(text))
+    grid.add_row(start, text)
     console.print(grid)
-
-
-def _text(text: str) -> Text:
-    from rich.text import Text
-
-    return Text(text)
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
@@ -197,3 +193,56 @@ def _duration(seconds: float) -> str:
     if seconds >= 60:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
     return f"{seconds:.1f} s" if seconds >= 0.95 else f"{max(seconds, 0.01):.2f} s"
+
+
+def comparison_json(comparison: Comparison, training: Training, chosen: Settings) -> str:
+    """Return everything about a comparison that a program may want, as JSON.
+
+    Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times and the number of processes are left
+    out, so that the same command on the same machine writes the same text.
+    """
+    table = comparison.table
+    said = verdict(comparison, table)
+    best = dict(zip(("model", "rule"), comparison.best, strict=True))
+    document = {
+        "versions": {name: version(name) for name in LIBRARIES},
+        "settings": {
+            "table": training.dataset.name,
+            "target": training.dataset.target,
+            "drop": [name for name in training.dataset.frame if name not in set(training.columns["column"])],
+            **{name: value for name, value in asdict(chosen).items() if name != "jobs"},
+            "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
+            "reject": None if comparison.costs is None else comparison.costs.reject,
+        },
+        "data": _data(comparison, training),
+        "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
+        "table": table.to_dict("records"),
+        "best": best,
+        "verdict": [said.headline, *said.findings],
+        "cautions": said.cautions,
+        "notes": comparison.notes,
+    }
+    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _data(comparison: Comparison, training: Training) -> dict[str, Any]:
+    rows = {code: int((comparison.y == code).sum()) for code in range(len(comparison.classes))}
+    return {
+        "source": training.dataset.source,
+        "rows": len(training.y),
+        "labels": [{"label": str(label), "rows": rows[code]} for code, label in enumerate(comparison.classes)],
+        "columns": training.columns.to_dict("records"),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return values that JSON has: numbers that are not finite become null or "inf"."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayesclf.diagnostics import thresholds
+from bayesclf.wording import AND_MORE, listed
 
 
 def named(names: Sequence[str]) -> str:
@@ -15,10 +16,7 @@ def named(names: Sequence[str]) -> str:
     >>> named(["a", "b"]), named(["a", "b", "c", "d", "e", "f", "g"])
     ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
     """
-    shown = [repr(name) for name in names[: thresholds.SHOWN]]
-    if len(names) > thresholds.SHOWN:
-        shown.append(f"{len(names) - thresholds.SHOWN} more")
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+    return listed(map(repr, names), thresholds.SHOWN, AND_MORE, last=" and ")
 
 
 def counted(rows: Sequence[int]) -> str:
@@ -29,5 +27,4 @@ def counted(rows: Sequence[int]) -> str:
     >>> counted([3, 17]), counted([1, 2, 3, 4, 5, 6, 7])
     ('3, 17', '1, 2, 3, 4, 5, …')
     """
-    shown = [str(row) for row in rows[: thresholds.SHOWN]]
-    return ", ".join(shown + ["…"] * (len(rows) > thresholds.SHOWN))
+    return listed(rows, thresholds.SHOWN)

@@ -20,8 +20,8 @@ from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Resul
 from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS, Cells, GaussianClasses
 from bayesclf.experiments.runner import seed_of
 from bayesclf.plots import style
-from bayesclf.report.words import number, percent
 from bayesclf.typing import Array
+from bayesclf.wording import number, percent
 
 NAME = "assumptions"
 

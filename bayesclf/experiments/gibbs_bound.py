@@ -25,8 +25,8 @@ from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.hypotheses import FiniteSpace
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.plots import style
-from bayesclf.report.words import pair
 from bayesclf.typing import Array
+from bayesclf.wording import pair
 
 NAME = "gibbs-bound"
 

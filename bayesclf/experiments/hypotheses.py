@@ -13,8 +13,8 @@ from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.plots import style
-from bayesclf.report.words import NEGLIGIBLE, number, percent
 from bayesclf.typing import Array
+from bayesclf.wording import NEGLIGIBLE, number, percent
 
 NAME = "hypotheses"
 

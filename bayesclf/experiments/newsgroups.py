@@ -20,8 +20,8 @@ from bayesclf.experiments.messages import COLLECTIONS, Messages
 from bayesclf.experiments.telling_words import telling_words
 from bayesclf.inference import Exact
 from bayesclf.plots import learning_curve, style
-from bayesclf.report.words import count, number, pair, percent
 from bayesclf.typing import Array
+from bayesclf.wording import counted, number, pair, percent
 
 NAME = "newsgroups"
 
@@ -315,7 +315,7 @@ def _growth(curve: pd.DataFrame) -> str:
         for rule in dict.fromkeys(curve["rule"])
     ]
     return (
-        f"From {count(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
+        f"From {counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
         f"{', '.join(words)}."
     )
 
@@ -324,13 +324,13 @@ def _prior_text(settings: Settings) -> str:
     return (
         "Multinomial naive Bayes with θ ~ Dirichlet(2) in each group (map is Laplace's rule), the "
         f"{settings.class_prior} class prior, exact inference; bayes-optimal and gibbs over "
-        f"{count(settings.draws, 'draw')} of the posterior: the log loss of bayes-optimal falls with their number."
+        f"{counted(settings.draws, 'draw')} of the posterior: the log loss of bayes-optimal falls with their number."
     )
 
 
 def _curve_text(curve: pd.DataFrame) -> str:
     return (
-        f"Nested training sets of the original collection, {count(int(curve['repeats'].iloc[0]), 'random split')} into "
+        f"Nested training sets of the original collection, {counted(int(curve['repeats'].iloc[0]), 'random split')} into "
         "two thirds and one; at each size, words are those of its own training documents, without the 100 most "
         "frequent ones and those that occur under 3 times. One document of each group comes first."
     )

@@ -17,7 +17,7 @@ from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Se
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.families.logistic import LogisticPrior
 from bayesclf.plots import learning_curve, style
-from bayesclf.report.words import number, percent
+from bayesclf.wording import number, percent
 
 NAME = "ng-jordan"
 

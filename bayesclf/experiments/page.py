@@ -11,8 +11,7 @@ from bayesclf.experiments.experiment import Experiment, Figure, Section
 from bayesclf.experiments.runner import Outcome
 from bayesclf.files import write_whole
 from bayesclf.report import document, figures
-from bayesclf.report.checks import cell
-from bayesclf.report.table import Cell
+from bayesclf.report.table import Cell, cell
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,8 +17,8 @@ from bayesclf.errors import InputError
 from bayesclf.experiments.curves import GREY, name_above, shade
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.plots import style
-from bayesclf.report.words import listed, percent
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import joined, percent
 
 NAME = "sample-size"
 
@@ -294,7 +294,7 @@ def _finding(method: str, drawn: pd.DataFrame, level: float) -> str:
         f"{percent(own.min()[n])} at the worst and {percent(own.mean()[n])} in the mean with {n:,} examples"
         for n in (own.min().index[0], own.min().index[-1])
     ]
-    return f"{TITLES[method]}, {100 * level:g} % by its name, covers {listed(told)}."
+    return f"{TITLES[method]}, {100 * level:g} % by its name, covers {joined(told)}."
 
 
 def _rare(needed: pd.DataFrame, half_width: float) -> str:
@@ -304,7 +304,7 @@ def _rare(needed: pd.DataFrame, half_width: float) -> str:
         f"{method} {percent(share)} (n = {n:,})"
         for method, share, n in zip(own["method"], own["coverage"], own["n"], strict=True)
     ]
-    return f"At p = {min(SHARES):g}, with the examples that each method asks for, coverage is: {listed(told)}."
+    return f"At p = {min(SHARES):g}, with the examples that each method asks for, coverage is: {joined(told)}."
 
 
 def _draw_needed(needed: pd.DataFrame) -> Drawing:

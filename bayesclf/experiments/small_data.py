@@ -18,8 +18,8 @@ from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Resul
 from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
 from bayesclf.families.logistic import LogisticPrior
 from bayesclf.plots import style
-from bayesclf.report.words import count, listed, number, pair, percent
 from bayesclf.scores import RowScores
+from bayesclf.wording import counted, joined, number, pair, percent
 
 NAME = "small-data"
 
@@ -177,7 +177,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
     if "lr" in models and without:
         findings.append(
-            f"Logistic regression is left out in {listed(without)}, where it has over {settings.most_weights} weights."
+            f"Logistic regression is left out in {joined(without)}, where it has over {settings.most_weights} weights."
         )
     curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
     return Results(
@@ -265,7 +265,7 @@ def _tally(table: pd.DataFrame, model: str, metric: str, word: str) -> str:
     for rule in STEPPED[model][1:]:
         counts = [Counter(part.loc[part["rule"] == rule, "verdict"])[word] for part in ends(lines)]
         said.append(f"by {STEPS[rule]} in {counts[0]} and {counts[1]}")
-    return f"{', '.join(said)} of {count(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
+    return f"{', '.join(said)} of {counted(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
 
 
 def _by_classes(table: pd.DataFrame, model: str) -> str:
@@ -279,7 +279,7 @@ def _by_classes(table: pd.DataFrame, model: str) -> str:
             continue
         medians = part.groupby("step", sort=False)["log_loss_gain"].median()
         words = ", ".join(f"{number(value)} by {step}" for step, value in medians.items())
-        said.append(f"{words} ({name}, {count(part['problem'].nunique(), 'data set')})")
+        said.append(f"{words} ({name}, {counted(part['problem'].nunique(), 'data set')})")
     return f"{capital(MODELS[model])}, median gain in log loss at the smallest size: {'; '.join(said)}."
 
 

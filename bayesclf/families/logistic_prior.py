@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.typing import Array
+from bayesclf.wording import listed
 
 PRIOR_FORMS = ("symmetric", "reference")
 INTERCEPTS_AT = ("means", "zero")
@@ -242,6 +242,6 @@ def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesi
     known = {*design.names, *design.features, *design.constant, *design.category_names, *indicators}
     unknown = [key for key in setting if key not in known]
     if unknown:
-        some = ", ".join(map(repr, unknown[:LISTED_NAMES])) + (", …" if len(unknown) > LISTED_NAMES else "")
-        columns = ", ".join(map(repr, design.names[:LISTED_NAMES])) + (", …" if len(design) > LISTED_NAMES else "")
+        some = listed(map(repr, unknown), LISTED_NAMES)
+        columns = listed(map(repr, design.names), LISTED_NAMES)
         raise InputError(f"{name} names {some}, which no column of the design has; there are {columns or 'none'}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import listed
 
 LISTED_COLUMNS = 5
 POSITIVE = 1e-7
@@ -33,8 +34,7 @@ class Separation:
 
     def sentence(self, names: tuple[str, ...]) -> str:
         """Say how the classes are separable, and what to do; `names` are those of the columns."""
-        some = [repr(names[j]) for j in self.columns[:LISTED_COLUMNS]]
-        columns = ", ".join(some) + (", …" if len(self.columns) > LISTED_COLUMNS else "")
+        columns = listed((repr(names[j]) for j in self.columns), LISTED_COLUMNS)
         kind = "completely" if self.complete else "quasi-completely"
         where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
         return (

@@ -15,7 +15,7 @@ from bayesclf.leave_one_out.refits import conjugate, exact, too_much_work
 from bayesclf.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.leave_one_out.weights import stacking_weights
 from bayesclf.rules import RULES, Gibbs
-from bayesclf.typing import Array, Integers
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ def good_k(draws: int) -> float:
 
 def _warn(bad: Integers, rows: int, reason: str) -> None:
     """Say which rows importance weights do not leave out well."""
-    named = ", ".join(str(row) for row in bad[:NAMED_ROWS]) + (", …" if len(bad) > NAMED_ROWS else "")
+    named = listed(bad, NAMED_ROWS)
     remedy = f"{reason}; compare by cross-validation" if reason else "method='exact' leaves them out by inference anew"
     warn(
         f"for {len(bad)} of {rows} rows ({named}) Pareto k̂ is too large, so that reweighted draws do not stand for a "

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
-from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.report import checks, document, figures, table
+from bayesclf.diagnostics.finding import Evidence
+from bayesclf.diagnostics.markup import MOST_LINES, TITLES
+from bayesclf.errors import Refused
+from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
-from bayesclf.report.words import count, listed
+from bayesclf.wording import counted, joined
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
-
-NO_POSTERIOR = "A point estimate leaves no posterior to show."
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         issues=diagnosis.issues,
         tips=diagnosis.tips,
         notes=classifier.notes_,
-        groups=checks.groups(diagnosis),
+        groups=groups(diagnosis),
         figures=_posterior_figures(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, labels),
         classes=[] if labels is None else _class_counts(classifier, labels),
@@ -63,8 +64,6 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
 
 def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     """Return the columns that the classifier uses and the page shows, texts as one; of a sparse table the first."""
-    import pandas as pd
-
     used: pd.DataFrame | SparseTable = classifier.frame(X)
     if isinstance(used, pd.DataFrame):
         return used
@@ -82,11 +81,11 @@ def headline(diagnosis: Diagnosis) -> str:
     """Return what the checks come to, in one sentence."""
     if not diagnosis.issues:
         return (
-            f"No issue was found: {count(len(diagnosis.passed), 'check')} passed"
-            + (f", with {count(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
-            + (f"; {count(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
+            f"No issue was found: {counted(len(diagnosis.passed), 'check')} passed"
+            + (f", with {counted(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
+            + (f"; {counted(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
         )
-    return f"Not to be trusted as it is: {listed([_named(finding) for finding in diagnosis.issues])}."
+    return f"Not to be trusted as it is: {joined(map(_named, diagnosis.issues))}."
 
 
 def _named(finding: Finding) -> str:
@@ -94,14 +93,70 @@ def _named(finding: Finding) -> str:
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
-    sizes = [] if frame is None else [count(len(frame), "row")]
-    sizes += [count(len(classifier.columns_), "column"), count(len(classifier.classes_), "class", "classes")]
+    sizes = [] if frame is None else [counted(len(frame), "row")]
+    sizes += [counted(len(classifier.columns_), "column"), counted(len(classifier.classes_), "class", "classes")]
     return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check of a page.
+
+    Attributes
+    ----------
+    finding
+        What it found.
+    anchor
+        Its place in the page.
+    headings, lines
+        The evidence, its first lines.
+    more
+        Lines that are left out.
+    """
+
+    finding: Finding
+    anchor: str
+    headings: tuple[str, ...]
+    lines: tuple[tuple[table.Cell, ...], ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class CheckGroup:
+    """The checks of one section: issues, tips, and so on."""
+
+    title: str
+    section: str
+    checks: tuple[CheckView, ...]
+
+
+def groups(diagnosis: Diagnosis, prefix: str = "") -> tuple[CheckGroup, ...]:
+    """Return the checks by section, empty sections left out; anchors are the codes, with a prefix."""
+    found = (diagnosis.issues, diagnosis.tips, diagnosis.passed, diagnosis.not_applicable, diagnosis.skipped)
+    return tuple(
+        CheckGroup(title, section, tuple(_view(finding, prefix) for finding in findings))
+        for (section, title), findings in zip(TITLES.items(), found, strict=True)
+        if findings
+    )
+
+
+def _view(finding: Finding, prefix: str) -> CheckView:
+    headings, rows = _evidence(finding.evidence)
+    lines = tuple(tuple(table.cell(value) for value in row) for row in rows[:MOST_LINES])
+    return CheckView(finding, f"{prefix}{finding.code}", headings, lines, max(0, len(rows) - MOST_LINES))
+
+
+def _evidence(evidence: Evidence) -> tuple[tuple[str, ...], Sequence[Sequence[object]]]:
+    """Return headings and rows; a mapping is one row."""
+    if isinstance(evidence, Mapping):
+        return tuple(str(name).replace("_", " ") for name in evidence), [list(evidence.values())] if evidence else []
+    names = tuple(str(name).replace("_", " ") for name in evidence)
+    return names, [list(row) for row in evidence.itertuples(index=False)]
 
 
 def _posterior_figures(classifier: BayesClassifier) -> list[Shown]:
     """Return the figures of the posterior, as far as it has them."""
-    wanted: list[tuple[str, Callable[[], Figure], str, str]] = [
+    return _drawn(
         (
             "forest",
             partial(plots.posterior_forest, classifier),
@@ -132,14 +187,11 @@ def _posterior_figures(classifier: BayesClassifier) -> list[Shown]:
             "Energy of the draws and its changes",
             "Alike in width where the sampler reaches the tails.",
         ),
-    ]
-    return _drawn(wanted)
+    )
 
 
 def _weights(classifier: BayesClassifier) -> Figure:
     """Draw logistic weights, of logistic regression; other classifiers are refused."""
-    from bayesclf.classifiers.logistic import LogisticRegression
-
     if not isinstance(classifier, LogisticRegression):
         raise Refused("")
     return plots.posterior_weights(classifier)
@@ -148,43 +200,38 @@ def _weights(classifier: BayesClassifier) -> Figure:
 def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[Shown]:
     """Return figures of replicated labels and of the entropy of predictions."""
     return _drawn(
-        [
-            (
-                "replicated",
-                lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
-                "Class counts of replicated data sets and of the rows",
-                "The observed counts lie among the replicated ones where the model can make data like these.",
-            ),
-            (
-                "entropy",
-                lambda: plots.uncertainty(classifier, X, y),
-                "Entropy of predictions, aleatoric and epistemic",
-                "Epistemic entropy is what more rows would remove, given the model.",
-            ),
-        ]
+        (
+            "replicated",
+            lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
+            "Class counts of replicated data sets and of the rows",
+            "The observed counts lie among the replicated ones where the model can make data like these.",
+        ),
+        (
+            "entropy",
+            lambda: plots.uncertainty(classifier, X, y),
+            "Entropy of predictions, aleatoric and epistemic",
+            "Epistemic entropy is what more rows would remove, given the model.",
+        ),
     )
 
 
-def _drawn(wanted: list[tuple[str, Callable[[], Figure], str, str]]) -> list[Shown]:
+def _drawn(*wanted: tuple[str, Callable[[], Figure], str, str]) -> list[Shown]:
     """Draw what can be drawn; a refusal without a sentence is left out, one with a sentence is shown once."""
     shown: list[Shown] = []
     for name, draw, title, caption in wanted:
-        try:
-            shown.append(Shown(figures.svg(draw, name, title, caption), caption))
-        except (Refused, DoesNotExist) as reason:
-            text = str(reason)
-            sentence = f"{text[:1].upper()}{text[1:]}."
-            if text and all(sentence != other.content for other in shown):
-                shown.append(Shown(sentence, ""))
+        content = figures.drawn(draw, name, title, caption)
+        if isinstance(content, Markup):
+            shown.append(Shown(content, caption))
+        elif content and all(content != other.content for other in shown):
+            shown.append(Shown(content, ""))
     return shown
 
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the fit again."""
-    made = [
+    return document.made(
+        command,
         ("Classifier", " ".join(str(classifier).split())),
         ("Inference", str(classifier.inference_)),
         ("Seed", str(classifier.seed_)),
-        *document.versions(),
-    ]
-    return [("Command", command), *made] if command is not None else made
+    )

@@ -9,14 +9,12 @@ from base64 import b64encode
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bayesclf.errors import InputError
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-learn", "pandas", "xarray")
 
@@ -30,8 +28,6 @@ def fill(template: str, **context: Any) -> str:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("bayesclf.report"),
         autoescape=lambda name: name is None or name.endswith(".html.j2"),
@@ -46,6 +42,11 @@ def _environment() -> Environment:
 def unbroken(sentence: str) -> str:
     """Return a sentence in which no line ends between a number and its standard error or unit."""
     return sentence.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def made(command: str | None, *facts: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return how a page was made: the command, if there was one, its own facts, and what ran."""
+    return [*([("Command", command)] if command is not None else []), *facts, *versions()]
 
 
 def versions() -> list[tuple[str, str]]:

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
+from bayesclf.errors import DoesNotExist, Refused
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -65,6 +67,15 @@ def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> 
     root = ElementTree.fromstring(file.getvalue())
     _inline(root, name, title, description)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def drawn(draw: Callable[[], Figure], name: str, title: str, description: str) -> Markup | str:
+    """Return a figure as `svg` does, or the sentence of a refusal, which may be empty."""
+    try:
+        return svg(draw, name, title, description)
+    except (Refused, DoesNotExist) as reason:
+        text = str(reason)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:

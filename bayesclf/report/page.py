@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.comparison import Comparison
 from bayesclf.diagnostics import Diagnosis, diagnose
-from bayesclf.errors import Refused
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
-from bayesclf.report import checks, document, figures, table, verdict
-from bayesclf.report.checks import CheckGroup
-from bayesclf.report.words import count, number, percent
+from bayesclf.report import document, figures, table, verdict
+from bayesclf.report.classifier_page import CheckGroup, groups
 from bayesclf.rules import RULES
-from bayesclf.scores import CALIBRATION_BINS
+from bayesclf.scores import CALIBRATION_BINS, reliability
+from bayesclf.wording import counted, listed, number, percent
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "trace")
+"""Names of the figures of a model."""
 
 MOST_DISAGREEMENTS = 20
 """Rows on which rules disagree that are listed for each model."""
@@ -62,10 +60,8 @@ class ModelSection:
         Rules it could answer under.
     notes
         Sentences on its fits.
-    reliability, disagreement, forest, trace
-        Figures, or a sentence that says why there is none.
-    confusion, coverage
-        Figures of decisions, likewise.
+    figures
+        By name, each a figure or a sentence that says why there is none.
     rows, disagreeing
         The first rows on which its rules disagree, and how many there are.
     groups
@@ -78,12 +74,7 @@ class ModelSection:
     seconds: str
     rules: tuple[str, ...]
     notes: tuple[str, ...]
-    reliability: Markup | str
-    disagreement: Markup | str
-    forest: Markup | str
-    trace: Markup | str
-    confusion: Markup | str
-    coverage: Markup | str
+    figures: dict[str, Markup | str]
     rows: tuple[Disagreement, ...]
     disagreeing: int
     groups: tuple[CheckGroup, ...]
@@ -130,8 +121,8 @@ def _size(comparison: Comparison) -> str:
     folds = f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
-    sizes = (count(rows, "row"), count(features, "column"), count(len(comparison.classes), "class", "classes"), folds)
-    return " · ".join(sizes)
+    classes = counted(len(comparison.classes), "class", "classes")
+    return " · ".join([counted(rows, "row"), counted(features, "column"), classes, folds])
 
 
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
@@ -168,92 +159,77 @@ def _section(
         f"{number(comparison.seconds[name], 2)} s",
         rules,
         comparison.notes.get(name, ()),
-        _reliability(comparison, name, anchor),
-        _disagreement(comparison, name, anchor),
-        _posterior(partial(plots.posterior_forest, fit), f"{anchor}-forest", f"Posterior of {name}", FOREST_TEXT),
-        _posterior(partial(plots.posterior_trace, fit), f"{anchor}-trace", f"Trace of {name}", TRACE_TEXT),
-        _confusion(comparison, name, anchor),
-        _coverage(comparison, name, anchor),
+        _posterior_figures(fit, name, anchor) | _answer_figures(comparison, name, anchor),
         _disagreeing_rows(comparison, name, rules, rows[:MOST_DISAGREEMENTS]),
         len(rows),
-        checks.groups(diagnosis, f"{anchor}-"),
+        groups(diagnosis, f"{anchor}-"),
     )
 
 
 def _refused_section(comparison: Comparison, name: str, anchor: str) -> ModelSection:
     """Return the section of a model that could not be made of the table at all."""
-    none = "The model was refused, so there is nothing to show."
+    none = dict.fromkeys(FIGURES, "The model was refused, so there is nothing to show.")
     seconds = f"{number(comparison.seconds[name], 2)} s"
-    return ModelSection(
-        name, anchor, "refused", seconds, (), comparison.notes[name], none, none, none, none, none, none, (), 0, ()
-    )
+    return ModelSection(name, anchor, "refused", seconds, (), comparison.notes[name], none, (), 0, ())
 
 
-FOREST_TEXT = "Posterior means and intervals of parameters, one panel a quantity, one line a class."
-TRACE_TEXT = "Draws of each chain in their order; well-mixed chains look alike and show no trend."
+def _posterior_figures(fit: BayesClassifier, name: str, anchor: str) -> dict[str, Markup | str]:
+    return {
+        "forest": figures.drawn(
+            partial(plots.posterior_forest, fit),
+            f"{anchor}-forest",
+            f"Posterior of {name}",
+            "Posterior means and intervals of parameters, one panel a quantity, one line a class.",
+        ),
+        "trace": figures.drawn(
+            partial(plots.posterior_trace, fit),
+            f"{anchor}-trace",
+            f"Trace of {name}",
+            "Draws of each chain in their order; well-mixed chains look alike and show no trend.",
+        ),
+    }
 
 
-def _reliability(comparison: Comparison, name: str, anchor: str) -> Markup | str:
-    from bayesclf.scores import reliability
-
+def _answer_figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup | str]:
+    """Return the figures of the answers under each rule."""
     rules = comparison.rules_of(name)
-    if not rules:
-        return "No rule could answer, so there are no probabilities to judge."
-    errors = [f"{rule} {number(reliability(*comparison.stacked(name, rule)).error)}" for rule in rules]
-    return figures.svg(
-        lambda: plots.reliability(comparison, name),
-        f"{anchor}-reliability",
-        f"Reliability of {name}",
-        f"Share of right predictions against predicted probability. Calibration errors: {', '.join(errors)}.",
-    )
-
-
-def _disagreement(comparison: Comparison, name: str, anchor: str) -> Markup | str:
-    rules = comparison.rules_of(name)
-    if len(rules) < 2:
-        return "Fewer than two rules could answer, so there is nothing that could disagree."
-    shares = disagreement_shares(comparison, name)
-    pairs = [
-        f"{rules[i]} and {rules[j]} {percent(float(shares[i, j]))}"
-        for i, j in zip(*np.triu_indices(len(rules), 1), strict=True)
-    ]
-    return figures.svg(
-        lambda: plots.disagreement(comparison, name),
-        f"{anchor}-disagreement",
-        f"Disagreement between the rules of {name}",
-        f"Share of rows decided differently: {', '.join(pairs)}.",
-    )
-
-
-def _confusion(comparison: Comparison, name: str, anchor: str) -> Markup | str:
-    if not comparison.rules_of(name):
-        return ""
-    return figures.svg(
-        lambda: plots.confusion(comparison, name),
-        f"{anchor}-confusion",
-        f"Confusion of the classes by {name}",
-        "Counts of rows by true and predicted class, one panel a rule, shaded by the share of the true class.",
-    )
-
-
-def _coverage(comparison: Comparison, name: str, anchor: str) -> Markup | str:
-    if not comparison.rules_of(name):
-        return ""
-    return figures.svg(
-        lambda: plots.coverage_curve(comparison, name),
-        f"{anchor}-coverage",
-        f"Accuracy of {name} against the share of rows that it answers",
-        "One curve a rule: the least certain rows are rejected first.",
-    )
-
-
-def _posterior(draw: Callable[[], Figure], anchor: str, title: str, description: str) -> Markup | str:
-    """Return a figure of a posterior, or why there is none."""
-    try:
-        return figures.svg(draw, anchor, title, description)
-    except Refused as reason:
-        text = str(reason)
-        return f"{text[0].upper()}{text[1:]}."
+    found: dict[str, Markup | str] = {
+        "reliability": "No rule could answer, so there are no probabilities to judge.",
+        "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
+        "confusion": "",
+        "coverage": "",
+    }
+    if rules:
+        errors = [f"{rule} {number(reliability(*comparison.stacked(name, rule)).error)}" for rule in rules]
+        found["reliability"] = figures.svg(
+            partial(plots.reliability, comparison, name),
+            f"{anchor}-reliability",
+            f"Reliability of {name}",
+            f"Share of right predictions against predicted probability. Calibration errors: {listed(errors)}.",
+        )
+        found["confusion"] = figures.svg(
+            partial(plots.confusion, comparison, name),
+            f"{anchor}-confusion",
+            f"Confusion of the classes by {name}",
+            "Counts of rows by true and predicted class, one panel a rule, shaded by the share of the true class.",
+        )
+        found["coverage"] = figures.svg(
+            partial(plots.coverage_curve, comparison, name),
+            f"{anchor}-coverage",
+            f"Accuracy of {name} against the share of rows that it answers",
+            "One curve a rule: the least certain rows are rejected first.",
+        )
+    if len(rules) > 1:
+        shares = disagreement_shares(comparison, name)
+        pairs = zip(*np.triu_indices(len(rules), 1), strict=True)
+        said = listed(f"{rules[i]} and {rules[j]} {percent(float(shares[i, j]))}" for i, j in pairs)
+        found["disagreement"] = figures.svg(
+            partial(plots.disagreement, comparison, name),
+            f"{anchor}-disagreement",
+            f"Disagreement between the rules of {name}",
+            f"Share of rows decided differently: {said}.",
+        )
+    return found
 
 
 def _disagreeing_rows(
@@ -275,10 +251,9 @@ def _disagreeing_rows(
 
 def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
     """Return what is needed to make the comparison again."""
-    made = [
-        ("Folds", f"{comparison.cv}, stratified by class; {count(comparison.repeats, 'repeat')}"),
+    return document.made(
+        command,
+        ("Folds", f"{comparison.cv}, stratified by class; {counted(comparison.repeats, 'repeat')}"),
         ("Seed", str(comparison.seed)),
         ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
-        *document.versions(),
-    ]
-    return [("Command", command), *made] if command is not None else made
+    )

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
-from bayesclf.report.words import NEGLIGIBLE, count, number, pair, percent
 from bayesclf.typing import Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
 
 MOST_COLUMNS = 200
 """Columns that the summary lists."""
+
+SIGNIFICANT = 4
+"""Digits of a number of which only the size matters."""
 
 MOST_LEVELS = 6
 """Levels of a column that the summary names."""
@@ -58,6 +59,19 @@ class Cell:
 
     text: str
     value: float | None = None
+
+
+def cell(value: object) -> Cell:
+    """Return a number with a few digits, and the number itself to sort by; words as they are."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        if isinstance(value, list | tuple):
+            return Cell(", ".join(str(part) for part in value))
+        return Cell("" if value is None else str(value))
+    if isinstance(value, int | np.integer):
+        return Cell(f"{value:,}".replace("-", "−"), float(value))
+    if np.isnan(value):
+        return Cell("")
+    return Cell(f"{value:.{SIGNIFICANT}g}".replace("-", "−").replace("inf", "∞"), float(value))
 
 
 @dataclass(frozen=True)
@@ -123,7 +137,7 @@ def _cost_cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
 def _log_loss(record: dict[Any, Any]) -> str:
     infinite = int(record["log_loss_infinite"])
     if infinite:
-        return f"∞ ({count(infinite, 'row')}), else {number(record['log_loss_finite'])}"
+        return f"∞ ({counted(infinite, 'row')}), else {number(record['log_loss_finite'])}"
     return pair(record["log_loss"], record["log_loss_se"])
 
 
@@ -183,10 +197,8 @@ def _summary(column: pd.Series) -> ColumnSummary:
         low, middle, high = np.quantile(known, [0, 0.5, 1]) if known.size else (np.nan,) * 3
         values = f"{low:.4g} to {high:.4g}, median {middle:.4g}".replace("-", "−") if known.size else "empty"
     else:
-        counts = column.value_counts()
-        shown = [f"{_short(level)} ({rows:,})" for level, rows in counts.head(MOST_LEVELS).items()]
-        more = f", … ({len(counts):,} levels)" if len(counts) > MOST_LEVELS else ""
-        values = ", ".join(shown) + more if shown else "empty"
+        levels = [f"{_short(level)} ({rows:,})" for level, rows in column.value_counts().items()]
+        values = listed(levels, MOST_LEVELS, ", … ({total:,} levels)") or "empty"
     return ColumnSummary(str(column.name), kind, missing, values)
 
 

@@ -11,8 +11,8 @@ from scipy import stats
 
 from bayesclf.comparison import Comparison
 from bayesclf.report.table import failures
-from bayesclf.report.words import count, listed, number, pair, percent
 from bayesclf.rules import RULES
+from bayesclf.wording import counted, joined, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,10 +131,10 @@ def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
     top = max(record["accuracy"] for record in records)
     leaders = [record for record in records if top - record["accuracy"] < 1e-9]
     if best in leaders:
-        others = f", shared with {count(len(leaders) - 1, 'other line')}" if len(leaders) > 1 else ""
+        others = f", shared with {counted(len(leaders) - 1, 'other line')}" if len(leaders) > 1 else ""
         return (f"Its accuracy is the best as well{others}.",) if np.isfinite(best["log_loss"]) else ()
     leader = leaders[0]
-    equal = f" (as has {count(len(leaders) - 1, 'other line')})" if len(leaders) > 1 else ""
+    equal = f" (as has {counted(len(leaders) - 1, 'other line')})" if len(leaders) > 1 else ""
     sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
     if not np.isfinite(best["log_loss"]):
         return (f"{sentence}.",)
@@ -163,9 +163,9 @@ def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
 def _unavailable(comparison: Comparison) -> list[str]:
     models: dict[tuple[str, str], list[str]] = {}
     for (model, reason), rules in failures(comparison).items():
-        models.setdefault((listed(rules), reason), []).append(model)
+        models.setdefault((joined(rules), reason), []).append(model)
     return [
-        f"{listed(names)} {'has' if len(names) == 1 else 'have'} no answer under {rules}: {reason.rstrip('.')}."
+        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer under {rules}: {reason.rstrip('.')}."
         for (rules, reason), names in models.items()
     ]
 
@@ -174,7 +174,7 @@ def _infinite(table: pd.DataFrame) -> list[str]:
     if "log_loss_infinite" not in table:
         return []
     return [
-        f"{_name(record)} gave the true class the probability 0 in {count(int(record['log_loss_infinite']), 'row')}, "
+        f"{_name(record)} gave the true class the probability 0 in {counted(int(record['log_loss_infinite']), 'row')}, "
         f"so its log loss is infinite; over the rest it is {number(record['log_loss_finite'])}."
         for record in table[table["log_loss_infinite"] > 0].to_dict("records")
     ]
@@ -222,7 +222,7 @@ def _overconfident(comparison: Comparison) -> list[str]:
         if not clear:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
-        text = f"{model} is over-confident under {listed(list(clear))}"
+        text = f"{model} is over-confident under {joined(clear)}"
         points = number(100 * clear[worst], 1)
         text += f": under {worst} its probabilities promise {points} points more accuracy than it has"
         sentences.append(f"{text}{_averaging(gaps)}.")
@@ -235,8 +235,8 @@ def _averaging(gaps: dict[str, float]) -> str:
     repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
     if repaired and left:
         return (
-            f"; averaging over the posterior repairs it under {listed(repaired)}, but does not repair it under "
-            f"{listed(left)}"
+            f"; averaging over the posterior repairs it under {joined(repaired)}, but does not repair it under "
+            f"{joined(left)}"
         )
     if left:
         return "; averaging over the posterior does not repair it"

@@ -1,0 +1,181 @@
+"""Kinds of columns: telling numbers, categories and texts apart, and turning a column into one of them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal, get_args
+
+import pandas as pd
+
+from bayesclf.errors import InputError
+from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+
+ColumnKind = Literal["number", "category", "text"]
+
+TEXT_MIN_WORDS = 5.0
+"""A column of strings is guessed to be text when its cells have more words than this on average ..."""
+TEXT_MIN_DISTINCT = 0.5
+"""... and more than this share of them differ."""
+TEXT_SAMPLE = 1000
+"""Cells whose words are counted for that guess."""
+
+LISTED_NAMES, LISTED_LEVELS = 20, 4
+"""The most columns and values that a sentence lists."""
+
+
+def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
+    """Decide what a column holds: by its dtype and, for strings, by the number of words in a cell.
+
+    Parameters
+    ----------
+    column : Series of shape (row,)
+        The column.
+    text : bool
+        Whether to look into the cells and tell texts from categories. Without it the dtype alone decides; a
+        classifier takes its columns so, whatever their words.
+
+    Returns
+    -------
+    {"number", "category", "text"}
+        "number" for a numeric dtype; "text" for strings that mostly differ (`TEXT_MIN_DISTINCT`) and have several
+        words each (`TEXT_MIN_WORDS`); "category" for every other column, truth values included.
+
+    Examples
+    --------
+    >>> column_kind(pd.Series([1.5, 2.0])), column_kind(pd.Series(["sunny", "rain"]))
+    ('number', 'category')
+    """
+    truths = pd.api.types.is_bool_dtype(column)
+    if pd.api.types.is_numeric_dtype(column) and not truths:
+        return "number"
+    if not text or truths or isinstance(column.dtype, pd.CategoricalDtype):
+        return "category"
+    cells = column.dropna().astype(str)
+    words = cells.head(TEXT_SAMPLE).str.count(r"\S+").mean()
+    wordy = len(cells) > 0 and words > TEXT_MIN_WORDS
+    return "text" if wordy and cells.nunique() > TEXT_MIN_DISTINCT * len(cells) else "category"
+
+
+def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
+    """Make columns of a table that was not read from a file what the user says they are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; it is not changed.
+    dtypes : mapping of str to {"number", "category", "text"}
+        As in `read_table`.
+    where : str
+        How error messages call the table.
+
+    Returns
+    -------
+    DataFrame
+        A table with the same rows and columns.
+
+    Raises
+    ------
+    InputError
+        If a column or a kind is unknown, or a cell of a "number" is not one.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"grade": [1, 3, 2]})
+    >>> convert_columns(frame, {"grade": "category"}, "the example")["grade"].cat.categories.tolist()
+    ['1', '2', '3']
+    """
+    require_kinds(dtypes, list(frame.columns), where)
+    columns = {name: _converted(column, dtypes.get(str(name)), where) for name, column in frame.items()}
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
+    """Raise an `InputError` that lists the columns, the closest first, if `name` is not one of them.
+
+    Parameters
+    ----------
+    name : str
+        The column that is asked for.
+    columns : sequence
+        The names there are.
+    where : str
+        How the message calls the table.
+
+    Raises
+    ------
+    InputError
+        If `name` is not in `columns`.
+
+    Examples
+    --------
+    >>> require_column("play", ["wind", "play"], "the example")
+    """
+    if name not in columns:
+        names = [str(column) for column in columns]
+        known = listed(names, LISTED_NAMES, IN_ALL)
+        raise InputError(f"{where} has no column {name!r}{did_you_mean(name, names)}; its columns are {known}")
+
+
+def require_kinds(dtypes: Mapping[str, str], columns: Sequence[Hashable], where: str) -> None:
+    """Raise an `InputError` if a column or its kind is unknown; `where` is how the message calls the table."""
+    for name, kind in dtypes.items():
+        require_column(name, columns, where)
+        if kind not in get_args(ColumnKind):
+            raise InputError(f"the dtype {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")
+
+
+def _converted(column: pd.Series, kind: ColumnKind | None, where: str) -> pd.Series:
+    _check_flat(column, where)
+    if kind == "number":
+        return _numbers(column, where)
+    if kind == "category":
+        return as_words(column).astype("category")
+    if kind == "text":
+        return as_words(column)
+    if isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)) or column_kind(column, text=False) == "number":
+        return column
+    cells = column.dropna()
+    if all(isinstance(value, numbers.Number) and not isinstance(value, bool) for value in cells):
+        return _numbers(column, where)
+    return as_words(column)
+
+
+def _check_flat(column: pd.Series, where: str) -> None:
+    if column.dtype != object:
+        return
+    for row, value in enumerate(column, start=1):
+        if hasattr(value, "__len__") and not isinstance(value, str):
+            raise InputError(
+                f"{where}: column {column.name!r} holds a {type(value).__name__} in row {row}; "
+                "make it one number or string a cell, or leave the column out"
+            )
+
+
+def as_words(column: pd.Series) -> pd.Series:
+    """Return the cells as strings, missing ones as they are."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return column
+    words = [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+    return pd.Series(words, index=column.index, name=column.name, dtype="str")
+
+
+def _numbers(column: pd.Series, where: str) -> pd.Series:
+    if column_kind(column, text=False) == "number":
+        return column
+    words = as_words(column)
+    bad = not_numbers(words)
+    if bad.any():
+        values = listed(map(repr, words[bad].unique()), LISTED_LEVELS, IN_ALL)
+        raise InputError(
+            f"{where}: column {column.name!r} is to be a number but has {values} in {flagged_rows(bad)}; "
+            "correct or empty those cells, or make it a category"
+        )
+    found = pd.to_numeric(words)
+    # integers beyond 64 bits come back as objects
+    return words.astype(float) if found.dtype == object else found
+
+
+def not_numbers(words: pd.Series) -> pd.Series:
+    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are none."""
+    return pd.to_numeric(words, errors="coerce").isna() & words.notna()

@@ -1,0 +1,150 @@
+"""Wording of numbers, counts and lists in messages and reports."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+NEGLIGIBLE = 1e-12
+"""Rounding errors of sums of floats lie below this."""
+
+MOST_DECIMALS = 6
+"""The most decimals to which a small standard error extends a number."""
+
+LISTED_ROWS = 5
+"""The most row numbers that a sentence lists."""
+
+IN_ALL = ", … ({total} in all)"
+"""End of a shortened list that also says how many items there are."""
+
+AND_MORE = " and {left} more"
+"""End of a shortened list that counts the items left out."""
+
+
+def listed(items: Iterable[object], limit: int | None = None, more: str = ", …", last: str = ", ") -> str:
+    """List items in a sentence, separated by commas.
+
+    Parameters
+    ----------
+    items
+        The items, each written by `str`.
+    limit
+        The most items to write; None for no limit.
+    more
+        End of a shortened list; ``{total}`` and ``{left}`` are the numbers of all items and of those left out.
+    last
+        Separator before the last item of a complete list.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], last=" and "), listed(range(9), 2), listed([])
+    ('a, b, c', 'a, b and c', '0, 1, …', '')
+    >>> listed(range(9), 2, IN_ALL), listed(range(9), 2, AND_MORE)
+    ('0, 1, … (9 in all)', '0, 1 and 7 more')
+    """
+    words = [str(item) for item in items]
+    if limit is not None and len(words) > limit:
+        return ", ".join(words[:limit]) + more.format(total=len(words), left=len(words) - limit)
+    return last.join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def joined(items: Iterable[object]) -> str:
+    """List items in a sentence, separated by commas and a final "and".
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return listed(items, last=" and ")
+
+
+def flagged_rows(flags: Iterable[object]) -> str:
+    """List the rows that are flagged, at least one, counted from 1.
+
+    Examples
+    --------
+    >>> flagged_rows([False, True, True]), flagged_rows([True])
+    ('rows 2, 3', 'row 1')
+    """
+    rows = [position for position, flag in enumerate(flags, start=1) if flag]
+    return f"row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS, IN_ALL)}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint at the closest of the known names, in brackets after a space; empty if none is close.
+
+    Examples
+    --------
+    >>> did_you_mean("irsi", ["wine", "iris"])
+    " (did you mean 'iris'?)"
+    """
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def counted(size: int, noun: str, plural: str = "", thousands: str = ",") -> str:
+    """Return a count with its noun.
+
+    Parameters
+    ----------
+    size, noun
+        The count, and what is counted, in the singular.
+    plural
+        The plural of `noun` where it is not `noun` with an "s".
+    thousands
+        Separator of thousands; empty for none.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(12000, "row"), counted(12000, "row", thousands=""), counted(2, "class", "classes")
+    ('1 row', '12,000 rows', '12000 rows', '2 classes')
+    """
+    return f"{size:{thousands}} {noun if size == 1 else plural or noun + 's'}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with a fixed number of decimals; only zero itself is written as 0.
+
+    Examples
+    --------
+    >>> number(0.1234), number(-0.02), number(0.0), number(float("inf"))
+    ('0.123', '−0.020', '0', '∞')
+    """
+    if math.isnan(value):
+        return "n/a"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) < NEGLIGIBLE:
+        return "0"
+    text = f"{abs(value):.{digits}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def pair(value: float, error: float, digits: int = 3) -> str:
+    """Return "value ± standard error", or the value alone where the error is NaN.
+
+    There are more decimals than `digits` where the standard error would be rounded to zero.
+
+    Examples
+    --------
+    >>> pair(0.1234, 0.05), pair(0.1234, float("nan")), pair(0.00021, 0.00004)
+    ('0.123 ± 0.050', '0.123', '0.00021 ± 0.00004')
+    """
+    if math.isnan(error):
+        return number(value, digits)
+    if NEGLIGIBLE < error < 0.5 * 10**-digits:
+        digits = min(MOST_DECIMALS, math.ceil(-math.log10(error)))
+    return f"{number(value, digits)} ± {number(error, digits)}"
+
+
+def percent(share: float, error: float = float("nan")) -> str:
+    """Return a share in percent.
+
+    Examples
+    --------
+    >>> percent(0.9733), percent(0.9733, 0.0105)
+    ('97.3 %', '97.3 ± 1.1 %')
+    """
+    return f"{pair(100 * share, 100 * error, 1)} %" if math.isfinite(share) else "n/a"
