@@ -28,6 +28,7 @@ from bayesclf.families.selection import Selected
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

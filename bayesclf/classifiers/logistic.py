@@ -19,6 +19,7 @@ from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.weighted_rows import WeightedRows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.selection import Selected
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

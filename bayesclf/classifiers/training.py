@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesclf.errors import InputError
 from bayesclf.families.class_prior import KnownClassPrior
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:

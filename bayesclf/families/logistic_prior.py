@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.typing import Array
 from bayesclf.wording import listed
 
 PRIOR_FORMS = ("symmetric", "reference")

@@ -15,6 +15,7 @@ from bayesclf.leave_one_out.refits import conjugate, exact, too_much_work
 from bayesclf.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.leave_one_out.weights import stacking_weights
 from bayesclf.rules import RULES, Gibbs
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
