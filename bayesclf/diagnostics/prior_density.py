@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf.diagnostics.check import NotApplicable
+from bayesclf.diagnostics.finding import NotApplicable
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Array, Integers, Parameters
 from bayesclf.families.bernoulli import Bernoulli

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.diagnostics import Diagnosis, Finding
+from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import Evidence
-from bayesclf.diagnostics.markup import MOST_LINES, TITLES
 from bayesclf.report.table import Cell
 
 SIGNIFICANT = 4
