@@ -71,8 +71,8 @@ def _levels(statistics: Any) -> list[tuple[str, tuple[str, ...], Array]]:
     if isinstance(statistics, CategoricalStatistics):
         counts = np.split(statistics.counts.sum(axis=0), np.cumsum(axes.sizes)[:-1])
     elif isinstance(statistics, RowCounts):
-        weight, columns = statistics.counts.sum(axis=0), zip(statistics.rows.T, axes.sizes, strict=True)
-        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in columns]
+        weight, cells = statistics.counts.sum(axis=0), zip(statistics.rows.T, axes.sizes, strict=True)
+        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in cells]
     else:
         return []
     return list(zip(axes.features, axes.levels, counts, strict=True))
@@ -221,7 +221,8 @@ def missing_by_class(context: Context) -> Answer:
     logistic = isinstance(context.classifier.model_, LogisticModel)  # its numbers have indicators of missing cells
     missing = frame.isna()
     some = missing.any() & ~missing.all()
-    names = [str(name) for name in frame if some[name] and not (logistic and columns.kind_of(frame[name]) == "number")]
+    names = [name for name in map(str, frame) if some[name]]
+    names = [name for name in names if not (logistic and columns.kind_of(frame[name]) == "number")]
     if not names:
         but = ", but for numbers, whose indicators are in the model" if logistic else ""
         raise NotApplicable(f"no cell is missing{but}")

@@ -81,6 +81,11 @@ class Part:
         centred = flat - flat.mean(axis=1, keepdims=True)
         return np.asarray(centred @ (log_prior - log_prior.mean()) / (log_prior.size * flat.std(axis=1)))
 
+    def lines(self) -> Iterator[tuple[str, float, float, float]]:
+        """Yield the name of each scalar, its sensitivity to the prior and to the likelihood, and the prior's pull."""
+        prior, likelihood = self.sensitivity(self.log_prior), self.sensitivity(self.log_likelihood)
+        yield from zip(self.names, prior, likelihood, self.pull(), strict=True)
+
 
 def _weights(log_density: Array, power: float) -> Array:
     """Return p(θ)^(power − 1), Pareto-smoothed and adding up to 1, (chain, draw)."""
@@ -116,17 +121,7 @@ def sensitivities(
     parts = list(_parts(model, posterior, statistics, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)
-    lines = [
-        (name, *numbers)
-        for part in parts[::step]
-        for name, *numbers in zip(
-            part.names,
-            part.sensitivity(part.log_prior),
-            part.sensitivity(part.log_likelihood),
-            part.pull(),
-            strict=True,
-        )
-    ]
+    lines = [line for part in parts[::step] for line in part.lines()]
     table = pd.DataFrame(lines, columns=["parameter", "prior", "likelihood", "pull"])
     table.attrs["of"] = scalars
     return table

@@ -33,7 +33,7 @@ MOST_CELLS = 200_000
 LEAST_ROWS = 50
 
 STREAM = 4
-"""Number of the random stream, beside those of the classifier."""
+"""Number of the random stream, in addition to those of the classifier."""
 
 AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "share": "level"}
 """Second axis of each statistic, after the class."""
@@ -317,11 +317,9 @@ def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset,
     made, known = replicated.isel(chain=0), observed.notnull()
     p_value = ((made > observed) + 0.5 * (made == observed)).mean("draw").where(known)
     mean, sd = made.mean("draw"), made.std("draw")
-    scaled = (abs(made - mean) / sd.where(sd > 0)).fillna(0.0)
+    # A statistic that never varies has sd 0: its own deviations 0/0 count as 0, and an observed one that differs is ∞
+    scaled, deviation = ((abs(values - mean) / sd).fillna(0.0) for values in (made, observed))
     of_draw = scaled.max([dim for dim in scaled.dims if dim != "draw"]).to_array().max("variable")
-    off = abs(observed - mean)
-    # A statistic that no replicated data set varies in is infinitely far from them, unless it is the same.
-    deviation = (off / sd).where(sd > 0, xr.where(off > 0, np.inf, 0.0))
     adjusted = (1 + (of_draw >= deviation).sum("draw")) / (1 + of_draw.size)
     return p_value, adjusted.where(known)
 
