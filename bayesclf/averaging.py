@@ -13,9 +13,10 @@ from scipy.special import logsumexp
 
 from bayesclf.conditionals import Conditional, blocks, conditional, over_pieces
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.softmax import Normalised, weighted
+from bayesclf.typing import Array, Integers
 
 __all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]
 

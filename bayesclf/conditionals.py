@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf import threads
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.softmax import Memory, Normalised, less_the_largest
+from bayesclf.typing import Array
 
 BLOCK_BYTES = 2**20
 """Size of the scores (row, outcome, draw) that a model makes at a time."""

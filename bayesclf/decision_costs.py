@@ -8,8 +8,9 @@ import numpy as np
 
 from bayesclf import averaging
 from bayesclf.decisions import REJECTED, Costs
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, is_number
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 REJECTED = -1
 """The code of a row that no class is given to."""

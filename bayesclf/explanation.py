@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.errors import InputError, Refused, check_between
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.contributions import Pair
 from bayesclf.log_odds import TermSummary, summaries
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

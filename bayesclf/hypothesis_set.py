@@ -9,8 +9,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Model, Rows
 from bayesclf.families.linear_scores import LinearModel, LinearScores
+from bayesclf.typing import Array, Integers, Parameters
 
 
 class HypothesisSet(Protocol):

@@ -9,10 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from bayesclf.classifiers.learnt import MISSING_SUFFIX
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.contributions import LogOdds, Pair, log_odds
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.seeded import SeededHypotheses
+from bayesclf.typing import Array, Integers
 
 BLOCK_BYTES, GATHERED_BYTES = 2**26, 2**28
 """Sizes of one array (draw, entry): of draws that are held, and of those that every block of rows makes anew."""

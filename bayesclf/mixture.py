@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from bayesclf import threads
 from bayesclf.averaging import log_weights_of
 from bayesclf.conditionals import over_pieces
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.linear_scores import LinearScores
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.softmax import UNDERFLOW, Memory, Normalised, logarithms
+from bayesclf.typing import Array
 
 TASK_ROWS = 1024
 """Rows that one thread answers at a time."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, check_between
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 ROUNDING = 1e-9
 """Share of 1 − level by which a sum of probabilities may miss it: .6 + .3 reaches .9, though not in floating point."""

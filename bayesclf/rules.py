@@ -29,9 +29,10 @@ from scipy.special import log_softmax, logsumexp
 from bayesclf.averaging import average, log_weights_of
 from bayesclf.conditionals import blocks, conditional
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.mixture import mixture
+from bayesclf.typing import Array, Integers
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:

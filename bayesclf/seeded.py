@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.inference.seeded import SeededDraws
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

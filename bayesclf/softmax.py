@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 UNDERFLOW = 1e-280
 """Means of probabilities below this are taken again in logs."""

@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 COEFFICIENTS = tuple(math.log(2) ** n / math.factorial(n) for n in range(13))
 """Of the powers of x in 2^x, enough for 16 digits where |x| ≤ 1/2."""

@@ -11,8 +11,8 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.families.base import Array
 from bayesclf.scores import RowScores
+from bayesclf.typing import Array
 
 SIMULATED_CELLS = 2**20
 """Simulated predictions that are kept in memory at once."""

@@ -16,7 +16,7 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, Evidence, Skipped, issue, named, part_of, passed
 from bayesclf.diagnostics.power_scaling import single
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 LONGER = "draw longer, such as inference=NUTS(draws=2000, tune=1000)"
 CHAINS = "draws of Markov chains"

@@ -16,13 +16,13 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
 from bayesclf.diagnostics.held_out import correlations, independent_groups
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.typing import Array, Integers
 
 
 @check("M05", "Classes and levels with few rows", "all models")

@@ -20,7 +20,7 @@ from bayesclf.diagnostics.held_out import HeldOut, Split, held_out, recorded_sta
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.diagnostics.rows import NO_ROWS, EncodedTable, Labelled
 from bayesclf.errors import InputError
-from bayesclf.families.base import Integers
+from bayesclf.typing import Integers
 
 
 @dataclass(frozen=True, eq=False)

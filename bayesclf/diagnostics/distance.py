@@ -16,9 +16,10 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, passed, tip
-from bayesclf.families.base import UNSEEN, Array, Rows
+from bayesclf.families.base import UNSEEN, Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array
 
 RIDGE = 1e-9
 """Added to the variances, per row, so that a direction in which no training row varies has one that is not 0."""

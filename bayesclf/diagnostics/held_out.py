@@ -20,11 +20,11 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Skipped
 from bayesclf.diagnostics.rows import Labelled
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.network import BayesianNetwork
 from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
 from bayesclf.scores import RowScores
+from bayesclf.typing import Array, Integers
 
 type Split = tuple[Integers, Integers]
 

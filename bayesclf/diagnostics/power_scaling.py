@@ -26,10 +26,11 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Skipped
 from bayesclf.diagnostics.prior_density import Density, gaussian_likelihood, prior_density
 from bayesclf.diagnostics.rows import NO_ROWS, Labelled
-from bayesclf.families.base import Array, Model, Parameters
+from bayesclf.families.base import Model
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array, Parameters
 
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding, and has no tails to smooth."""

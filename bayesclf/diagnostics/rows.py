@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.columns import SparseTable, Table
-from bayesclf.families.base import Integers, Rows
+from bayesclf.families.base import Rows
+from bayesclf.typing import Integers
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"
 """What a check that needs the training rows says without them."""

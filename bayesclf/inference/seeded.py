@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesclf.families.base import Integers, Model, Parameters
+from bayesclf.families.base import Model
 from bayesclf.families.generative import GenerativeModel
+from bayesclf.typing import Integers, Parameters
 
 POSTERIOR_BYTES = 2**26
 """Draws of an exact posterior that are held in memory at most; beyond it, a posterior is kept as a seed."""

@@ -18,11 +18,12 @@ from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.typing import Array, Integers, Parameters
 
 MOST_ROWS = 2_000
 """Rows that are replicated at most."""
