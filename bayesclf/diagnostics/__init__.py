@@ -1,7 +1,7 @@
 """Numbered checks of a fitted classifier: its posterior (P…), its model (M…) and its predictions (Y…).
 
-Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`, the checks in
-`registry`.
+Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`, the list of
+checks in `registry`.
 """
 
 from __future__ import annotations
@@ -76,4 +76,4 @@ def diagnose(
     """
     run = chosen(checks)
     context = Context.of(classifier, X, y, new, against)
-    return Diagnosis(type(classifier).__name__, tuple(check().finding(context) for check in run))
+    return Diagnosis(type(classifier).__name__, tuple(check(context) for check in run))

@@ -1,57 +1,52 @@
-"""The form of a check."""
+"""The form of a check: a function of the context with a number and a title."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from bayesclf.diagnostics.finding import Evidence, Finding, Severity
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, Finding, NotApplicable, Skipped
 from bayesclf.errors import DoesNotExist, Refused
 
-if TYPE_CHECKING:
-    from bayesclf.diagnostics.context import Context
 
+@dataclass(frozen=True, eq=False)
+class Check:
+    """One numbered question about a fitted classifier; its docstring is that of the function that answers it.
 
-class NotApplicable(Exception):
-    """The question does not arise for this model or posterior; the message says why."""
-
-
-class Skipped(Exception):
-    """The question could not be answered for lack of something; the message says of what."""
-
-
-class Check(ABC):
-    """One numbered question about a fitted classifier.
-
-    Subclasses set `code`, `title` and `applies_to`, and answer in `run`, by one of `passed`, `tip` and `issue`, or by
-    raising `NotApplicable` or `Skipped`. What several checks need is computed once, by the context.
+    Attributes
+    ----------
+    code
+        Number, such as "M03".
+    title
+        What is checked.
+    applies_to
+        The models or posteriors for which the question arises, in words.
+    answer
+        Returns what was found, or raises `NotApplicable` or `Skipped`.
     """
 
-    code: ClassVar[str]
-    title: ClassVar[str]
-    applies_to: ClassVar[str]
+    code: str
+    title: str
+    applies_to: str
+    answer: Callable[[Context], Answer]
 
-    @abstractmethod
-    def run(self, context: Context) -> Finding:
-        """Return what was found."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.answer.__doc__)
 
-    def finding(self, context: Context) -> Finding:
+    def __call__(self, context: Context) -> Finding:
         """Return what was found, or why there was nothing to look for."""
         try:
-            return self.run(context)
+            return Finding(self.code, self.title, *self.answer(context))
         except NotApplicable as reason:
             return Finding(self.code, self.title, "not applicable", "none", str(reason))
         except (Skipped, Refused, DoesNotExist) as reason:
             return Finding(self.code, self.title, "skipped", "none", str(reason))
 
-    def passed(self, reason: str, evidence: Evidence) -> Finding:
-        """Return that all is well."""
-        return Finding(self.code, self.title, "passed", "none", reason, "", evidence)
 
-    def tip(self, reason: str, next_step: str, evidence: Evidence) -> Finding:
-        """Return something worth knowing."""
-        return Finding(self.code, self.title, "tip", "mild", reason, next_step, evidence)
+def check(code: str, title: str, applies_to: str) -> Callable[[Callable[[Context], Answer]], Check]:
+    """Return the decorator that makes a function the check of this number and title.
 
-    def issue(self, reason: str, next_step: str, evidence: Evidence, severity: Severity = "severe") -> Finding:
-        """Return something that is wrong."""
-        return Finding(self.code, self.title, "issue", severity, reason, next_step, evidence)
+    What several checks need is computed once, by the context.
+    """
+    return lambda answer: Check(code, title, applies_to, answer)

@@ -1,63 +1,48 @@
-"""Checks of the table's columns: what carries no information, carries it twice, or too thinly."""
+"""Checks of the table's columns: what has no information, has it twice, or too thinly, and what its gaps say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from scipy import stats
 
 from bayesclf import columns
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, NotApplicable
-from bayesclf.diagnostics.finding import Finding
-from bayesclf.diagnostics.reference import independent_groups
-from bayesclf.diagnostics.words import named
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
+from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.row_counts import RowCounts
-from bayesclf.typing import Array
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.classifiers.base import BayesClassifier
-    from bayesclf.diagnostics.context import Context
+from bayesclf.typing import Array, Integers
 
 
-class FewRows(Check):
-    """Classes and levels whose part of the model is little more than its prior."""
-
-    code = "M05"
-    title = "Classes and levels with few rows"
-    applies_to = "all models"
-
-    def run(self, context: Context) -> Finding:
-        """Count the rows of each class and level."""
-        import pandas as pd
-
-        counts = pd.DataFrame(_row_counts(context.classifier), columns=["what", "name", "rows"])
-        limits = counts["what"].map({"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS})
-        few = counts[counts["rows"] < limits].sort_values("rows", ignore_index=True)
-        if len(few):
-            names = [
-                f"class {name}" if what == "class" else name
-                for what, name in zip(few["what"], few["name"], strict=True)
-            ]
-            return self.tip(
-                f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
-                f"{thresholds.MIN_CLASS_ROWS} a class or {thresholds.MIN_LEVEL_ROWS} a level): what the model says of "
-                "them is mostly its prior",
-                "gather more rows, or join levels that mean nearly the same",
-                few.head(thresholds.SHOWN),
-            )
-        fewest = counts.nsmallest(1, "rows").reset_index(drop=True)
-        return self.passed(f"fewest: {fewest['rows'].iloc[0]:g} rows of {fewest['name'].iloc[0]!r}", fewest)
+@check("M05", "Classes and levels with few rows", "all models")
+def few_rows(context: Context) -> Answer:
+    """Count the rows of each class and level: the model of those with few is little more than its prior."""
+    counts = pd.DataFrame(_row_counts(context.classifier), columns=["what", "name", "rows"])
+    limits = counts["what"].map({"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS})
+    few = counts[counts["rows"] < limits].sort_values("rows", ignore_index=True)
+    if len(few):
+        pairs = zip(few["what"], few["name"], strict=True)
+        names = [f"class {name}" if what == "class" else name for what, name in pairs]
+        return tip(
+            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
+            f"{thresholds.MIN_CLASS_ROWS} a class or {thresholds.MIN_LEVEL_ROWS} a level): what the model says of "
+            "them is mostly its prior",
+            "gather more rows, or join levels that mean nearly the same",
+            few.head(thresholds.SHOWN),
+        )
+    fewest = counts.nsmallest(1, "rows").reset_index(drop=True)
+    return passed(f"fewest: {fewest['rows'].iloc[0]:g} rows of {fewest['name'].iloc[0]!r}", fewest)
 
 
 def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]:
@@ -66,56 +51,52 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
     if isinstance(model, LogisticModel):
         by_label = np.bincount(model.y, model.sample_weight, minlength=len(model.labels))
         first = len(model.design) - sum(model.design.sizes)
-        levels: Iterable[tuple[str, float]] = zip(
-            model.design.names[first:], model.sample_weight @ model.X[:, first:], strict=True
-        )
+        levels = list(zip(model.design.names[first:], model.sample_weight @ model.X[:, first:], strict=True))
     else:
         assert isinstance(model, GenerativeModel)
         by_label = model.label_counts
-        levels = chain.from_iterable(_level_counts(block.statistics) for block in model.blocks)
+        levels = [
+            (f"{name}={value}", count)
+            for block in model.blocks
+            for name, values, counts in _levels(block.statistics)
+            for value, count in zip(values, counts, strict=True)
+        ]
     yield from (("class", label, float(count)) for label, count in zip(model.labels, by_label, strict=True))
     yield from (("level", name, float(count)) for name, count in levels)
 
 
-def _level_counts(statistics: Any) -> Iterator[tuple[str, float]]:
-    """Yield the name and the weight of rows of each level of a block, where it has levels."""
+def _levels(statistics: Any) -> list[tuple[str, tuple[str, ...], Array]]:
+    """Return (column, its levels, the weight of rows of each) for the columns of a block that has levels."""
     axes = statistics.axes
-    names = [f"{name}={value}" for name, values in zip(axes.features, axes.levels, strict=False) for value in values]
     if isinstance(statistics, CategoricalStatistics):
-        yield from zip(names, statistics.counts.sum(axis=0), strict=True)
-    if isinstance(statistics, RowCounts):
-        weight = statistics.counts.sum(axis=0)
-        seen = [
-            np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size)
-            for codes, size in zip(statistics.rows.T, axes.sizes, strict=True)
-        ]
-        yield from zip(names, np.concatenate(seen), strict=True)
+        counts = np.split(statistics.counts.sum(axis=0), np.cumsum(axes.sizes)[:-1])
+    elif isinstance(statistics, RowCounts):
+        weight, cells = statistics.counts.sum(axis=0), zip(statistics.rows.T, axes.sizes, strict=True)
+        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in cells]
+    else:
+        return []
+    return list(zip(axes.features, axes.levels, counts, strict=True))
 
 
-class ConstantColumns(Check):
-    """Columns with one value only, which tell nothing about the class."""
-
-    code = "M06"
-    title = "Constant columns"
-    applies_to = "all models but those of text"
-
-    def run(self, context: Context) -> Finding:
-        """Name the columns that were left out, or might as well be."""
-        if context.classifier.columns_[0].kind == "text":
-            raise NotApplicable("every word of the vocabulary occurs")
-        names = list(_constant(context.classifier))
-        evidence = {"columns": ", ".join(names[: thresholds.SHOWN]), "count": len(names)}
-        if names:
-            return self.tip(
-                f"{named(names)} ha{'s' if len(names) == 1 else 've'} one value only, or none, and contribute"
-                f"{'s' * (len(names) == 1)} nothing",
-                "leave such columns out, or find out why they do not vary",
-                evidence,
-            )
-        return self.passed("every column varies", evidence)
+@check("M06", "Constant columns", "all models but those of text")
+def constant_columns(context: Context) -> Answer:
+    """Name the columns with one value only, which say nothing about the class: those left out, and other ones."""
+    if context.classifier.columns_[0].kind == "text":
+        raise NotApplicable("every word of the vocabulary occurs")
+    names = list(_constant(context.classifier))
+    evidence = {"columns": ", ".join(names[: thresholds.SHOWN]), "count": len(names)}
+    if names:
+        return tip(
+            f"{named(names)} ha{'s' if len(names) == 1 else 've'} one value only, or none, and contribute"
+            f"{'s' * (len(names) == 1)} nothing",
+            "leave such columns out, or find out why they do not vary",
+            evidence,
+        )
+    return passed("every column varies", evidence)
 
 
 def _constant(classifier: BayesClassifier) -> Iterator[str]:
+    """Yield the columns that have one value only, or none."""
     model = classifier.model_
     if isinstance(model, LogisticModel):
         yield from model.design.constant
@@ -129,9 +110,7 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
         statistics: Any = block.statistics
         match statistics:
             case CategoricalStatistics() | RowCounts():
-                of_level = np.array([count for _, count in _level_counts(statistics)])
-                ends = np.cumsum(statistics.axes.sizes)[:-1]
-                constant = [np.count_nonzero(part) < 2 for part in np.split(of_level, ends)]
+                constant = [np.count_nonzero(counts) < 2 for _, _, counts in _levels(statistics)]
             case BernoulliStatistics():
                 present = statistics.successes.sum(axis=0)
                 constant = list((present == 0) | (present == statistics.n.sum(axis=0)))
@@ -142,33 +121,25 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
         yield from (name for name, yes in zip(statistics.axes.features, constant, strict=True) if yes)
 
 
-class DuplicateColumns(Check):
-    """Columns that say the same, perhaps in other units or other words."""
-
-    code = "M07"
-    title = "Duplicate columns"
-    applies_to = "tables of columns"
-
-    def run(self, context: Context) -> Finding:
-        """Compare numbers by correlation, and all columns with few values by which rows share one."""
-        import pandas as pd
-
-        pairs = list(dict.fromkeys([*_same_numbers(context.frame), *_same_partitions(context.frame)]))
-        evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
-        if not pairs:
-            return self.passed("no two columns say the same", evidence)
-        model = context.classifier.model_
-        group = independent_groups(model) if isinstance(model, GenerativeModel) else {}
-        twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
-        if twice:
-            return self.issue(
-                f"{_repeated(twice)}: the model takes them for independent and counts their evidence twice",
-                "leave one of each pair out",
-                evidence.assign(counted_twice=[pair in twice for pair in pairs]),
-                "moderate",
-            )
-        why = "the model does not take them for independent" if group else "they share one weight"
-        return self.tip(f"{_repeated(pairs)}, and {why}", "leave one of each pair out", evidence)
+@check("M07", "Duplicate columns", "tables of columns")
+def duplicate_columns(context: Context) -> Answer:
+    """Compare numbers by correlation, and all columns with few values by which rows have the same one."""
+    pairs = list(dict.fromkeys([*_same_numbers(context.frame), *_same_partitions(context.frame)]))
+    evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
+    if not pairs:
+        return passed("no two columns say the same", evidence)
+    model = context.classifier.model_
+    group = independent_groups(model) if isinstance(model, GenerativeModel) else {}
+    twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
+    if twice:
+        return issue(
+            f"{_repeated(twice)}: the model takes them for independent and counts their evidence twice",
+            "leave one of each pair out",
+            evidence.assign(counted_twice=[pair in twice for pair in pairs]),
+            "moderate",
+        )
+    why = "the model does not take them for independent" if group else "they share one weight"
+    return tip(f"{_repeated(pairs)}, and {why}", "leave one of each pair out", evidence)
 
 
 def _repeated(pairs: list[tuple[str, str]]) -> str:
@@ -181,24 +152,16 @@ def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     names = tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number")
     X = columns.numbers(frame, names[: thresholds.CORRELATED_COLUMNS])
     missing = np.isnan(X)
+    mean = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
     with np.errstate(invalid="ignore"):
-        scaled = np.where(missing, 0.0, X - _mean(X, missing))
-        length = np.sqrt((scaled**2).sum(axis=0))
-        scaled = np.divide(scaled, length, out=np.zeros_like(scaled), where=length > 0)
-    equal = np.abs(scaled.T @ scaled) > thresholds.EQUAL_CORRELATION
+        equal = np.abs(correlations(np.where(missing, 0.0, X - mean))) > thresholds.EQUAL_CORRELATION
     for j, i in zip(*np.nonzero(np.tril(equal, -1)), strict=True):
         if np.array_equal(missing[:, i], missing[:, j]):
             yield names[j], names[i]
 
 
-def _mean(X: Array, missing: NDArray[np.bool_]) -> Array:
-    return np.asarray(np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1))
-
-
 def _same_partitions(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield (column, earlier column) that have equal cells in the same rows, whatever the values are called."""
-    import pandas as pd
-
     known: dict[bytes, str] = {}
     for name in frame:
         codes, values = pd.factorize(frame[name])
@@ -208,29 +171,25 @@ def _same_partitions(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
                 yield str(name), first
 
 
-class Identifiers(Check):
-    """Columns that number or name the rows: they separate the training rows and tell nothing about new ones."""
+@check("M08", "Identifiers among the columns", "tables of columns")
+def identifiers(context: Context) -> Answer:
+    """Look for words that are nearly all different, and for whole numbers that count.
 
-    code = "M08"
-    title = "Identifiers among the columns"
-    applies_to = "tables of columns"
-
-    def run(self, context: Context) -> Finding:
-        """Look for words that are nearly all different, and for whole numbers that count."""
-        frame = context.frame
-        if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
-            raise NotApplicable(f"in {len(frame)} rows any column may have all different values")
-        names = [str(name) for name in frame if _identifies(frame[name])]
-        evidence = {"columns": ", ".join(names), "count": len(names)}
-        if names:
-            return self.issue(
-                f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of the row, which no new row "
-                "shares",
-                "leave it out",
-                evidence,
-                "moderate",
-            )
-        return self.passed("no column looks like a row's name or number", evidence)
+    Columns that number or name the rows separate the training rows, and say nothing about new ones.
+    """
+    frame = context.frame
+    if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
+        raise NotApplicable(f"in {len(frame)} rows any column may have all different values")
+    names = [str(name) for name in frame if _identifies(frame[name])]
+    evidence = {"columns": ", ".join(names), "count": len(names)}
+    if names:
+        return issue(
+            f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of the row, which no new row shares",
+            "leave it out",
+            evidence,
+            "moderate",
+        )
+    return passed("no column looks like a row's name or number", evidence)
 
 
 def _identifies(column: pd.Series[Any]) -> bool:
@@ -248,3 +207,68 @@ def _identifies(column: pd.Series[Any]) -> bool:
     steps = np.diff(x)
     counts = np.ptp(x) < len(x) / thresholds.MAX_DIFFERENT_SHARE
     return bool(counts or (steps > 0).all() or (steps < 0).all())
+
+
+@check("Y04", "Missing cells and the class", "tables with missing cells that the fit leaves out")
+def missing_by_class(context: Context) -> Answer:
+    """Test each column's missing cells against the class, with Bonferroni's correction.
+
+    Where P(missing | class) differs between the classes, being missing is evidence that is not used.
+    """
+    frame, y = context.frame, context.training.y
+    if context.classifier.missing == "level":
+        raise NotApplicable("missing cells are levels of their own in this fit (missing='level')")
+    logistic = isinstance(context.classifier.model_, LogisticModel)  # its numbers have indicators of missing cells
+    missing = frame.isna()
+    some = missing.any() & ~missing.all()
+    names = [name for name in map(str, frame) if some[name]]
+    names = [name for name in names if not (logistic and columns.kind_of(frame[name]) == "number")]
+    if not names:
+        but = ", but for numbers, whose indicators are in the model" if logistic else ""
+        raise NotApplicable(f"no cell is missing{but}")
+    lines = []
+    for name in names:
+        table = np.array([np.bincount(y[missing[name] == state], minlength=y.max() + 1) for state in (True, False)])
+        table = table[:, table.sum(axis=0) > 0]
+        shares = table[0] / table.sum(axis=0)
+        p_value = independence(table, context.seed)
+        lines.append((name, shares.min(), shares.max(), min(1.0, len(names) * p_value)))
+    evidence = pd.DataFrame(lines, columns=["column", "least_missing", "most_missing", "p_value"])
+    evidence = evidence.sort_values("p_value", ignore_index=True)
+    differs = evidence["most_missing"] - evidence["least_missing"] > thresholds.MIN_MISSING_DIFFERENCE
+    found = evidence[differs & (evidence["p_value"] < thresholds.SIGNIFICANCE)]
+    if len(found):
+        first = found.iloc[0]
+        remedy = "write 'missing' into the cells of these categories" if logistic else "fit with missing='level'"
+        return issue(
+            f"{named(found['column'].tolist())} {'is' if len(found) == 1 else 'are'} missing more often in one "
+            f"class than in another ({first['column']!r}: {first['least_missing']:.0%} and "
+            f"{first['most_missing']:.0%}), but the fit leaves missing cells out as if that said nothing",
+            f"ask why cells are missing; where new rows will lack them for the same reason, {remedy}",
+            evidence,
+            "moderate",
+        )
+    return passed(f"{named(names)} lack{'s' * (len(names) == 1)} cells, about as often in each class", evidence)
+
+
+def independence(table: Integers, seed: int) -> float:
+    """Return the p-value of the hypothesis that a table's two rows have the same shares in each column, a class.
+
+    By the χ² test; where an expected count is below `MIN_LEVEL_ROWS`, by Fisher's exact test for two classes, and for
+    more by the distribution of χ² in random tables with the same margins.
+    """
+    if table.shape[1] < 2:
+        return 1.0
+    asymptotic = stats.chi2_contingency(table, correction=False)
+    expected = asymptotic.expected_freq
+    if expected.min() >= thresholds.MIN_LEVEL_ROWS:
+        return float(asymptotic.pvalue)
+    if table.shape[1] == 2:
+        return float(stats.fisher_exact(table).pvalue)
+    rng = np.random.default_rng(seed)
+    missing = rng.multivariate_hypergeometric(table.sum(axis=0), table[0].sum(), thresholds.RANDOM_TABLES)
+    # χ² is Σ(n − e)²(1/e + 1/e') over the classes, as the two rows deviate by the same; tables that tie with the
+    # observed one must count whatever the rounding.
+    statistic = ((missing - expected[0]) ** 2 * (1 / expected).sum(axis=0)).sum(axis=1)
+    extreme = statistic >= asymptotic.statistic * (1 - 1e-9)
+    return float((1 + extreme.sum()) / (1 + len(extreme)))

@@ -1,23 +1,19 @@
-"""Over-confidence, and where it comes from: few rows, which averaging repairs, or the model, which it does not."""
+"""Over-confidence and where it comes from, and the rows that the rules decide differently."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, Skipped
-from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
+from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.scores import RowScores
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.diagnostics.context import Context
-    from bayesclf.diagnostics.held_out import HeldOut
 
 AVERAGING = ("bayes-optimal", "predictive")
 
@@ -54,49 +50,6 @@ class Step:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
 
 
-class OverConfidence(Check):
-    """Mean probability of the predicted class less the share of right ones, step by step from MAP to another model.
-
-    map → mean is smoothing, mean → bayes-optimal averaging over the posterior: both are about few rows. What
-    remains, and another model of the same rows has not, comes from the model: for naive Bayes from its assumption
-    that columns are independent (Aberdeen: posteriors "often unrealistically close to 1 or 0").
-    """
-
-    code = "Y03"
-    title = "Over-confidence and its cause"
-    applies_to = "all models"
-
-    def run(self, context: Context) -> Finding:
-        """Follow the over-confidence from rule to rule, and to the model that is compared with."""
-        answers = context.held_out
-        gaps = {rule: _gap(found, answers.y) for rule, found in answers.answered.items()}
-        answers.of(answers.own)
-        own = Step.of(gaps[answers.own])
-        reference, against = _reference(context)
-        if reference is not None:
-            gaps["reference"] = reference
-        evidence = _table(gaps, answers)
-        steps = _steps(gaps)
-        rows, model = (name in steps and steps[name].matters for name in ("both", "the other model"))
-        where = f"({answers.setting}{against})"
-        if not own.matters:
-            plugged_in = gaps.get("map", gaps.get("mean"))
-            spared = ""
-            if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
-                spared = f", where a plugged-in estimate would have {Step.of(plugged_in)}: averaging repairs it"
-            under = "under-confident, not over-confident: " if own.opposite.matters else ""
-            return self.passed(
-                f"{under}confidence less accuracy {own} under rule {answers.own!r}{spared} {where}", evidence
-            )
-        told = ", ".join(f"{name} {step}" for name, step in steps.items())
-        return self.issue(
-            f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; taken away by "
-            f"{told}; the cause is {CAUSES[rows, model]}",
-            _next_step(rows and answers.own not in AVERAGING, model),
-            evidence,
-        )
-
-
 CAUSES = {
     (True, False): "few rows, which averaging over the posterior repairs",
     (False, True): "what the model assumes of its columns, which no averaging repairs",
@@ -104,6 +57,41 @@ CAUSES = {
     (False, False): "not few rows, as averaging repairs little, and no model that was compared does better",
 }
 """By whether averaging removes some of it, and whether another model does."""
+
+
+@check("Y03", "Over-confidence and its cause", "all models")
+def over_confidence(context: Context) -> Answer:
+    """Follow confidence less accuracy from rule to rule, MAP to mean to average, and to another model.
+
+    map → mean is smoothing, mean → bayes-optimal averaging over the posterior: both are about few rows. What
+    remains, and another model of the same rows has not, comes from the model: for naive Bayes from its assumption
+    that columns are independent (Aberdeen: posteriors "often unrealistically close to 1 or 0").
+    """
+    answers = context.held_out
+    gaps = {rule: _gap(found, answers.y) for rule, found in answers.answered.items()}
+    answers.of(answers.own)  # raises where the classifier's own rule could not answer
+    own = Step.of(gaps[answers.own])
+    reference, against = _reference(context)
+    if reference is not None:
+        gaps["reference"] = reference
+    evidence = _table(gaps, answers)
+    steps = _steps(gaps)
+    rows, model = (name in steps and steps[name].matters for name in ("both", "the other model"))
+    where = f"({answers.setting}{against})"
+    if not own.matters:
+        plugged_in = gaps.get("map", gaps.get("mean"))
+        spared = ""
+        if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
+            spared = f", where a plugged-in estimate would have {Step.of(plugged_in)}: averaging repairs it"
+        under = "under-confident, not over-confident: " if own.opposite.matters else ""
+        return passed(f"{under}confidence less accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
+    told = ", ".join(f"{name} {step}" for name, step in steps.items())
+    return issue(
+        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; taken away by {told}; the cause is "
+        f"{CAUSES[rows, model]}",
+        _next_step(rows and answers.own not in AVERAGING, model),
+        evidence,
+    )
 
 
 def _gap(found: RowScores, y: Integers) -> Array:
@@ -136,13 +124,10 @@ def _steps(gaps: dict[str, Array]) -> dict[str, Step]:
 
 
 def _table(gaps: dict[str, Array], answers: HeldOut) -> pd.DataFrame:
-    import pandas as pd
-
-    lines = []
-    for rule, gap in gaps.items():
-        found = answers.answered.get(rule)
-        log_loss = float("nan") if found is None else found.log_loss.mean()
-        lines.append((rule, Step.of(gap).mean, Step.of(gap).error, log_loss))
+    """Return the over-confidence and the log loss by rule."""
+    log_loss = {rule: found.log_loss.mean() for rule, found in answers.answered.items()}
+    steps = {rule: Step.of(gap) for rule, gap in gaps.items()}
+    lines = [(rule, step.mean, step.error, log_loss.get(rule, np.nan)) for rule, step in steps.items()]
     return pd.DataFrame(lines, columns=["rule", "over_confidence", "standard_error", "log_loss"])
 
 
@@ -156,3 +141,29 @@ def _next_step(rows: bool, model: bool) -> str:
             "LogisticRegression; use the probabilities for ranking only"
         )
     return "; ".join(steps) or "compare with another model, clf.diagnose(X, y, against=…)"
+
+
+@check("Y05", "Rows where the rules disagree", "fits with a posterior")
+def disagreement(context: Context) -> Answer:
+    """Name the held-out rows with different most probable classes under the rules; rows are counted from 1."""
+    answers = context.held_out
+    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule != "gibbs"}
+    if len(decided) < 2:
+        raise NotApplicable("one rule alone could answer")
+    codes = np.column_stack(list(decided.values()))
+    differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
+    classes = context.training.classes
+    labels = {"row": 1 + answers.numbers[differ], "label": classes[answers.y[differ]]}
+    chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
+    evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
+    says = (
+        f"{', '.join(map(repr, decided))} decide {len(differ)} of {len(codes)} held-out rows differently "
+        f"({answers.setting})"
+    )
+    if len(differ) / len(codes) > thresholds.MAX_DISAGREEMENT:
+        return tip(
+            f"{says}: which rule is asked matters there",
+            "look at these rows and their intervals, clf.predict_interval(X); more rows would settle them",
+            evidence,
+        )
+    return passed(says, evidence)

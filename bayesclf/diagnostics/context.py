@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import NotApplicable, Skipped
-from bayesclf.diagnostics.held_out import HeldOut, held_out, splits
-from bayesclf.diagnostics.labelled import Labelled, Unlabelled
+from bayesclf.diagnostics.finding import NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import HeldOut, Split, held_out, recorded_statistics, reference_for, splits
 from bayesclf.diagnostics.power_scaling import sensitivities
-from bayesclf.diagnostics.reference import reference_for
+from bayesclf.diagnostics.rows import NO_ROWS, EncodedTable, Labelled
 from bayesclf.errors import InputError
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel
 from bayesclf.typing import Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
-NO_ROWS = "give the training rows, clf.diagnose(X, y)"
-NO_NEW_ROWS = "give the rows that are to be predicted, clf.diagnose(X, y, new=X_new)"
-EXACT = "independent draws from the closed-form posterior"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +42,11 @@ class Context:
     """
 
     classifier: BayesClassifier
-    labelled: Labelled | None = None
-    new: Unlabelled | None = None
-    against: BayesClassifier | None = None
-    X: Any = None
-    y: Any = None
+    labelled: Labelled | None
+    new: EncodedTable | None
+    against: BayesClassifier | None
+    X: Any
+    y: Any
 
     @classmethod
     def of(cls, classifier: BayesClassifier, X: Any, y: Any, new: Any, against: BayesClassifier | None) -> Context:
@@ -66,13 +57,10 @@ class Context:
             raise InputError(f"against must be a classifier of bayesclf, such as LogisticRegression(), not {against!r}")
         labelled = None
         if X is not None:
-            rows = classifier.rows(X)
-            codes = classifier.known_codes(checked_labels(y, len(rows)))
-            labelled = Labelled(classifier.frame(X), codes, rows, classifier.classes_)
-        asked = None
-        if new is not None:
-            asked = Unlabelled(classifier.frame(new), classifier.rows(new))
-        return cls(classifier, labelled, asked, against, X, y)
+            given = _encoded(classifier, X)
+            codes = classifier.known_codes(checked_labels(y, len(given)))
+            labelled = Labelled(given.table, given.rows, codes, classifier.classes_)
+        return cls(classifier, labelled, None if new is None else _encoded(classifier, new), against, X, y)
 
     @property
     def training(self) -> Labelled:
@@ -82,10 +70,10 @@ class Context:
         return self.labelled
 
     @property
-    def new_rows(self) -> Unlabelled:
+    def new_rows(self) -> EncodedTable:
         """The rows to be predicted; raises `Skipped` without them."""
         if self.new is None:
-            raise Skipped(NO_NEW_ROWS)
+            raise Skipped("give the rows that are to be predicted, clf.diagnose(X, y, new=X_new)")
         return self.new
 
     @property
@@ -98,25 +86,11 @@ class Context:
             raise NotApplicable("the table is one column of text")
         return table
 
-    @property
-    def generative(self) -> GenerativeModel:
-        """The model; raises `NotApplicable` for a discriminative one."""
-        if not isinstance(self.classifier.model_, GenerativeModel):
-            raise NotApplicable("a discriminative model has no p(x)")
-        return self.classifier.model_
-
-    @property
-    def logistic(self) -> LogisticModel:
-        """The model; raises `NotApplicable` for a generative one."""
-        if not isinstance(self.classifier.model_, LogisticModel):
-            raise NotApplicable("a generative model fits no weights")
-        return self.classifier.model_
-
     @cached_property
     def posterior(self) -> xr.Dataset:
-        """The draws that are held, (chain, draw, …); raises `NotApplicable` for a point estimate.
+        """The draws that are kept in memory, (chain, draw, …); raises `NotApplicable` for a point estimate.
 
-        It is that group of `posterior_`, without the point estimates beside it, which may take their time.
+        It is that group of `posterior_`, without the point estimates next to it, which may take their time.
         """
         if self.classifier.draws_ is None:
             raise NotApplicable(f"a fit by {self.engine} is a point estimate and has no draws")
@@ -124,15 +98,15 @@ class Context:
 
     @property
     def statistics(self) -> xr.Dataset | None:
-        """What the engine says of its draws; None for independent ones without weights."""
-        return None if self.classifier.draws_ is None else self.classifier.draws_.stats
+        """What the engine recorded about its draws, if anything."""
+        return recorded_statistics(self.classifier)
 
     @property
     def chains(self) -> tuple[xr.Dataset, xr.Dataset]:
         """Draws and statistics of Markov chains; raises `NotApplicable` for draws that are independent."""
         posterior = self.posterior
         if isinstance(self.classifier.inference_, inference.Exact):
-            raise NotApplicable(EXACT)
+            raise NotApplicable("independent draws from the closed-form posterior")
         if not isinstance(self.classifier.inference_, inference.NUTS) or self.statistics is None:
             raise NotApplicable("independent draws, resampled by their importance weights")
         return posterior, self.statistics
@@ -148,14 +122,14 @@ class Context:
         return self.classifier.seed_
 
     def some_rows(self, most: int) -> Integers:
-        """Return the numbers of the training rows, or of a random part of them, in order."""
+        """Return the numbers of the training rows, or of a random subset of them, in order."""
         size = min(len(self.training), most)
         return np.sort(np.random.default_rng(self.seed).choice(len(self.training), size, replace=False))
 
     @cached_property
     def sensitivities(self) -> pd.DataFrame:
         """How each parameter moves with the power of the prior and of the likelihood."""
-        return sensitivities(self)
+        return sensitivities(self.classifier.model_, self.posterior, self.statistics, self.labelled)
 
     @cached_property
     def held_out(self) -> HeldOut:
@@ -171,5 +145,10 @@ class Context:
         return held_out(other, self.training, self._splits, self.seed, by_chains=False)
 
     @cached_property
-    def _splits(self) -> list[tuple[Integers, Integers]]:
-        return splits(self.classifier, self.training, self.seed)
+    def _splits(self) -> list[Split]:
+        return splits(self.training, self.seed)
+
+
+def _encoded(classifier: BayesClassifier, X: Any) -> EncodedTable:
+    """Check a table, and encode it."""
+    return EncodedTable(classifier.frame(X), classifier.rows(X))

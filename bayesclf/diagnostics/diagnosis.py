@@ -1,20 +1,36 @@
-"""The findings of all checks."""
+"""The findings of all checks, as text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from html import escape
 
-from bayesclf.diagnostics import markup
-from bayesclf.diagnostics.finding import SEVERITIES, Finding, Section
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section
+
+WIDTH = 100
+"""Characters per line."""
+
+MOST_LINES = 20
+"""Rows of a table that are shown; the evidence itself has all of them."""
+
+TITLES: dict[Section, str] = {
+    "issue": "Issues",
+    "tip": "Tips",
+    "passed": "Passed",
+    "not applicable": "Not applicable",
+    "skipped": "Skipped",
+}
+"""Headings of the sections, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What the checks found of a fitted classifier; printed, it reads as a report.
+    """What the checks found about a fitted classifier; printed, it reads as a report.
 
     Attributes
     ----------
@@ -27,36 +43,40 @@ class Diagnosis:
     name: str
     findings: tuple[Finding, ...]
 
+    @cached_property
+    def sections(self) -> dict[Section, tuple[Finding, ...]]:
+        """The findings of each section, the most severe first."""
+        found = sorted(self.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        return {section: tuple(finding for finding in found if finding.section == section) for section in TITLES}
+
     @property
     def issues(self) -> tuple[Finding, ...]:
         """What makes answers untrustworthy, the most severe first."""
-        return tuple(sorted(self._of("issue"), key=lambda finding: SEVERITIES.index(finding.severity)))
+        return self.sections["issue"]
 
     @property
     def tips(self) -> tuple[Finding, ...]:
         """What is worth knowing."""
-        return self._of("tip")
+        return self.sections["tip"]
 
     @property
     def passed(self) -> tuple[Finding, ...]:
-        """What is well."""
-        return self._of("passed")
+        """What is fine."""
+        return self.sections["passed"]
 
     @property
     def not_applicable(self) -> tuple[Finding, ...]:
-        """Questions that do not arise, with the reason."""
-        return self._of("not applicable")
+        """Questions that do not arise, and why."""
+        return self.sections["not applicable"]
 
     @property
     def skipped(self) -> tuple[Finding, ...]:
-        """Questions that could not be answered, with what is lacking."""
-        return self._of("skipped")
+        """Questions that could not be answered, and what is missing."""
+        return self.sections["skipped"]
 
     @property
     def table(self) -> pd.DataFrame:
-        """One line a check: code, title, section, severity, reason and next step."""
-        import pandas as pd
-
+        """One row per check: code, title, section, severity, reason and next step."""
         names = ["code", "title", "section", "severity", "reason", "next_step"]
         return pd.DataFrame([[getattr(finding, name) for name in names] for finding in self.findings], columns=names)
 
@@ -68,23 +88,77 @@ class Diagnosis:
         raise KeyError(code)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(found)} {section}" for section, found in self._sections().items() if found)
+        counts = ", ".join(f"{len(found)} {section}" for section, found in self.sections.items() if found)
         return f"Diagnosis({self.name}: {counts})"
 
     def __str__(self) -> str:
-        return markup.text(self.name, self._sections())
+        found = [(section, findings) for section, findings in self.sections.items() if findings]
+        lines = ["\n".join([TITLES[section], *_lines(section, findings)]) for section, findings in found]
+        return "\n\n".join([self._summary(), *lines])
 
     def _repr_html_(self) -> str:
-        return markup.html(self.name, self._sections())
+        parts = [f"<p><strong>{escape(self._summary())}</strong></p>"]
+        parts += [
+            f"<details{' open' * (section in ('issue', 'tip'))}><summary>{TITLES[section]} ({len(findings)})</summary>"
+            f"<ul>{''.join(map(_item, findings))}</ul></details>"
+            for section, findings in self.sections.items()
+            if findings
+        ]
+        return f'<div class="bayesclf-diagnosis">{"".join(parts)}</div>'
 
-    def _of(self, section: Section) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.section == section)
+    def _summary(self) -> str:
+        counts = {section: len(findings) for section, findings in self.sections.items()}
+        issues, tips = (f"{counts[s]} {s}{'' if counts[s] == 1 else 's'}" for s in ("issue", "tip"))
+        rest = ", ".join(f"{counts[section]} {section}" for section in ("passed", "not applicable", "skipped"))
+        return f"{self.name}: {issues}, {tips}, {rest}"
 
-    def _sections(self) -> dict[Section, tuple[Finding, ...]]:
-        return {
-            "issue": self.issues,
-            "tip": self.tips,
-            "passed": self.passed,
-            "not applicable": self.not_applicable,
-            "skipped": self.skipped,
-        }
+
+def _lines(section: Section, findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the lines of a section; checks that were not run for one reason share a line."""
+    if section in ("issue", "tip"):
+        for finding in findings:
+            yield from _wrapped(f"{finding.code} {finding.title}{_severity(finding)}")
+            yield from _wrapped(finding.reason, "      ")
+            yield from _wrapped(f"→ {finding.next_step}", "      ", "        ")
+    elif section == "passed":
+        for finding in findings:
+            yield from _wrapped(f"{finding.code} {finding.title}: {finding.reason}")
+    else:
+        for reason in dict.fromkeys(finding.reason for finding in findings):
+            codes = ", ".join(finding.code for finding in findings if finding.reason == reason)
+            yield from _wrapped(f"{codes}: {reason}")
+
+
+def _wrapped(line: str, first: str = "  ", rest: str = "      ") -> list[str]:
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _severity(finding: Finding) -> str:
+    return f" ({finding.severity})" if finding.section == "issue" else ""
+
+
+def _item(finding: Finding) -> str:
+    """Return a finding as an item of a list, everything escaped, with its evidence folded away."""
+    step = f"<br>→ {escape(finding.next_step)}" if finding.next_step else ""
+    head = f"<b>{escape(finding.code)} {escape(finding.title)}</b>{_severity(finding)}: {escape(finding.reason)}{step}"
+    table = _table(finding.evidence)
+    return f"<li>{head}{f'<details><summary>evidence</summary>{table}</details>' if table else ''}</li>"
+
+
+def _table(evidence: Evidence) -> str:
+    columns = [str(name) for name in evidence]
+    if isinstance(evidence, Mapping):
+        rows = [tuple(evidence.values())] if evidence else []
+    else:
+        rows = list(evidence.head(MOST_LINES).itertuples(index=False))
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,79 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, NotApplicable
-from bayesclf.diagnostics.finding import Finding
-from bayesclf.diagnostics.labelled import Unlabelled
-from bayesclf.diagnostics.words import counted
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, passed, tip
 from bayesclf.families.base import UNSEEN, Rows
+from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.typing import Array
-
-if TYPE_CHECKING:
-    from bayesclf.diagnostics.context import Context
-
 
 RIDGE = 1e-9
 """Added to the variances, per row, so that a direction in which no training row varies has one that is not 0."""
 
 
-class FarRows(Check):
-    """Rows further out than every training row, and levels that no training row has.
+@check("Y06", "New rows far from the training rows", "rows given as new=")
+def far_rows(context: Context) -> Answer:
+    """Name the rows further out than every training row, and count levels that no training row has.
 
     Rows from where the n training rows come from are further out than all of these by chance: at least k of m with
-    probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m are new. One row alone is told of
-    where it is so much further out than any training row that chance does not explain it either, but in tails heavier
-    than exponential: columns whose tails are heavier than the model's have such rows without a fault.
+    probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m are new. One row alone is reported
+    where it is so much further out than any training row that chance does not explain it either, except in tails
+    heavier than exponential: columns whose tails are heavier than the model's have such rows without a fault.
 
-    By p(x | D) for a generative model: that of the seen cells of each new row, against the same cells of held-out
-    training rows. For logistic regression by leverage, the Mahalanobis distance of the numbers, each training row's
-    own from the others.
+    The distance is −log p(x | D) for a generative model: that of the known cells of each new row, against the same
+    cells of held-out training rows. For logistic regression it is the leverage, the Mahalanobis distance of the
+    numbers, each training row's own from the others.
     """
-
-    code = "Y06"
-    title = "New rows far from the training rows"
-    applies_to = "rows given as new="
-
-    def run(self, context: Context) -> Finding:
-        """Count the rows further out than all training rows, m/(n + 1) of m by chance; rows are numbered from 1."""
-        import pandas as pd
-
-        new = context.new_rows
-        compared = _compared(context, new)
-        unseen = _unseen(new.rows)
-        far = compared.distance > compared.furthest
-        asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
-        beyond = 1 + np.flatnonzero(compared.distance > far_limit(compared.furthest, compared.spread, known, asked))
-        columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
-        evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
-        evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
-        says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
-        reasons = []
-        if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
-            reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
-        if len(beyond):
-            which = f"{len(beyond)} of {asked} new rows (counted from 1: {counted(beyond.tolist())})"
-            reasons.append(f"{which} are far beyond the furthest of {known} training rows")
-        if unseen.any():
-            reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
-        if reasons:
-            return self.tip(
-                "; ".join(reasons),
-                "look at these rows: there the answers are the model's assumptions continued, not experience",
-                evidence,
-            )
-        return self.passed(says, evidence)
+    new = context.new_rows
+    compared = _compared(context)
+    unseen = _unseen(new.rows)
+    far = compared.distance > compared.furthest
+    asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
+    beyond = 1 + np.flatnonzero(compared.distance > far_limit(compared.furthest, compared.spread, known, asked))
+    columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
+    evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
+    evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
+    says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
+    reasons = []
+    if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
+        reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
+    if len(beyond):
+        which = f"{len(beyond)} of {asked} new rows (counted from 1: {counted(beyond.tolist())})"
+        reasons.append(f"{which} are far beyond the furthest of {known} training rows")
+    if unseen.any():
+        reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
+    if reasons:
+        return tip(
+            "; ".join(reasons),
+            "look at these rows: there the answers are the model's assumptions continued, not experience",
+            evidence,
+        )
+    return passed(says, evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,16 +112,17 @@ def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
     return np.asarray(furthest + spread * max(1.0, ratio))
 
 
-def _compared(context: Context, new: Unlabelled) -> Compared:
-    model = context.classifier.model_
+def _compared(context: Context) -> Compared:
+    model, new = context.classifier.model_, context.new_rows
     if isinstance(model, LogisticModel):
         own, others = leverages(model, context.training.rows, new.rows)
         furthest = np.full(len(others), own.max())
         return Compared(others, furthest, furthest - np.median(own), len(own))
-    if any(block.family.kind == "count" for block in context.generative.blocks):
+    assert isinstance(model, GenerativeModel)
+    if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("how probable a document is says how long it is")
-    context.frame  # noqa: B018  raises where there is none
-    assert not isinstance(new.table, SparseTable)
+    _ = context.frame  # raises where there is none
+    assert isinstance(new.table, pd.DataFrame)  # as the training rows are
     held_out = context.held_out
     table = context.training[held_out.numbers].X
     distance = -log_marginal(context.classifier, new.rows)

@@ -1,22 +1,27 @@
-"""A classifier's answers to rows that it was not fitted on, under every rule."""
+"""A classifier's answers to rows that it was not fitted on, and the model whose answers they are compared with."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import xarray as xr
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 
 from bayesclf import cross_validation, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.columns import SparseTable, kind_of
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Skipped
-from bayesclf.diagnostics.labelled import Labelled
+from bayesclf.diagnostics.finding import Skipped
+from bayesclf.diagnostics.rows import Labelled
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
+from bayesclf.families.generative import GenerativeModel
+from bayesclf.families.network import BayesianNetwork
 from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
 from bayesclf.scores import RowScores
 from bayesclf.typing import Array, Integers
@@ -30,9 +35,9 @@ WITHOUT_CHAINS: tuple[Engine, ...] = (Exact(draws=125), Laplace(draws=250, limit
 """The same where chains would take long: normal approximations whatever their k̂, which is said if above its limit."""
 
 COMPARED = ("map", "mean", "bayes-optimal", "predictive")
-"""Rules that are asked, beside the classifier's own."""
+"""Rules that are compared, in addition to the classifier's own."""
 
-TOO_FEW = "no class has two rows, so that none can be held out; more rows are needed"
+NO_REFERENCE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,7 @@ class HeldOut:
     own
         Name of the rule that the classifier answers by.
     scores
-        Scores of the rows by rule; a rule that cannot answer has its reason instead.
+        Scores of the rows by rule; for a rule that cannot answer, the reason why.
     y
         Label codes (row).
     numbers
@@ -52,7 +57,7 @@ class HeldOut:
     frequencies
         The labels' shares in each row's training rows, (row, outcome).
     fits
-        The fitted classifiers and the rows that each was asked, as positions in `y`.
+        The fitted classifiers and the rows that each was asked to predict, as positions in `y`.
     setting
         How many rows were fitted and held out, in words.
     """
@@ -78,29 +83,25 @@ class HeldOut:
         return {rule: found for rule, found in self.scores.items() if isinstance(found, RowScores)}
 
 
-def splits(classifier: BayesClassifier, training: Labelled, seed: int) -> list[Split]:
+def splits(training: Labelled, seed: int) -> list[Split]:
     """Return stratified folds, or for a large table one part of it to fit on and another, held out, to predict.
 
     Parameters
     ----------
-    classifier
-        Whose fit the work is about.
     training
         All rows.
     seed
         Of the shuffle.
     """
-    from sklearn.model_selection import StratifiedKFold
-
     counts = np.bincount(training.y)
-    per_row = _cells_of_a_row(training) * len(classifier.classes_)
+    per_row = _numbers_per_row(training) * len(training.classes)
     if len(training) * per_row > thresholds.CELLS:
         order = np.random.default_rng(seed).permutation(len(training))
         tested = min(thresholds.TEST_ROWS, len(order) // thresholds.FOLDS)
         fitted = max(tested, int(thresholds.CELLS // per_row))
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
-        raise Skipped(TOO_FEW)
+        raise Skipped("no class has two rows, so that none can be held out; more rows are needed")
     folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
@@ -108,8 +109,8 @@ def splits(classifier: BayesClassifier, training: Labelled, seed: int) -> list[S
         return list(folds.split(np.zeros(len(training)), training.y))
 
 
-def _cells_of_a_row(training: Labelled) -> float:
-    """Return about how many numbers the model of one row needs: its numbers, the levels of its words, its words."""
+def _numbers_per_row(training: Labelled) -> float:
+    """Return about how many numbers the model needs per row: its numbers, the levels of its categories, its words."""
     table = training.table
     if isinstance(table, SparseTable):
         return float(table.cells.nnz) / max(len(table), 1)
@@ -119,18 +120,14 @@ def _cells_of_a_row(training: Labelled) -> float:
 
 
 def held_out(
-    classifier: BayesClassifier,
-    training: Labelled,
-    parts: list[Split],
-    seed: int,
-    by_chains: bool = True,
+    classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int, by_chains: bool = True
 ) -> HeldOut:
-    """Fit a classifier on a part of the rows and ask it the others, for each split.
+    """For each split, fit a classifier on one part of the rows and score its answers to the others.
 
     Parameters
     ----------
     classifier
-        Fitted or not; its settings count, but for the engine: the posterior is the same by whatever engine.
+        Fitted or not; its settings count, except for the engine: the posterior is the same by whatever engine.
     training
         Rows.
     parts
@@ -142,29 +139,24 @@ def held_out(
     """
     own = rules.resolve(_own_rule(classifier))[0].name
     names = tuple(dict.fromkeys((*COMPARED, own)))
-    answers: list[dict[str, RowScores | str]] = []
-    fits, frequencies, start = [], [], 0
-    for index, (train, test) in enumerate(parts):
-        fitted = _fitted(classifier, training[train], by_chains, seed + index)
-        answers.append(_answers(fitted, training[test], names))
-        fits.append((fitted, np.arange(start, start + len(test))))
-        start += len(test)
-        counts = np.bincount(training.y[train], minlength=len(training.classes))
-        frequencies.append(np.broadcast_to(counts / counts.sum(), (len(test), len(counts))))
+    fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
+    answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
+    shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
+    sizes = [len(test) for _, test in parts]
     numbers = np.concatenate([test for _, test in parts])
     return HeldOut(
         own,
         {name: _joined([answer[name] for answer in answers]) for name in names},
         training.y[numbers],
         numbers,
-        np.concatenate(frequencies),
-        tuple(fits),
-        _setting(parts, len(training)) + _approximation([fit for fit, _ in fits]),
+        np.repeat(shares, sizes, axis=0),
+        tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
+        _setting(parts, len(training)) + _approximation(fits),
     )
 
 
-def _own_rule(classifier: BayesClassifier) -> Any:
-    """Return the rule that a fitted classifier answers by, or an unfitted one would."""
+def _own_rule(classifier: BayesClassifier) -> str | rules.Gibbs:
+    """Return the rule that a fitted classifier answers by, or that an unfitted one would."""
     if hasattr(classifier, "classes_"):
         return classifier.requested_rule(None)
     return classifier.rule if classifier.rule is not None else "bayes-optimal"
@@ -180,19 +172,17 @@ def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, se
         for engine in engines:
             fitted: BayesClassifier = clone(classifier).set_params(inference=engine, random_state=seed)
             try:
-                fitted.fit(training.X, training.labels, classes=training.classes)
+                return fitted.fit(training.X, training.labels, classes=training.classes)
             except Refused as error:
                 reason = str(error)
-                continue
             except InputError as error:  # a setting by column, where a part of the rows lacks one
                 reason = str(error)
                 break
-            return fitted
     raise Skipped(f"the model cannot be fitted on a part of the rows: {reason}")
 
 
 def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) -> dict[str, RowScores | str]:
-    """Score the rules; draws too large to hold are not averaged over, but the closed form is."""
+    """Score the rules; draws too large to keep in memory are not averaged over, but the closed form is."""
     asked = list(names)
     reasons: dict[str, RowScores | str] = {}
     if not isinstance(fitted.inference_, MAP) and fitted.hypotheses("posterior").in_parts:
@@ -206,15 +196,19 @@ def _joined(parts: list[RowScores | str]) -> RowScores | str:
     scored = [part for part in parts if isinstance(part, RowScores)]
     if len(scored) < len(parts):
         return next(part for part in parts if isinstance(part, str))
-    fields = ("log_proba", "error", "log_loss", "brier")
-    return RowScores(*(np.concatenate([getattr(part, name) for part in scored]) for name in fields))
+    names = ("log_proba", "error", "log_loss", "brier")
+    return RowScores(*(np.concatenate([getattr(part, name) for part in scored]) for name in names))
+
+
+def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
+    """Return what the engine recorded about its draws; None for a point estimate and for plain independent draws."""
+    return None if classifier.draws_ is None else classifier.draws_.stats
 
 
 def _approximation(fits: list[BayesClassifier]) -> str:
     """Say how far normal approximations were taken beyond their limit."""
-    drawn = [fit.draws_ for fit in fits if isinstance(fit.inference_, Laplace)]
-    approximate = [draws.stats for draws in drawn if draws is not None and draws.stats is not None]
-    worst = max((float(stats["pareto_k"]) for stats in approximate), default=-np.inf)
+    recorded = [recorded_statistics(fit) for fit in fits if isinstance(fit.inference_, Laplace)]
+    worst = max((float(stats["pareto_k"]) for stats in recorded if stats is not None), default=-np.inf)
     return f", by a normal approximation with k̂ up to {worst:.2f}" if worst > thresholds.MAX_KHAT else ""
 
 
@@ -223,3 +217,88 @@ def _setting(parts: list[Split], rows: int) -> str:
         return f"{len(parts)}-fold cross-validation of {rows:,} rows"
     train, test = parts[0]
     return f"fitted on {len(train):,} and held out {len(test):,} of {rows:,} rows"
+
+
+def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:
+    """Return logistic regression for a generative model whose independent columns are not.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    training
+        Its rows, or some of them.
+
+    Raises
+    ------
+    Skipped
+        Where no model suggests itself.
+    """
+    model = classifier.model_
+    sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"
+    if not isinstance(model, GenerativeModel) or sparse_or_text:
+        raise Skipped(NO_REFERENCE)
+    if len(set(independent_groups(model).values())) < 2:
+        raise Skipped("the model takes no columns for independent")
+    strongest = dependence(model, training)
+    if strongest < thresholds.MIN_DEPENDENCE:
+        raise Skipped(f"columns taken for independent correlate by at most {strongest:.2f} within the classes")
+    return LogisticRegression()
+
+
+def independent_groups(model: GenerativeModel) -> dict[str, int]:
+    """Return a group number for each column in use: columns of different groups are independent given the class.
+
+    Columns of one block share a group where its family models their dependence, those of a network where edges
+    connect them.
+    """
+    groups: dict[str, int] = {}
+    for block in model.blocks:
+        features = block.statistics.axes.features
+        own: Iterable[int] = range(len(features))
+        if block.family.name in ("multivariate-gaussian", "joint"):
+            own = [0] * len(features)
+        elif isinstance(block.family, BayesianNetwork):
+            edges = block.family.edges
+            assert not isinstance(edges, str)  # a fit has replaced "tan" by the edges that it learned
+            joined = np.zeros((len(features), len(features)))
+            for parent, child in edges:
+                joined[features.index(parent), features.index(child)] = 1.0
+            own = connected_components(joined, directed=False)[1].tolist()
+        groups |= dict(zip(features, (len(groups) + number for number in own), strict=True))
+    return groups
+
+
+def dependence(model: GenerativeModel, training: Labelled) -> float:
+    """Return the largest correlation, within the classes, of two columns that the model takes for independent.
+
+    A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor
+    are columns beyond the first `CORRELATED_COLUMNS`.
+    """
+    parts: list[Array] = []
+    groups: list[int] = []
+    group_of = independent_groups(model)
+    for block, cells in zip(model.blocks, training.rows.parts, strict=True):
+        sizes = block.statistics.axes.sizes
+        for j, name in enumerate(block.statistics.axes.features):
+            column = cells[:, [j]]
+            parts.append(np.where(column < 0, np.nan, column == np.arange(sizes[j])) if sizes else column)
+            groups += [group_of[name]] * parts[-1].shape[1]
+    if not parts:
+        return 0.0
+    X = np.hstack(parts)[:, : thresholds.CORRELATED_COLUMNS]
+    group = np.array(groups)[: X.shape[1]]
+    known = ~np.isnan(X)
+    members = (np.arange(len(training.classes))[:, None] == training.y).astype(float)
+    with np.errstate(invalid="ignore"):  # a class without a single known cell has no mean, and no residuals either
+        means = (members @ np.where(known, X, 0.0)) / (members @ known.astype(float))
+    correlation = np.abs(correlations(np.where(known, X - means[training.y], 0.0)))
+    correlation[group[:, None] == group] = 0.0
+    return float(correlation.max(initial=0.0))
+
+
+def correlations(residuals: Array) -> Array:
+    """Return the correlations of centered columns (row, feature); those of a column of zeros are 0."""
+    length = np.sqrt((residuals**2).sum(axis=0))
+    scaled = np.divide(residuals, length, out=np.zeros_like(residuals), where=length > 0)
+    return np.asarray(scaled.T @ scaled)

@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, NotApplicable
-from bayesclf.diagnostics.finding import Finding
-from bayesclf.diagnostics.words import named
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, NotApplicable, named, passed, tip
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.covariance import collinear
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
 
-if TYPE_CHECKING:
-    from bayesclf.diagnostics.context import Context
 
+@check("M01", "Linearly separable classes", "logistic regression")
+def separated_classes(context: Context) -> Answer:
+    """Look for a hyperplane with all rows of a class on one side, where the likelihood has no maximum.
 
-class SeparatedClasses(Check):
-    """A hyperplane with all rows of a class on one side (Albert and Anderson 1984, doi:10.1093/biomet/71.1.1)."""
+    First in each column by itself, then in some of the rows, and in all of them only where these are separable:
+    where a part of the rows overlaps, all rows do.
 
-    code = "M01"
-    title = "Linearly separable classes"
-    applies_to = "logistic regression"
-
-    def run(self, context: Context) -> Finding:
-        """Look at each column by itself, then at some of the rows, and at all only where these are separable.
-
-        Where a part of the rows overlaps all rows do.
-        """
-        model = context.logistic
-        found = _separated_by_one_column(model)
-        reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
-        if not found:
-            if len(model.y) > thresholds.TEST_ROWS and _has_maximum(model, context.seed):
-                return self.passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
-            try:
-                context.classifier.hypotheses("mle")
-            except DoesNotExist as error:
-                reason = str(error).partition("; take")[0]
-            else:
-                return self.passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
-        return self.tip(
-            f"{reason}: how large these weights are is for the prior to say",
-            "trust the signs of these weights and not their sizes, and set prior_scale by what is known of the "
-            "problem; there is no maximum likelihood estimate",
-            {"separable": 1, "columns": ", ".join(found)},
-        )
+    References
+    ----------
+    Albert, Anderson (1984), On the existence of maximum likelihood estimates in logistic regression models,
+    Biometrika 71, doi:10.1093/biomet/71.1.1.
+    """
+    model = context.classifier.model_
+    if not isinstance(model, LogisticModel):
+        raise NotApplicable("a generative model fits no weights")
+    found = _separated_by_one_column(model)
+    reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
+    if not found:
+        separable = _why_separable(context, model)
+        if not separable:
+            return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+        reason = separable
+    return tip(
+        f"{reason}: how large these weights are is for the prior to say",
+        "trust the signs of these weights and not their sizes, and set prior_scale by what is known of the "
+        "problem; there is no maximum likelihood estimate",
+        {"separable": 1, "columns": ", ".join(found)},
+    )
 
 
 def _separated_by_one_column(model: LogisticModel) -> list[str]:
@@ -66,41 +62,42 @@ def _separated_by_one_column(model: LogisticModel) -> list[str]:
     return [name for name, yes in zip(model.design.names, found, strict=True) if yes]
 
 
-def _has_maximum(model: LogisticModel, seed: int) -> bool:
-    """Return whether the likelihood of a random part of the rows has a maximum; that of all then has one too."""
-    some = np.random.default_rng(seed).choice(len(model.y), thresholds.TEST_ROWS, replace=False)
-    part = replace(model, X=model.X[some], y=model.y[some], sample_weight=model.sample_weight[some])
+def _why_separable(context: Context, model: LogisticModel) -> str:
+    """Return why the likelihood has no maximum; empty where it has one."""
+    if len(model.y) > thresholds.TEST_ROWS:
+        some = np.random.default_rng(context.seed).choice(len(model.y), thresholds.TEST_ROWS, replace=False)
+        part = replace(model, X=model.X[some], y=model.y[some], sample_weight=model.sample_weight[some])
+        with suppress(DoesNotExist):  # which says nothing about all rows
+            part.mle()
+            return ""
     try:
-        part.mle()
-    except DoesNotExist:
-        return False
-    return True
+        context.classifier.hypotheses("mle")
+    except DoesNotExist as error:
+        return str(error).partition("; take")[0]
+    return ""
 
 
-class CollinearColumns(Check):
-    """Columns of which one is a weighted sum of others, so that their weights are not determined one by one."""
+@check("M02", "Collinear columns", "logistic regression, Gaussian discriminant analysis")
+def collinear_columns(context: Context) -> Answer:
+    """Look for columns that are weighted sums of others, so that their weights are not determined one by one.
 
-    code = "M02"
-    title = "Collinear columns"
-    applies_to = "logistic regression, Gaussian discriminant analysis"
-
-    def run(self, context: Context) -> Finding:
-        """Ask the model; that the levels of a category always add up to one is not counted."""
-        model = context.classifier.model_
-        if isinstance(model, LogisticModel):
-            names, consequence = list(model.collinear()), "their weights are not determined one by one"
-        else:
-            assert isinstance(model, GenerativeModel)
-            names, consequence = _collinear_covariances(model), "their covariance is singular but for the prior"
-        evidence = {"columns": ", ".join(names), "count": len(names)}
-        if names:
-            return self.tip(
-                f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
-                "defined",
-                "leave columns out if the parameters are to be read; for predictions alone it does not matter",
-                evidence,
-            )
-        return self.passed("every column varies by itself", evidence)
+    That the indicators of a category's levels always add up to one is not counted.
+    """
+    model = context.classifier.model_
+    if isinstance(model, LogisticModel):
+        names, consequence = list(model.collinear()), "their weights are not determined one by one"
+    else:
+        assert isinstance(model, GenerativeModel)
+        names, consequence = _collinear_covariances(model), "their covariance is singular but for the prior"
+    evidence = {"columns": ", ".join(names), "count": len(names)}
+    if names:
+        return tip(
+            f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
+            "defined",
+            "leave columns out if the parameters are to be read; for predictions alone it does not matter",
+            evidence,
+        )
+    return passed("every column varies by itself", evidence)
 
 
 def _collinear_covariances(model: GenerativeModel) -> list[str]:

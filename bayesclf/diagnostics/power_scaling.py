@@ -13,31 +13,27 @@ power-scaling, Statistics and Computing 34, doi:10.1007/s11222-023-10366-5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
 
 import numpy as np
+import pandas as pd
+import xarray as xr
+from arviz_stats.base import array_stats
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import NotApplicable, Skipped
-from bayesclf.diagnostics.draws import names_of
+from bayesclf.diagnostics.finding import NotApplicable, Skipped
+from bayesclf.diagnostics.rows import NO_ROWS, Labelled
 from bayesclf.errors import Refused
+from bayesclf.families.base import Model
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
-    from bayesclf.diagnostics.context import Context
-
-
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding, and has no tails to smooth."""
-
 
 COMPARED = 10
 """Draws at which a recorded log density is compared with the density itself."""
@@ -67,8 +63,6 @@ class Part:
 
     def sensitivity(self, log_density: Array) -> Array:
         """Return the sensitivity (scalar) to raising a density (chain, draw) to a power; 0 to that of a flat one."""
-        from arviz_stats.base import array_stats
-
         if not np.ptp(log_density) > FLAT:
             return np.zeros(len(self.draws))
         lower, upper = (_weights(log_density, power) for power in thresholds.POWERS)
@@ -88,11 +82,14 @@ class Part:
         centred = flat - flat.mean(axis=1, keepdims=True)
         return np.asarray(centred @ (log_prior - log_prior.mean()) / (log_prior.size * flat.std(axis=1)))
 
+    def lines(self) -> Iterator[tuple[str, float, float, float]]:
+        """Yield the name of each scalar, its sensitivity to the prior and to the likelihood, and the prior's pull."""
+        prior, likelihood = self.sensitivity(self.log_prior), self.sensitivity(self.log_likelihood)
+        yield from zip(self.names, prior, likelihood, self.pull(), strict=True)
+
 
 def _weights(log_density: Array, power: float) -> Array:
     """Return p(θ)^(power − 1), Pareto-smoothed and adding up to 1, (chain, draw)."""
-    from arviz_stats.base import array_stats
-
     try:
         log_weight = array_stats.power_scale_lw(log_density - log_density.max(), power, axis=[-2, -1])
     except ValueError:  # the largest weights are all equal, as those of one draw that was resampled often
@@ -101,41 +98,42 @@ def _weights(log_density: Array, power: float) -> Array:
     return np.asarray(weight / weight.sum())
 
 
-def sensitivities(context: Context) -> pd.DataFrame:
-    """Return one line a parameter: its sensitivities to the prior and to the likelihood, and the pull of the prior.
+def sensitivities(
+    model: Model, posterior: xr.Dataset, statistics: xr.Dataset | None, training: Labelled | None
+) -> pd.DataFrame:
+    """Return one row per parameter: its sensitivities to the prior and to the likelihood, and the pull of the prior.
 
     Parameters that do not vary are left out; of more than `MAX_SCALARS`, some parts are taken at even distances.
-    """
-    import pandas as pd
 
-    draws = context.posterior.sizes["chain"] * context.posterior.sizes["draw"]
+    Parameters
+    ----------
+    model
+        Conditioned on the training rows.
+    posterior
+        Draws of its parameters, (chain, draw, …).
+    statistics
+        What the engine recorded about them, or None.
+    training
+        The training rows, which the likelihood of a block that is not conjugate needs; raises `Skipped` without them.
+    """
+    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     if draws < thresholds.MIN_SCALED_DRAWS:
         raise Skipped(f"{draws} draws are too few to weigh; take at least {thresholds.MIN_SCALED_DRAWS}")
-    parts = list(_parts(context))
+    parts = list(_parts(model, posterior, statistics, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)
-    lines = [
-        pd.DataFrame(
-            {
-                "parameter": part.names,
-                "prior": part.sensitivity(part.log_prior),
-                "likelihood": part.sensitivity(part.log_likelihood),
-                "pull": part.pull(),
-            }
-        )
-        for part in parts[::step]
-    ]
-    empty = pd.DataFrame({"parameter": [], "prior": [], "likelihood": [], "pull": []})
-    table = pd.concat(lines, ignore_index=True) if lines else empty
+    lines = [line for part in parts[::step] for line in part.lines()]
+    table = pd.DataFrame(lines, columns=["parameter", "prior", "likelihood", "pull"])
     table.attrs["of"] = scalars
     return table
 
 
-def _parts(context: Context) -> Iterator[Part]:
-    posterior = context.posterior
-    model = context.classifier.model_
+def _parts(
+    model: Model, posterior: xr.Dataset, statistics: xr.Dataset | None, training: Labelled | None
+) -> Iterator[Part]:
+    """Yield the parts of a model that are independent a posteriori; arguments as in `sensitivities`."""
     if isinstance(model, LogisticModel):
-        yield _of_weights(model, posterior, context.statistics)
+        yield _of_weights(model, posterior, statistics)
         return
     assert isinstance(model, GenerativeModel)
     if model.class_prior.learnt:
@@ -145,16 +143,16 @@ def _parts(context: Context) -> Iterator[Part]:
         yield from _split(posterior, "", prior, likelihood)
     for index, block in enumerate(model.blocks):
         names = [name + block.suffix for name in block.family.dims()]
-        if all(name in posterior for name in names):  # else the draws are too large to hold
+        if all(name in posterior for name in names):  # else the draws are too large to keep in memory
             parameters = block.own({name: _flat(posterior[name]) for name in names})
-            yield from _split(posterior, block.suffix, *_of_block(context, block, index, parameters))
+            yield from _split(posterior, block.suffix, *_of_block(block, index, parameters, training))
 
 
 def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Part:
     """Return the one part of logistic regression.
 
     The likelihood is recorded, or computed from all rows: of some draws only where these are many. With fewer draws the
-    sensitivities have a larger Monte Carlo error, which can hide that a likelihood is weak and cannot feign it.
+    sensitivities have a larger Monte Carlo error, which can hide that a likelihood is weak but cannot make it seem so.
     """
     recorded = _recorded(model, posterior, statistics)
     if recorded is None:
@@ -167,11 +165,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Data
     log_posterior = model.log_posterior(intercept, weight) if recorded is None else recorded
     log_likelihood = log_posterior - log_prior
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    names, draws = [], []
-    for name in ("intercept", "weight"):
-        names += names_of(name, posterior[name])
-        draws.append(posterior[name].transpose(..., "chain", "draw").values.reshape(-1, *shape))
-    return Part(tuple(names), np.concatenate(draws), log_prior.reshape(shape), log_likelihood.reshape(shape))
+    names, draws = single(posterior, ("intercept", "weight"))
+    return Part(tuple(names), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 
 def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Array | None:
@@ -187,8 +182,8 @@ def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Datase
     return recorded if np.ptp(recorded[some] - density) < SAME else None
 
 
-def _of_block(context: Context, block: Block, index: int, parameters: Parameters) -> tuple[Density, Density]:
-    """Return prior and likelihood of a block: in closed form, or of the rows together where that is not at hand."""
+def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:
+    """Return prior and likelihood of a block: in closed form, or where there is none that of all rows together."""
     try:
         prior = block.family.log_prior(parameters)
     except Refused as reason:
@@ -196,7 +191,8 @@ def _of_block(context: Context, block: Block, index: int, parameters: Parameters
     likelihood = block.family.log_likelihood(block.statistics, parameters)
     if likelihood is not None:
         return prior, likelihood
-    training = context.training
+    if training is None:
+        raise Skipped(NO_ROWS)
     log_density = block.family.log_density(training.rows.parts[index], parameters)
     total = log_density[:, np.arange(len(training)), training.y].sum(axis=1)
     whole = {name: np.zeros_like(part) for name, part in prior.part_of.items()}
@@ -206,13 +202,8 @@ def _of_block(context: Context, block: Block, index: int, parameters: Parameters
 def _split(posterior: xr.Dataset, suffix: str, prior: Density, likelihood: Density) -> Iterator[Part]:
     """Yield each part with its parameters that vary."""
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    names, values, of = [], [], []
-    for name, part_of in prior.part_of.items():
-        variable = posterior[name + suffix]
-        names += names_of(name + suffix, variable)
-        values.append(variable.transpose(..., "chain", "draw").values.reshape(-1, *shape))
-        of.append(np.asarray(part_of).ravel())
-    draws, numbers = np.concatenate(values), np.concatenate(of)
+    names, draws = single(posterior, [name + suffix for name in prior.part_of])
+    numbers = np.concatenate([part_of.ravel() for part_of in prior.part_of.values()])
     varying = np.ptp(draws, axis=(1, 2)) > 0
     for part in range(prior.log_density.shape[1]):
         members = np.flatnonzero((numbers == part) & varying)
@@ -229,3 +220,16 @@ def _flat(variable: xr.DataArray) -> Array:
     """Join chain and draw: (draw, …)."""
     values = variable.transpose("chain", "draw", ...).values
     return np.asarray(values.reshape(-1, *values.shape[2:]))
+
+
+def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], Array]:
+    """Return single parameters: their names, such as "mu[yes, age]", and their draws (scalar, chain, draw)."""
+    names: list[str] = []
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    draws = []
+    for name in variables:
+        variable = posterior[name].transpose(..., "chain", "draw")
+        labels = [[str(label) for label in variable[dim].values] for dim in variable.dims[:-2]]
+        names += [f"{name}[{', '.join(place)}]" if place else name for place in product(*labels)]
+        draws.append(variable.values.reshape(-1, *sizes))
+    return names, np.concatenate(draws) if draws else np.empty((0, *sizes))

@@ -1,4 +1,4 @@
-"""All checks, in the order of their numbers. A new check is one class, and one entry here."""
+"""All checks, in the order of their numbers: those of the modules listed here."""
 
 from __future__ import annotations
 
@@ -9,52 +9,32 @@ from bayesclf.diagnostics import (
     chains,
     columns,
     confidence,
-    disagreement,
     distance,
     identifiability,
     importance,
-    missingness,
     replication,
-    sampler,
     sensitivity,
 )
 from bayesclf.diagnostics.check import Check
 from bayesclf.errors import InputError
 
-CHECKS: dict[str, type[Check]] = {
+LETTERS = "PMY"
+"""First letters of the codes, in order: checks of the posterior, of the model and of predictions."""
+
+_MODULES = (chains, importance, identifiability, sensitivity, columns, calibration, confidence, distance, replication)
+
+CHECKS: dict[str, Check] = {
     check.code: check
-    for check in (
-        chains.Rhat,
-        chains.BulkSize,
-        chains.TailSize,
-        chains.MonteCarloError,
-        sampler.Divergences,
-        sampler.TreeDepth,
-        sampler.Energy,
-        importance.LaplaceWeights,
-        importance.InfluentialRows,
-        identifiability.SeparatedClasses,
-        identifiability.CollinearColumns,
-        sensitivity.StrongPrior,
-        sensitivity.Conflict,
-        columns.FewRows,
-        columns.ConstantColumns,
-        columns.DuplicateColumns,
-        columns.Identifiers,
-        calibration.Baseline,
-        calibration.Calibration,
-        confidence.OverConfidence,
-        missingness.MissingByClass,
-        disagreement.Disagreement,
-        distance.FarRows,
-        replication.Replication,
+    for check in sorted(
+        (value for module in _MODULES for value in vars(module).values() if isinstance(value, Check)),
+        key=lambda check: (LETTERS.index(check.code[0]), check.code),
     )
 }
 """Checks by code."""
 
 
-def chosen(codes: Sequence[str] | None) -> list[type[Check]]:
-    """Return the checks of some codes, or of all; the start of a code stands for all that begin with it.
+def chosen(codes: Sequence[str] | None) -> list[Check]:
+    """Return the checks with some codes, or all of them; the beginning of a code stands for all that begin with it.
 
     Raises
     ------

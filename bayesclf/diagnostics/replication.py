@@ -1,51 +1,42 @@
-"""Whether data sets that the model makes look like the one that was seen."""
+"""Whether data sets that the model makes look like the observed one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, NotApplicable
-from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, NotApplicable, part_of, passed, tip
 from bayesclf.predictive_checks import p_value_table, predictive_check
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-    from bayesclf.diagnostics.context import Context
+@check("Y07", "Replicated data", "posteriors whose draws are held")
+def replicated_data(context: Context) -> Answer:
+    """Name the statistics that no replicated data set shows, by posterior predictive p-values.
 
-
-class Replication(Check):
-    """Posterior predictive p-values of class counts and of each column within each class, adjusted for their number."""
-
-    code = "Y07"
-    title = "Replicated data"
-    applies_to = "posteriors whose draws are held"
-
-    def run(self, context: Context) -> Finding:
-        """Name the statistics that no replicated data set shows."""
-        context.posterior  # noqa: B018  raises where there is none
-        context.training  # noqa: B018
-        if context.classifier.hypotheses("posterior").in_parts:
-            raise NotApplicable("the draws are too large to hold, and to make data from")
-        tree = predictive_check(context.classifier, context.X, context.y, thresholds.PREDICTIVE_DRAWS, prior=False)
-        table = p_value_table(tree)
-        found = table[table["adjusted_p_value"] < thresholds.SIGNIFICANCE]
-        rows, of = tree.attrs["rows"], tree.attrs["of_rows"]
-        scope = f"{len(table)} statistics of {rows:,} {'rows' if rows == of else f'of {of:,} rows'}"
-        if len(found):
-            shown = "; ".join(_said(line) for _, line in found.head(thresholds.SHOWN).iterrows())
-            return self.tip(
-                f"{len(found)} of {scope} are unlike {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
-                f"{_next_step(found)}; see clf.predictive_check(X, y)",
-                found,
-            )
-        least = table["adjusted_p_value"].min()
-        return self.passed(
-            f"{scope} are like those of {thresholds.PREDICTIVE_DRAWS} replicated data sets (least adjusted p-value "
-            f"{least:.2f})",
-            table.head(1),
+    The statistics are class counts, and those of each column within each class; p-values are adjusted for their number.
+    """
+    _ = context.posterior, context.training  # raise where there is none
+    if context.classifier.hypotheses("posterior").in_parts:
+        raise NotApplicable("the draws are too large to hold, and to make data from")
+    tree = predictive_check(context.classifier, context.X, context.y, thresholds.PREDICTIVE_DRAWS, prior=False)
+    table = p_value_table(tree)
+    found = table[table["adjusted_p_value"] < thresholds.SIGNIFICANCE]
+    scope = f"{len(table)} statistics of {part_of(tree.attrs['rows'], tree.attrs['of_rows'], 'rows')}"
+    if len(found):
+        shown = "; ".join(_said(line) for _, line in found.head(thresholds.SHOWN).iterrows())
+        return tip(
+            f"{len(found)} of {scope} are unlike {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
+            f"{_next_step(found)}; see clf.predictive_check(X, y)",
+            found,
         )
+    least = table["adjusted_p_value"].min()
+    return passed(
+        f"{scope} are like those of {thresholds.PREDICTIVE_DRAWS} replicated data sets (least adjusted p-value "
+        f"{least:.2f})",
+        table.head(1),
+    )
 
 
 def _next_step(found: pd.DataFrame) -> str:

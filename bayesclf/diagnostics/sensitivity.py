@@ -1,64 +1,52 @@
-"""Checks of what the prior does to the posterior, by power scaling."""
+"""Checks of what the prior does to the posterior, by power scaling.
+
+References
+----------
+Kallioinen, Paananen, Bürkner, Vehtari (2024), Detecting and diagnosing prior and likelihood sensitivity with
+power-scaling, Statistics and Computing 34, doi:10.1007/s11222-023-10366-5.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import Check, Skipped
-from bayesclf.diagnostics.finding import Finding
-from bayesclf.diagnostics.words import named
+from bayesclf.diagnostics.check import check
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import Answer, Skipped, named, part_of, passed, tip
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesclf.diagnostics.context import Context
+HELD = "posteriors whose draws are held"
 
 
-class StrongPrior(Check):
-    """Parameters that follow the prior and not the likelihood (Kallioinen et al. 2024)."""
-
-    code = "M03"
-    title = "Prior sensitivity"
-    applies_to = "posteriors whose draws are held"
-
-    def run(self, context: Context) -> Finding:
-        """Name the parameters that move with the power of the prior only."""
-        table, limit = _table(context), thresholds.MAX_SENSITIVITY
-        found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
-        if len(found):
-            return self.tip(
-                f"{_count(found, table)} follow the prior and hardly the rows: it is strong there, or they say little",
-                "see that the prior says what is known of the problem, or gather rows that tell",
-                found.head(thresholds.SHOWN),
-            )
-        return self.passed(_largest(table), table.head(1))
-
-
-class Conflict(Check):
-    """Parameters that prior and likelihood pull in different directions (Kallioinen et al. 2024)."""
-
-    code = "M04"
-    title = "Prior-data conflict"
-    applies_to = "posteriors whose draws are held"
-
-    def run(self, context: Context) -> Finding:
-        """Name the parameters that are sensitive to both, and moved by the prior beyond their posterior's width."""
-        table, limit = _table(context), thresholds.MAX_SENSITIVITY
-        both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
-        found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]
-        if len(found):
-            return self.tip(
-                f"{_count(found, table)} lie between what the prior and what the rows say, moved by the prior by more "
-                f"than {thresholds.MAX_PULL:g} posterior sds",
-                "compare the prior with the rows, clf.predictive_check(X, y); widen it where it was not meant so "
-                "firmly",
-                found.head(thresholds.SHOWN),
-            )
-        furthest = table["pull"].abs().max()
-        return self.passed(
-            f"{_largest(table)}; it moves no mean by more than {furthest:.2f} posterior sds", table.head(1)
+@check("M03", "Prior sensitivity", HELD)
+def strong_prior(context: Context) -> Answer:
+    """Name the parameters that move with the power of the prior, and not with that of the likelihood."""
+    table, limit = _table(context), thresholds.MAX_SENSITIVITY
+    found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
+    if len(found):
+        return tip(
+            f"{_count(found, table)} follow the prior and hardly the rows: it is strong there, or they say little",
+            "see that the prior says what is known of the problem, or gather rows that tell",
+            found.head(thresholds.SHOWN),
         )
+    return passed(_largest(table), table.head(1))
+
+
+@check("M04", "Prior-data conflict", HELD)
+def conflict(context: Context) -> Answer:
+    """Name the parameters that are sensitive to both, and moved by the prior by more than their posterior's width."""
+    table, limit = _table(context), thresholds.MAX_SENSITIVITY
+    both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
+    found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]
+    if len(found):
+        return tip(
+            f"{_count(found, table)} lie between what the prior and what the rows say, moved by the prior by more "
+            f"than {thresholds.MAX_PULL:g} posterior sds",
+            "compare the prior with the rows, clf.predictive_check(X, y); widen it where it was not meant so firmly",
+            found.head(thresholds.SHOWN),
+        )
+    furthest = table["pull"].abs().max()
+    return passed(f"{_largest(table)}; it moves no mean by more than {furthest:.2f} posterior sds", table.head(1))
 
 
 def _table(context: Context) -> pd.DataFrame:
@@ -78,5 +66,4 @@ def _count(found: pd.DataFrame, table: pd.DataFrame) -> str:
 
 
 def _scope(table: pd.DataFrame) -> str:
-    checked, of = len(table), table.attrs["of"]
-    return f"{of:,} parameters" if checked == of else f"{checked:,} of {of:,} parameters"
+    return part_of(len(table), table.attrs["of"], "parameters")

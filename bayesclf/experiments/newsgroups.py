@@ -329,8 +329,9 @@ def _prior_text(settings: Settings) -> str:
 
 
 def _curve_text(curve: pd.DataFrame) -> str:
+    splits = counted(int(curve["repeats"].iloc[0]), "random split")
     return (
-        f"Nested training sets of the original collection, {counted(int(curve['repeats'].iloc[0]), 'random split')} into "
+        f"Nested training sets of the original collection, {splits} into "
         "two thirds and one; at each size, words are those of its own training documents, without the 100 most "
         "frequent ones and those that occur under 3 times. One document of each group comes first."
     )

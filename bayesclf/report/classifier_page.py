@@ -18,8 +18,8 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
+from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import Evidence
-from bayesclf.diagnostics.markup import MOST_LINES, TITLES
 from bayesclf.errors import Refused
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence

@@ -6,7 +6,7 @@ import pytest
 from helpers.faults import logistic, missing_by_class, naive, normal_rows
 from scipy import stats
 
-from bayesclf.diagnostics.missingness import independence
+from bayesclf.diagnostics.columns import independence
 
 
 def found(case, code, **arguments):

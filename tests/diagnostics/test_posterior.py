@@ -21,7 +21,7 @@ from helpers.faults import (
 )
 
 import bayesclf as bc
-from bayesclf.diagnostics.draws import scalars
+from bayesclf.diagnostics.chains import scalars
 from bayesclf.inference.convergence import convergence_problems
 
 OF_CHAINS = ["P01", "P02", "P03", "P05", "P06", "P07"]

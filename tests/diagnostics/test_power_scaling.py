@@ -45,15 +45,17 @@ def words():
     return X[["wind"]].assign(rain=np.where(X["rain"] > 0.5, "yes", "no").astype(object)), y
 
 
-def context(clf, X, y, with_rows=False):
-    return Context.of(clf, X if with_rows else None, y if with_rows else None, None, None)
+def inputs(clf):
+    """Return a fit's model, draws and their statistics, and no rows, as `sensitivities` takes them."""
+    context = Context.of(clf, None, None, None, None)
+    return clf.model_, context.posterior, context.statistics, None
 
 
 @pytest.mark.parametrize("name", [name for name in GENERATIVE if name != "half-normal"])
 def test_likelihood_of_the_parts_is_that_of_the_rows(name):
     clf, X, y = GENERATIVE[name]()
     clf.set_params(random_state=1).fit(X, y)
-    of_parts = sum(part.log_likelihood for part in _parts(context(clf, X, y))).ravel()
+    of_parts = sum(part.log_likelihood for part in _parts(*inputs(clf))).ravel()
     of_rows = clf.log_likelihood(X, y).joint.sum(axis=1)
     np.testing.assert_allclose(of_parts - of_parts[0], of_rows - of_rows[0], atol=1e-8)
 
@@ -62,14 +64,14 @@ def test_likelihood_of_the_parts_is_that_of_the_rows(name):
 def test_likelihood_under_a_half_normal_prior_is_that_of_the_rows():
     clf, X, y = GENERATIVE["half-normal"]()
     clf.set_params(random_state=1).fit(X, y)
-    of_parts = sum(part.log_likelihood for part in _parts(context(clf, X, y))).ravel()
+    of_parts = sum(part.log_likelihood for part in _parts(*inputs(clf))).ravel()
     of_rows = clf.log_likelihood(X, y).joint.sum(axis=1)
     np.testing.assert_allclose(of_parts - of_parts[0], of_rows - of_rows[0], atol=1e-8)
 
 
 def test_likelihood_of_logistic_regression_is_that_of_the_rows():
     clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
-    (part,) = _parts(context(clf, X, y))
+    (part,) = _parts(*inputs(clf))
     of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
     of_part = part.log_likelihood.ravel()
     np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-8)
@@ -79,7 +81,7 @@ def test_recorded_density_of_chains_is_that_of_the_rows():
     engine = bc.NUTS(draws=50, tune=100, chains=2)
     with pytest.warns(bc.errors.ConvergenceWarning):
         clf, (X, y) = logistic(*normal_rows(50), inference=engine)
-    (part,) = _parts(context(clf, X, y))
+    (part,) = _parts(*inputs(clf))
     of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
     of_part = part.log_likelihood.ravel()
     np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-6)
@@ -157,8 +159,8 @@ def tree_of(part):
 def test_sensitivities_are_those_of_arviz(case):
     X, y = normal_rows(50)
     clf, _ = logistic(X, y, inference=bc.Laplace(draws=100)) if case == "logistic" else gaussian(X, y)
-    parts = list(_parts(context(clf, X, y)))
-    table = sensitivities(context(clf, X, y)).set_index("parameter")
+    parts = list(_parts(*inputs(clf)))
+    table = sensitivities(*inputs(clf)).set_index("parameter")
     for part in parts:
         if np.ptp(part.log_prior) == 0:
             assert (table.loc[list(part.names), "prior"] == 0).all()
@@ -185,7 +187,7 @@ def test_weights_agree_with_the_power_scaled_dirichlet(power):
     X = X[["wind"]]
     clf = bc.CategoricalNB(alpha=5.0, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
     n = clf.model_.blocks[0].statistics.counts[0]
-    part = next(part for part in _parts(context(clf, X, y)) if "theta[no, wind=weak]" in part.names)
+    part = next(part for part in _parts(*inputs(clf)) if "theta[no, wind=weak]" in part.names)
     for log_density, alpha in (
         (part.log_prior, power * (5.0 - 1) + 1 + n),
         (part.log_likelihood, 5.0 + power * n),
@@ -202,7 +204,7 @@ def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
     X, y = normal_rows(30, 1)
     family = bc.families.Gaussian(m=m, kappa=kappa, a=a, b=b)
     clf = bc.NaiveBayes({"x0": family}, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
-    part = next(part for part in _parts(context(clf, X, y)) if "mu[no, x0]" in part.names)
+    part = next(part for part in _parts(*inputs(clf)) if "mu[no, x0]" in part.names)
     x = X["x0"][y == "no"].to_numpy()
 
     def posterior_means(kappa, a, b, weight):
@@ -248,14 +250,14 @@ def test_sensitivity_agrees_with_the_distance_between_closed_forms():
 
     lower, upper = distance(0.99 * 4 + 1 + n), distance(1.01 * 4 + 1 + n)
     expected = 0.5 * (upper / np.log2(1.01) - lower / np.log2(0.99))
-    table = sensitivities(context(clf, X, y)).set_index("parameter")
+    table = sensitivities(*inputs(clf)).set_index("parameter")
     assert table.loc[first, "prior"] == pytest.approx(expected, rel=0.05)
 
 
 def test_pull_is_the_derivative_of_the_mean_by_the_power_of_the_prior():
     X, y = normal_rows(300)
     clf, _ = logistic(X, y, prior_mean=-3.0, prior_scale=0.5, inference=bc.Laplace(draws=2000))
-    (part,) = _parts(context(clf, X, y))
+    (part,) = _parts(*inputs(clf))
     name, step = "weight[yes, x0]", 0.02
     (up, _), (down, _) = (weighted(part, name, part.log_prior, 1 + sign * step) for sign in (1, -1))
     sd = part.draws[part.names.index(name)].std()
@@ -266,7 +268,7 @@ def test_pull_is_the_derivative_of_the_mean_by_the_power_of_the_prior():
 
 def test_units_do_not_matter():
     X, y = normal_rows(50)
-    one, other = (sensitivities(context(gaussian(X * unit, y)[0], X, y)) for unit in (1.0, 1000.0))
+    one, other = (sensitivities(*inputs(gaussian(X * unit, y)[0])) for unit in (1.0, 1000.0))
     pd.testing.assert_frame_equal(one, other)
 
 
@@ -296,7 +298,7 @@ def test_one_draw_that_was_resampled_often_can_be_weighed():
     clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=100))
     held = clf.draws_.parameters
     clf.draws_ = replace(clf.draws_, parameters={name: values[np.arange(400) % 3] for name, values in held.items()})
-    (part,) = _parts(context(clf, X, y))
+    (part,) = _parts(*inputs(clf))
     with pytest.raises(ValueError, match="tail values are the same"):
         array_stats.power_scale_lw(part.log_prior, 1.01, axis=[-2, -1])
     np.testing.assert_allclose(_weights(part.log_prior, 1.01).sum(), 1.0)

@@ -8,7 +8,7 @@ from helpers.faults import diagnose, few_rows, gaussian, logistic, naive, normal
 import bayesclf as bc
 from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.reference import dependence, independent_groups
+from bayesclf.diagnostics.held_out import dependence, independent_groups
 
 FEW = "few rows, which averaging"
 MODEL = "what the model assumes of its columns"
