@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 
-import pandas as pd
-
-from bayesclf.column_kinds import LISTED_NAMES, ColumnKind, column_kind, convert_columns, require_column
 from bayesclf.errors import InputError
-from bayesclf.tables import ENDINGS, read_table
 from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesclf.column_kinds import ColumnKind
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -132,6 +134,8 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
+    from bayesclf.column_kinds import LISTED_NAMES, require_column
+
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
     columns = [str(column) for column in found.frame.columns]
@@ -220,6 +224,8 @@ _OWN = {
 
 
 def _find(name_or_path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind]) -> _Table:
+    from bayesclf.tables import ENDINGS, read_table
+
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
@@ -276,6 +282,8 @@ def _own_files() -> dict[str, Path]:
 
 
 def _read_own(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+    from bayesclf.tables import read_table
+
     frame = read_table(_own_files()[name], dtypes)
     return _Table(frame, str(frame.columns[-1]), *_OWN[name])
 
@@ -286,7 +294,10 @@ def _own_info(name: str) -> DatasetInfo:
 
 
 def _read_shipped(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+    import pandas as pd
     from sklearn import datasets
+
+    from bayesclf.column_kinds import convert_columns
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
@@ -307,6 +318,8 @@ def _check_folder() -> None:
 
 def _folder_files() -> dict[str, Path]:
     """Find the tables in the user's folder and one level below; two of one stem keep their endings as names."""
+    from bayesclf.tables import ENDINGS
+
     if not os.environ.get(FOLDER_VARIABLE):
         return {}
     folder = Path(os.environ[FOLDER_VARIABLE])
@@ -324,6 +337,9 @@ def _folder_files() -> dict[str, Path]:
 
 
 def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+    from bayesclf.column_kinds import column_kind
+    from bayesclf.tables import read_table
+
     path = _folder_files()[name]
     frame = read_table(path, dtypes)
     last = str(frame.columns[-1])
@@ -349,6 +365,8 @@ def _folder_info(name: str) -> DatasetInfo:
 
 def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     from sklearn.datasets import fetch_openml
+
+    from bayesclf.column_kinds import convert_columns
 
     if not name:
         raise InputError("openml: needs a name or a number, such as openml:credit-g or openml:31")

@@ -47,8 +47,8 @@ def _command(name: str) -> Callable[..., None]:
         for key, (annotation, default) in (own | COMMON).items()
     ]
 
-    command: Any = partial(_run, name)
-    command.__signature__ = inspect.Signature(parameters)
+    command = partial(_run, name)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = find(name).QUESTION
     return command
