@@ -6,8 +6,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bayesclf import datasets
+
+for name in ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
+    os.environ.pop(name, None)  # what rich and typer take from whoever started the tests
+os.environ["MPLBACKEND"] = "agg"
+
+# A busy machine is no failure.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 SPREAD = {"test_classifiers", "test_families", "test_leave_one_out", "test_nuts_agrees", "test_sbc", "test_sklearn"}
 """Files whose tests share nothing, so that several workers may take tests of one file."""
