@@ -23,6 +23,7 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import NotApplicable, Skipped
 from bayesclf.diagnostics.draws import names_of
 from bayesclf.errors import Refused
+from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.terms import Density
@@ -138,7 +139,7 @@ def _parts(context: Context) -> Iterator[Part]:
         yield _of_weights(model, posterior, context.statistics)
         return
     assert isinstance(model, GenerativeModel)
-    if model.class_prior.learnt:
+    if isinstance(model.class_prior, LearntClassPrior):
         pi = {"pi": _flat(posterior["pi"])}
         prior = model.class_prior.log_prior(pi)
         likelihood = model.class_prior.posterior(model.label_counts).log_prior(pi).ratio(prior)
