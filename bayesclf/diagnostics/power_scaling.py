@@ -27,6 +27,7 @@ from bayesclf.diagnostics.finding import NotApplicable, Skipped
 from bayesclf.diagnostics.rows import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.base import Model
+from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.terms import Density
@@ -136,7 +137,7 @@ def _parts(
         yield _of_weights(model, posterior, statistics)
         return
     assert isinstance(model, GenerativeModel)
-    if model.class_prior.learnt:
+    if isinstance(model.class_prior, LearntClassPrior):
         pi = {"pi": _flat(posterior["pi"])}
         prior = model.class_prior.log_prior(pi)
         likelihood = model.class_prior.posterior(model.label_counts).log_prior(pi).ratio(prior)

@@ -9,7 +9,7 @@ hypothesis and every rule treats both alike.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, override
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import Refused
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
@@ -77,7 +77,10 @@ class Axes:
 
 
 class Statistics(ABC):
-    """Sufficient statistics of a block, a frozen dataclass: those of two data sets add up to those of both."""
+    """Sufficient statistics of a block, a frozen dataclass of axes and arrays: those of two data sets add up to both's.
+
+    The defaults are those of sums over rows, (outcome, feature).
+    """
 
     axes: Axes
 
@@ -86,25 +89,41 @@ class Statistics(ABC):
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Return the statistics of rows `X` (row, feature) with label codes `y` (row)."""
 
-    @abstractmethod
-    def __add__(self, other: Self) -> Self: ...
+    def __add__(self, other: Self) -> Self:
+        pairs = zip(self._named().values(), other._named().values(), strict=True)
+        return type(self)(self.axes, *(one + another for one, another in pairs))  # type: ignore[call-arg]
 
-    @abstractmethod
     def pooled(self) -> Self:
         """Return the statistics of all rows, whatever their label: one label, weights added."""
+        return self._mapped(self.axes.pooled(), lambda values: values.sum(axis=0, keepdims=True))
 
-    @abstractmethod
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the statistics of some of the features."""
+        return self if features.all() else self._mapped(self.axes.select(features), lambda values: values[:, features])
 
-    @abstractmethod
     def reindex(self, axes: Axes) -> Self:
-        """Return the same statistics on axes with further labels, or levels, that no row had."""
+        """Return the same statistics on axes with further labels, features or levels, that no row had."""
+        return self._mapped(axes, lambda values: self.axes.moved(values, axes))
 
     def arrays(self) -> dict[str, Array]:
         """Return the numbers by name, for comparing and looking; truth values and codes as numbers."""
-        names = [field.name for field in fields(cast("Any", self)) if field.name != "axes"]
-        return {name: np.asarray(getattr(self, name), dtype=float) for name in names}
+        return {name: np.asarray(values, dtype=float) for name, values in self._named().items()}
+
+    def _named(self) -> dict[str, Array]:
+        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self)) if field.name != "axes"}
+
+    def _mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
+        """Return statistics on other axes, each array by a function of this one's."""
+        return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
+
+
+def require_defined(theta: Array, axes: Axes, what: str) -> None:
+    """Raise `DoesNotExist` for the first class and feature with a θ, (outcome, feature) or (outcome, level), of NaN."""
+    undefined = np.argwhere(np.isnan(theta))
+    if undefined.size:
+        label, cell = undefined[0]
+        feature = np.repeat(np.arange(len(axes.features)), axes.sizes or 1)[cell]
+        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
 
 
 class Family[S: Statistics](ABC):

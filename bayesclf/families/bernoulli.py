@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln
 
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Family, Statistics, require_defined
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.pymc_statistics import observe_counts
@@ -40,18 +40,6 @@ class BernoulliStatistics(Statistics):
         n = np.bincount(y, sample_weight, minlength=labels).astype(float)[:, None]
         known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
         return cls(axes, known, dirichlet.class_sums(X, y, labels, sample_weight))
-
-    @override
-    def __add__(self, other: Self) -> Self:
-        return replace(self, n=self.n + other.n, successes=self.successes + other.successes)
-
-    @override
-    def pooled(self) -> Self:
-        return type(self)(self.axes.pooled(), *(v.sum(axis=0, keepdims=True) for v in (self.n, self.successes)))
-
-    @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        return type(self)(self.axes.select(features), self.n[:, features], self.successes[:, features])
 
     @override
     def reindex(self, axes: Axes) -> Self:
@@ -141,14 +129,14 @@ class Bernoulli(Family[BernoulliStatistics]):
         """Return the fractions s/n; raises `DoesNotExist` where a class has no cell of a feature."""
         with np.errstate(invalid="ignore", divide="ignore"):
             theta = statistics.successes / statistics.n
-        _require_defined(theta, statistics.axes, "has no value")
+        require_defined(theta, statistics.axes, "has no value")
         return {"theta": theta[None]}
 
     @override
     def map(self, statistics: BernoulliStatistics) -> Parameters:
         """Return the mode; raises `DoesNotExist` where it is not unique or the density unbounded."""
         theta = self.of_cells(dirichlet.mode(*self.posterior(statistics).simplexes()))
-        _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
+        require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
         return {"theta": theta[None]}
 
     @override
@@ -327,14 +315,6 @@ def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], al
     certain = always.astype(float)
     lacking = (certain.sum(axis=0) if seen is None else seen @ certain) - present @ certain
     return (present @ never.astype(float) > 0) | (lacking > 0)
-
-
-def _require_defined(theta: Array, axes: Axes, what: str) -> None:
-    """Raise for the first (class, feature) whose θ is NaN."""
-    undefined = np.argwhere(np.isnan(theta))
-    if undefined.size:
-        label, feature = undefined[0]
-        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
 
 
 def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:

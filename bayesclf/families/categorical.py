@@ -9,9 +9,9 @@ from typing import ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Family, Statistics, require_defined
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.pymc_statistics import observe_simplexes, simplexes_of
@@ -36,14 +36,6 @@ class CategoricalStatistics(Statistics):
         weight = None if sample_weight is None else np.broadcast_to(sample_weight[:, None], X.shape)[seen]
         counts = np.bincount(cells[seen], weight, minlength=n_labels * n_levels)
         return cls(axes, counts.astype(float).reshape(n_labels, n_levels))
-
-    @override
-    def __add__(self, other: Self) -> Self:
-        return replace(self, counts=self.counts + other.counts)
-
-    @override
-    def pooled(self) -> Self:
-        return type(self)(self.axes.pooled(), self.counts.sum(axis=0, keepdims=True))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
@@ -124,7 +116,7 @@ class Categorical(Family[CategoricalStatistics]):
     def mle(self, statistics: CategoricalStatistics) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no cell of a feature."""
         theta = dirichlet.normalise(statistics.counts, statistics.axes.sizes)
-        _require_defined(theta, statistics.axes, "has no value")
+        require_defined(theta, statistics.axes, "has no value")
         return {"theta": theta[None]}
 
     @override
@@ -134,7 +126,7 @@ class Categorical(Family[CategoricalStatistics]):
         if self.basis == "softmax":
             return posterior.mean()
         theta = dirichlet.mode(np.asarray(posterior.alpha), self.axes.sizes)
-        _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
+        require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
         return {"theta": theta[None]}
 
     @override
@@ -226,12 +218,3 @@ class Categorical(Family[CategoricalStatistics]):
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"theta": ("outcome", "level")}
-
-
-def _require_defined(theta: Array, axes: Axes, what: str) -> None:
-    """Raise for the first (class, feature) whose θ is NaN."""
-    undefined = np.argwhere(np.isnan(theta))
-    if undefined.size:
-        label, cell = undefined[0]
-        feature = np.repeat(np.arange(len(axes.sizes)), axes.sizes)[cell]
-        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")

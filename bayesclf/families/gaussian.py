@@ -30,10 +30,8 @@ SHARED_OVER: dict[str, tuple[int, ...]] = {
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
 VARIANCE_DIMS = {
-    "class-feature": ("outcome", "feature"),
-    "feature": ("feature",),
-    "class": ("outcome",),
-    "shared": (),
+    variance: tuple(dim for axis, dim in enumerate(("outcome", "feature")) if axis not in shared)
+    for variance, shared in SHARED_OVER.items()
 }
 
 
@@ -364,7 +362,7 @@ class Gaussian(Family[Moments]):
     @override
     def log_base(self, statistics: Moments) -> Array:
         """log (2π)^(−n/2)."""
-        return -0.5 * np.log(2 * np.pi) * self._group(statistics.n)
+        return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:

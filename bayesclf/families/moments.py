@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from functools import reduce
+from operator import add, itemgetter
 from typing import Self, override
 
 import numpy as np
@@ -54,17 +54,8 @@ class Moments(Statistics):
 
     @override
     def pooled(self) -> Self:
-        parts = [self._of_label(k) for k in range(len(self.n))]
-        return reduce(operator.add, parts)
-
-    @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        arrays = (values[:, features] for values in (self.n, self.mean, self.scatter))
-        return type(self)(self.axes.select(features), *arrays)
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        return type(self)(axes, *(self.axes.moved(values, axes) for values in (self.n, self.mean, self.scatter)))
+        labels = (slice(k, k + 1) for k in range(len(self.n)))
+        return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
     def constant(self) -> NDArray[np.bool_]:
         """Return, for each feature, whether its seen cells are all equal, up to rounding, or none is seen."""
@@ -74,10 +65,6 @@ class Moments(Statistics):
         """Return the scatters, 0 where they are no more than what rounding leaves of equal cells."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
         return np.where(self.scatter <= rounding, 0.0, self.scatter)
-
-    def _of_label(self, k: int) -> Self:
-        one = slice(k, k + 1)
-        return type(self)(self.axes.pooled(), self.n[one], self.mean[one], self.scatter[one])
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:

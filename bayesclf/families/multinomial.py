@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
@@ -39,22 +38,6 @@ class MultinomialStatistics(Statistics):
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Add up the counts; `X` is (row, word), dense or sparse."""
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
-
-    @override
-    def __add__(self, other: Self) -> Self:
-        return replace(self, counts=self.counts + other.counts)
-
-    @override
-    def pooled(self) -> Self:
-        return type(self)(self.axes.pooled(), self.counts.sum(axis=0, keepdims=True))
-
-    @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        return self if features.all() else type(self)(self.axes.select(features), self.counts[:, features])
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        return type(self)(axes, self.axes.moved(self.counts, axes))
 
 
 @dataclass(frozen=True)

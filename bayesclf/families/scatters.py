@@ -68,8 +68,9 @@ class Scatters(Statistics):
 
     @override
     def __add__(self, other: Scatters) -> Scatters:
-        parts = zip(self._arrays(), other._arrays(), strict=True)
-        return _collected(self.axes, *(np.concatenate(pair) for pair in parts))
+        pairs = ((self.n, other.n), (self.mean, other.mean), (self.scatter, other.scatter))
+        seen = np.concatenate([self.seen, other.seen])
+        return _collected(self.axes, seen, *(np.concatenate(pair) for pair in pairs))
 
     @override
     def pooled(self) -> Scatters:
@@ -104,9 +105,6 @@ class Scatters(Statistics):
         """Return the columns with missing cells in rows that count."""
         absent = ~self.seen[self.n.sum(axis=1) > 0]
         return tuple(name for name, gone in zip(self.axes.features, absent.any(axis=0), strict=True) if gone)
-
-    def _arrays(self) -> tuple[Booleans, Array, Array, Array]:
-        return self.seen, self.n, self.mean, self.scatter
 
     def _of_label(self, k: int) -> Scatters:
         one = slice(k, k + 1)
