@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from bayesclf.classifiers.learnt import MISSING_SUFFIX
+from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.families.base import Array, Integers, Rows
 from bayesclf.families.contributions import LogOdds, Pair, log_odds
 from bayesclf.hypothesis_set import Hypotheses
