@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -231,44 +232,42 @@ def score_rules(
             with warnings.catch_warnings():
                 # Rows that are impossible under every class show in the scores of their rule.
                 warnings.simplefilter("ignore", PredictionWarning)
-                answers[name] = shared.scores(name, y) if costs is None else shared.with_costs(name, y, costs)
+                answers[name] = shared.scores(name, y, costs)
         except (DoesNotExist, Refused) as reason:
             answers[name] = str(reason)
     return answers
 
 
+@dataclass(eq=False)
 class _PosteriorPass:
     """The average over the posterior of some rows, taken once and shared by the rules."""
 
-    def __init__(self, hypotheses: Callable[[str], HypothesisSet], seed: int, rows: Rows) -> None:
-        self._hypotheses = hypotheses
-        self._seed = seed
-        self._rows = rows
-        self._averages: averaging.Averages | None = None
+    hypotheses: Callable[[str], HypothesisSet]
+    seed: int
+    rows: Rows
 
+    @cached_property
     def averages(self) -> averaging.Averages:
-        """Return the averages, computed on first use."""
-        if self._averages is None:
-            self._averages = averaging.average(self._hypotheses("posterior"), self._rows)
-        return self._averages
+        """The averages, computed on first use."""
+        return averaging.average(self.hypotheses("posterior"), self.rows)
 
-    def scores(self, name: str, y: Integers) -> RowScores:
-        """Return the scores of one rule."""
-        hypotheses = self._hypotheses(RULES[name].source)
+    def scores(self, name: str, y: Integers, costs: Costs | None) -> RowScores:
+        """Return the scores of one rule, with what its decisions cost; for `gibbs` all are in expectation."""
+        hypotheses = self.hypotheses(RULES[name].source)
         if name == "gibbs":
-            log_proba = rules.log_proba(name, hypotheses, self._rows, self._seed)
-            return scores.score_gibbs(log_proba, self.averages(), y)
-        if name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
-            return scores.score(self.averages().log_proba, y)
-        return scores.score(rules.log_proba(name, hypotheses, self._rows), y)
-
-    def with_costs(self, name: str, y: Integers, costs: Costs) -> RowScores:
-        """Return the scores of one rule with what its decisions cost, of `gibbs` in expectation too."""
-        scored = self.scores(name, y)
-        if name == "gibbs":
-            found = gibbs_decision_costs(self._hypotheses("posterior"), self._rows, y, costs)
+            log_proba = rules.log_proba(name, hypotheses, self.rows, self.seed)
+            scored = scores.score_gibbs(log_proba, self.averages, y)
+        elif name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
+            scored = scores.score(self.averages.log_proba, y)
         else:
-            found = decision_costs(scored.log_proba, y, costs)
+            scored = scores.score(rules.log_proba(name, hypotheses, self.rows), y)
+        if costs is None:
+            return scored
+        found = (
+            gibbs_decision_costs(hypotheses, self.rows, y, costs)
+            if name == "gibbs"
+            else decision_costs(scored.log_proba, y, costs)
+        )
         return replace(scored, cost=found.cost, rejected=found.rejected)
 
 

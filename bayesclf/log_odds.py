@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from bayesclf.classifiers.learnt import MISSING_SUFFIX
+from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.families.base import Rows
 from bayesclf.families.contributions import LogOdds, log_odds
 from bayesclf.families.terms import Pair

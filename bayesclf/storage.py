@@ -149,7 +149,7 @@ def _classifiers() -> dict[str, type[BayesClassifier]]:
 
 def _classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
-    from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior, Learnt
+    from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.columns import Column
     from bayesclf.families import FAMILIES, LKJ, Axes, HalfNormal, KnownClassPrior, LearntClassPrior
     from bayesclf.families.bernoulli import BernoulliStatistics

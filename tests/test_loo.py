@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import averaging
-from bayesclf.classifiers.learnt import FrozenPrior
+from bayesclf.classifiers.training import FrozenPrior
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import LearntAlpha
 from bayesclf.families.gaussian import SHARED_OVER

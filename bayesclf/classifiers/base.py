@@ -95,7 +95,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         Refused
             Where the engine cannot infer this model.
         """
-        with self._whole_or_not():
+        with self._rollback_on_error():
             frame = self._validated(X, reset=True)
             codes = self._label_codes(y, len(frame), classes)
             self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
@@ -253,7 +253,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return self.model_.pymc()
 
     @contextmanager
-    def _whole_or_not(self) -> Iterator[None]:
+    def _rollback_on_error(self) -> Iterator[None]:
         """Put everything back where a fit fails on the way."""
         before = dict(vars(self))
         try:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.learnt import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import Refused
 from bayesclf.families import BayesianNetwork, JointTable
 from bayesclf.families.network import LEARNT

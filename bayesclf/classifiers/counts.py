@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.learnt import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial

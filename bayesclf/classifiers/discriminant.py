@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.learnt import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families import LKJ, MultivariateGaussian
 from bayesclf.typing import Array
 

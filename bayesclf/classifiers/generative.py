@@ -16,8 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
-from bayesclf.classifiers.learnt import MISSING_SUFFIX, ColumnBlock, FrozenPrior, Learnt
-from bayesclf.classifiers.training import checked_labels, known_class_prior, weighted
+from bayesclf.classifiers.training import (
+    MISSING_SUFFIX,
+    ColumnBlock,
+    FrozenPrior,
+    Learnt,
+    checked_labels,
+    known_class_prior,
+    weighted,
+)
 from bayesclf.columns import Column
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import FAMILIES, Axes, Categorical

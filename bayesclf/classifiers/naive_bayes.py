@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, family_of, own_options_first
-from bayesclf.classifiers.learnt import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
@@ -99,11 +99,9 @@ class NaiveBayes(GenerativeClassifier):
             members = tuple(name for name in rest if kinds[name] == family.kind)
             if members:
                 given.append(ColumnBlock(family, members))
-        return tuple(replace(block, family=self._wrapped(block.family)) for block in given)
-
-    def _wrapped(self, family: Family[Any]) -> Family[Any]:
-        """Return the family with selection, if that is asked for."""
-        return cast("Family[Any]", Selected(family, self.inclusion)) if self.select else family
+        if self.select:
+            given = [replace(b, family=cast("Family[Any]", Selected(b.family, self.inclusion))) for b in given]
+        return tuple(given)
 
 
 @own_options_first

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.classifiers.counts import CountClassifier
 from bayesclf.classifiers.generative import own_options_first
-from bayesclf.classifiers.learnt import ColumnBlock, Learnt
+from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.columns import Column, SparseTable
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
