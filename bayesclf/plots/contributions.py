@@ -8,11 +8,10 @@ import numpy as np
 
 from bayesclf.explanation import Explanation
 from bayesclf.plots import style
+from bayesclf.plots.style import Axes, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_TERMS = 12
 """Contributions that are drawn one by one; the smallest of more are added up in one line."""
@@ -24,6 +23,7 @@ FOR, AGAINST = style.CLASS_COLORS[1], style.CLASS_COLORS[0]
 """Colours of what speaks for the first class of the log-odds, and for the second."""
 
 
+@style.figure
 def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: Axes | None = None) -> Figure:
     """Draw what each feature of one row contributes to the log-odds between two classes, largest first.
 
@@ -38,13 +38,6 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
         Its number, from 0, in the table that was explained.
     limit
         Most contributions that are drawn one by one, at least 1.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------
