@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def render(experiment: Experiment, settings: Any, outcome: Outcome, command: str
 
 def _section(section: Section, anchor: str) -> dict[str, Any]:
     """Return what the template shows of a section."""
-    lines = [] if section.table is None else section.table.itertuples(index=False)
+    lines: Iterable[tuple[Any, ...]] = [] if section.table is None else section.table.itertuples(index=False)
     return {
         "title": section.title,
         "anchor": anchor,

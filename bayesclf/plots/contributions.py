@@ -62,13 +62,8 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
     ax.set_ylim(places[-1] + 0.6, -0.6)
     about = found.rows.iloc[row]
     outcome, against = (style.plain(about[side], LONGEST_CLASS) for side in ("outcome", "against"))
-    ax.set_title(
-        f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}\nagainst P({against}) = "
-        f"{about['proba_against']:.3g}",
-        loc="left",
-        fontsize="medium",
-        fontweight="bold",
-    )
+    title = f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}"
+    style.title(ax, f"{title}\nagainst P({against}) = {about['proba_against']:.3g}")
     ax.locator_params(axis="x", nbins=6)
     ax.set_xlabel(f"contribution to the log-odds\n← {against}    {outcome} →")
     style.quiet(ax, "x")
