@@ -292,7 +292,9 @@ def _boundaries(settings: Settings, name: str) -> Drawing:
         fit = classifier(own, random_state=settings.seed, **({"inference": "laplace"} if own == "LR" else {})).fit(X, y)
         plots.decision_boundary(fit, X, y, rules=RULES, ax=ax)
         _best_boundary(ax, population)
-        ax.get_legend().remove()
+        legend = ax.get_legend()
+        assert legend is not None
+        legend.remove()
         ax.set_title(own, loc="left")
         ax.set(xlabel="first column", ylabel="second column" if ax is axes[0] else "")
     name_above(figure, axes)

@@ -83,12 +83,16 @@ def last_crossing(sizes: Array, difference: Array) -> float:
     return float(np.exp(np.log(sizes[last]) + share * np.log(sizes[last + 1] / sizes[last])))
 
 
-def grid(count: int, columns: int, size: tuple[float, float], **shared: bool) -> tuple[Drawing, list[Axes]]:
+def grid(
+    count: int, columns: int, size: tuple[float, float], sharex: bool = False, sharey: bool = False
+) -> tuple[Drawing, list[Axes]]:
     """Return a new figure of a size in inches and its panels, row by row; those beyond `count` are left empty."""
     import matplotlib.pyplot as plt
 
     rows = -(-count // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **shared)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=size, layout="constrained", squeeze=False, sharex=sharex, sharey=sharey
+    )
     plt.close(figure)
     for ax in axes.flat[count:]:
         ax.set_axis_off()

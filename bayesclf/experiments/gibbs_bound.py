@@ -299,7 +299,7 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
         mean = {rule: float(np.average(own[rule], weights=weight)) for rule in RULES}
         for gibbs, reference in case.compared:
             ratio, error = ratio_of_means(own[gibbs].to_numpy(), own[reference].to_numpy(), weight)
-            line = {"case": name, "gibbs": gibbs, "reference": reference}
+            line: Record = {"case": name, "gibbs": gibbs, "reference": reference}
             line |= {"gibbs_error": mean[gibbs], "reference_error": mean[reference]}
             lines.append(line | {"ratio": ratio, "ratio_se": error, "promised": gibbs in case.holds})
     return pd.DataFrame(lines)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf import cross_validation, inference
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import Refused
 from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Model, Rows, Statistics
@@ -144,19 +144,13 @@ class Sources:
     seed: int
 
     def __post_init__(self) -> None:
-        self._found: dict[str, Parameters | DoesNotExist] = {}
+        self._found: dict[str, Parameters] = {}
 
     def __call__(self, source: str) -> Hypotheses:
         """Return the hypotheses of a source, or raise `DoesNotExist`."""
         if source not in self._found:
-            try:
-                self._found[source] = self._infer(source)
-            except DoesNotExist as reason:
-                self._found[source] = reason
-        found = self._found[source]
-        if isinstance(found, DoesNotExist):
-            raise DoesNotExist(str(found))
-        return Hypotheses(self.model, found)
+            self._found[source] = self._infer(source)
+        return Hypotheses(self.model, self._found[source])
 
     def _infer(self, source: str) -> Parameters:
         if source in PLUG_IN:

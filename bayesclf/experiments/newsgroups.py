@@ -174,11 +174,13 @@ def _scores(classifier: MultinomialNB, train: Messages, test: Messages) -> list[
     """
     rows, y = classifier.rows(test.counts), test.y
     averages = averaging.average(classifier.hypotheses("posterior"), rows)
-    first, own = None, np.arange(len(y))
+    own = np.arange(len(y))
+    first: Array | None = None
     records: list[Record] = []
     for rule in RULES:
+        confidence: float | None = None
         if rule == "gibbs":
-            right, log_loss, confidence = averages.votes[own, y], -averages.mean_log_proba[own, y], None
+            right, log_loss = averages.votes[own, y], -averages.mean_log_proba[own, y]
         else:
             known = rule == "bayes-optimal"
             source = classifier.hypotheses(rules.RULES[rule].source)

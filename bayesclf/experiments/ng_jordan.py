@@ -161,14 +161,17 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"{settings.prior_scale:g} per sd of a column; the same splits and nested training sets for all, of which one "
         "row of each class comes first. Rules that need a posterior take every other size, and the largest."
     )
+    errors, log_losses, confidence = (
+        curve_figures(table, shared, names, metric) for metric in ("error", "log_loss", "overconfidence")
+    )
     return Results(
         headline,
         tuple(findings),
         CAUTIONS,
         (
-            Section("Error against training rows", (pairing,), curve_figures(table, shared, names, "error")),
+            Section("Error against training rows", (pairing,), errors),
             Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
-            Section("Log loss and calibration", LOSS_TEXT, loss_figures(table, shared, names)),
+            Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
             Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
             Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
         ),
@@ -258,8 +261,6 @@ def block_means(records: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
 
 def paired(records: pd.DataFrame, problem: str, rule: str) -> pd.DataFrame:
     """Return error(nb) − error(lr) by size: columns `nb`, `lr`, `difference` and its standard error `se`."""
-    import pandas as pd
-
     wide = block_means(records[(records["problem"] == problem) & (records["rule"] == rule)])
     difference = wide["nb"] - wide["lr"]
     error = difference.std(ddof=1) / np.sqrt(difference.count())
@@ -359,12 +360,6 @@ def _common_rules(table: pd.DataFrame, model: str) -> list[str]:
     return list(dict.fromkeys(own["rule"]))
 
 
-def loss_figures(table: pd.DataFrame, shared: pd.DataFrame, problems: list[str]) -> tuple[Figure, ...]:
-    """Return the curves of log loss and of over-confidence."""
-    both = (curve_figures(table, shared, problems, metric) for metric in ("log_loss", "overconfidence"))
-    return tuple(figure for figures in both for figure in figures)
-
-
 def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
     """Return the share of splits without a maximum likelihood estimate of logistic regression, by problem."""
     shares = table[(table["model"] == "lr") & (table["rule"] == "mle")]
@@ -382,8 +377,6 @@ def _draw_shares(shares: pd.DataFrame) -> Drawing:
 
 def crossing_table(found: dict[tuple[str, str], Crossing]) -> pd.DataFrame:
     """Return the crossings, one line a problem and rule."""
-    import pandas as pd
-
     lines = [
         {"problem": problem, "rule": rule, "m": where.m, "5 %": where.low, "95 %": where.high}
         for (problem, rule), where in found.items()

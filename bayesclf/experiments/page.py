@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bayesclf.experiments.experiment import Experiment, Figure, Section
+from bayesclf.experiments.experiment import Experiment, Section
 from bayesclf.experiments.runner import Outcome
 from bayesclf.files import write_whole
 from bayesclf.report import document, figures
-from bayesclf.report.table import Cell, cell
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from markupsafe import Markup
+from bayesclf.report.table import cell
 
 PAGE = "results.html"
 
@@ -44,19 +40,15 @@ def render(experiment: Experiment, settings: Any, outcome: Outcome, command: str
 
 def _section(section: Section, anchor: str) -> dict[str, Any]:
     """Return what the template shows of a section."""
+    lines: Iterable[tuple[Any, ...]] = [] if section.table is None else section.table.itertuples(index=False)
     return {
         "title": section.title,
         "anchor": anchor,
         "sentences": section.sentences,
-        "figures": [(_svg(figure, anchor), figure.caption) for figure in section.figures],
+        "figures": [
+            (figures.svg(figure.draw, f"{anchor}-{figure.name}", figure.title, figure.text), figure.caption)
+            for figure in section.figures
+        ],
         "headings": [] if section.table is None else [str(name).replace("_", " ") for name in section.table],
-        "lines": [] if section.table is None else _lines(section.table),
+        "lines": [[cell(value) for value in line] for line in lines],
     }
-
-
-def _svg(figure: Figure, anchor: str) -> Markup:
-    return figures.svg(figure.draw, f"{anchor}-{figure.name}", figure.title, figure.text)
-
-
-def _lines(table: pd.DataFrame) -> list[Sequence[Cell]]:
-    return [[cell(value) for value in line] for line in table.itertuples(index=False)]

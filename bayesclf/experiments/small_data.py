@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -261,10 +260,8 @@ def _tally(table: pd.DataFrame, model: str, metric: str, word: str) -> str:
     """Return on how many data sets each step of a model has a verdict, at both ends."""
     lines = judged(table, metric)
     lines = lines[lines["model"] == model]
-    said = []
-    for rule in STEPPED[model][1:]:
-        counts = [Counter(part.loc[part["rule"] == rule, "verdict"])[word] for part in ends(lines)]
-        said.append(f"by {STEPS[rule]} in {counts[0]} and {counts[1]}")
+    few, many = (part.loc[part["verdict"] == word, "rule"].value_counts() for part in ends(lines))
+    said = [f"by {STEPS[rule]} in {few.get(rule, 0)} and {many.get(rule, 0)}" for rule in STEPPED[model][1:]]
     return f"{', '.join(said)} of {counted(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
 
 
@@ -285,13 +282,8 @@ def _by_classes(table: pd.DataFrame, model: str) -> str:
 
 def _overconfidence(table: pd.DataFrame, model: str) -> str:
     """Return the mean over-confidence of each rule at both ends."""
-    said = []
-    for rule in STEPPED[model]:
-        means = [
-            percent(float(part.loc[(part["model"] == model) & (part["rule"] == rule), "overconfidence"].mean()))
-            for part in ends(table)
-        ]
-        said.append(f"{rule} {' and '.join(means)}")
+    few, many = (part[part["model"] == model].groupby("rule")["overconfidence"].mean() for part in ends(table))
+    said = [f"{rule} {percent(few.get(rule, np.nan))} and {percent(many.get(rule, np.nan))}" for rule in STEPPED[model]]
     return (
         f"{capital(MODELS[model])}, mean over-confidence over the data sets, at the smallest and the largest size: "
         f"{', '.join(said)}."

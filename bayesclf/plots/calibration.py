@@ -1,10 +1,10 @@
-"""How far probabilities can be believed: reliability diagrams without bins."""
+"""How far probabilities can be believed: reliability diagrams without bins, and what the option to reject buys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,8 @@ from bayesclf import scores
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.comparison import Comparison
 from bayesclf.plots import style
-from bayesclf.plots.rules import chosen_rules
+from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PANEL = (2.5, 2.4)
 """Inches of one panel."""
@@ -32,6 +28,9 @@ PLACES = 101
 
 HISTOGRAM_BINS, HISTOGRAM_HEIGHT = 40, 0.13
 """Bars that show where the rows are, and the height of the highest as a share of the panel's."""
+
+LEAST_KEPT, LEAST_SHARE = 20, 0.05
+"""Rows, and share of all rows, from which a point is drawn: the accuracy of fewer is mostly noise."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,7 @@ def _isotonic(right: Array, value: Integers, count: Integers) -> Array:
     return np.asarray(isotonic_regression(np.bincount(value, right) / count, weights=count).x)
 
 
+@style.figure
 def reliability(
     comparison: Comparison, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Figure:
@@ -115,19 +115,8 @@ def reliability(
 
     Parameters
     ----------
-    comparison
-        Result of `bayesclf.compare`.
-    model
-        Name of one of its models.
-    rules
-        Rules to draw, by default all that the model could answer under.
     ax
         Axes to draw on; several rules share them without bars and bands, each named with its error.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------
@@ -138,7 +127,7 @@ def reliability(
     ----------
     Dimitriadis, Gneiting & Jordan, PNAS 118 (2021), doi:10.1073/pnas.2016191118.
     """
-    chosen = chosen_rules(comparison, model, rules)
+    chosen = style.chosen_rules(comparison, model, rules)
     title = f"{style.plain(model)}: reliability (calibration error)"
     if ax is None:
         figure, places = style.panels(len(chosen), PANEL)
@@ -161,7 +150,7 @@ def reliability(
     room = 0.02 * max(1 - low, 0.1)
     places[0].set(xlim=(low - room, 1 + room), ylim=(-0.02, 1.03))
     if ax is not None and len(chosen) > 1:
-        ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+        style.title(ax, title)
         ax.legend(frameon=False, fontsize="small")
     return figure
 
@@ -182,3 +171,56 @@ def _draw(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
     marker = "o" if len(curve.confidence) == 1 else ""
     ax.plot(curve.confidence, curve.accuracy, color=look.color, marker=marker, linewidth=2, label=name, zorder=3)
     style.quiet(ax)
+
+
+@style.figure
+def coverage_curve(
+    comparison: Comparison,
+    model: str,
+    rules: Sequence[str] | None = None,
+    cost: Any = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the accuracy of the rows that are kept against their share, when those of large expected cost are rejected.
+
+    A rule whose probabilities know where it errs climbs as coverage falls. Bands are one Nadeau–Bengio standard error.
+    With costs, the mean cost of the decisions is drawn instead, which falls.
+
+    Parameters
+    ----------
+    cost
+        Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
+
+    Raises
+    ------
+    InputError
+        For a model or rule that the comparison does not have, or a cost matrix that cannot be used.
+
+    References
+    ----------
+    Chow, *On optimum recognition error and reject tradeoff*, IEEE Trans. Information Theory 16 (1970).
+    """
+    chosen = style.chosen_rules(comparison, model, rules)
+    figure, ax = style.axes(ax, (5.0, 3.9))
+    priced = cost is not None or (comparison.costs is not None and not _is_zero_one(comparison.costs.matrix))
+    what = "cost" if priced else "accuracy"
+    for rule in chosen:
+        curve = comparison.coverage_curve(model, rule, cost)
+        curve = curve[curve["coverage"] >= min(max(LEAST_SHARE, LEAST_KEPT / len(comparison.y)), 0.5)]
+        look = style.RULE_STYLE[rule]
+        ax.plot(curve["coverage"], curve[what], color=look.color, linestyle=look.line, linewidth=1.8, label=rule)
+        low, high = (curve[what] + sign * curve[f"{what}_se"] for sign in (-1, 1))
+        ax.fill_between(curve["coverage"], low, high, color=look.color, alpha=0.1, linewidth=0)
+    ax.set(xlim=(-0.02, 1.02), xlabel="share of rows kept")
+    if not priced:
+        ax.set_ylim(top=min(ax.get_ylim()[1], 1.005))
+    ax.set_ylabel("mean cost of the rows kept" if priced else "accuracy on the rows kept")
+    ax.xaxis.set_major_formatter("{x:.0%}")
+    style.title(ax, f"{style.plain(model)}: rejecting what is least certain")
+    style.quiet(ax)
+    ax.legend(loc="upper left" if priced else "lower left", frameon=False, fontsize="small", handlelength=3.2)
+    return figure
+
+
+def _is_zero_one(costs: Array) -> bool:
+    return np.array_equal(costs, 1 - np.eye(len(costs)))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import Refused
 from bayesclf.inference import NUTS
 from bayesclf.inference.convergence import MIN_BFMI
-from bayesclf.plots import parameters, style
-from bayesclf.plots.posterior import how_many, most_panels, posterior_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from bayesclf.plots import style
+from bayesclf.plots.posterior import how_many, least_mixed, most_panels, posterior_of
+from bayesclf.plots.style import Axes, Figure
 
 LONGEST_TITLE = 44
 """Characters of a parameter's name above its panel."""
@@ -23,6 +20,7 @@ MARGINAL, TRANSITION = "#2f9e94", "#c8566b"
 """Colours of the two densities of energies."""
 
 
+@style.figure
 def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     """Draw the draws of each chain in their order, for the parameters whose chains mix worst.
 
@@ -57,6 +55,7 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     return figure
 
 
+@style.figure
 def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
     """Draw, for the parameters whose chains mix worst, how each chain's ranks among all draws differ from uniform.
 
@@ -70,11 +69,6 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
         A classifier fitted by NUTS.
     limit
         Most parameters to draw.
-
-    Returns
-    -------
-    Figure
-        A new figure.
 
     Raises
     ------
@@ -102,6 +96,7 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
     return figure
 
 
+@style.figure
 def energy(classifier: BayesClassifier) -> Figure:
     """Draw the energies that the chains visited and the changes of energy that their steps made.
 
@@ -112,11 +107,6 @@ def energy(classifier: BayesClassifier) -> Figure:
     ----------
     classifier
         A classifier fitted by NUTS.
-
-    Returns
-    -------
-    Figure
-        A new figure.
 
     Raises
     ------
@@ -129,7 +119,6 @@ def energy(classifier: BayesClassifier) -> Figure:
     """
     import arviz as az
     import arviz_plots as azp
-    import matplotlib.pyplot as plt
 
     _sampled(classifier)
     tree = classifier.posterior_
@@ -143,8 +132,7 @@ def energy(classifier: BayesClassifier) -> Figure:
         visuals={"title": False, "legend": False},
         figure_kwargs={"figsize": (5.0, 3.0)},
     )
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
+    figure = style.of_arviz(panels)
     (ax,) = figure.axes
     for name, color in (("energies, from their mean", MARGINAL), ("changes in one step", TRANSITION)):
         ax.plot([], [], color=color, linewidth=2, label=name)
@@ -152,18 +140,17 @@ def energy(classifier: BayesClassifier) -> Figure:
     style.quiet(ax, "x")
     fractions = az.bfmi(tree)["energy"].values
     values = ", ".join(f"{value:.2f}" for value in fractions)
-    _headline(figure, f"E-BFMI of the chains: {values} (limit {MIN_BFMI})")
+    style.headline(figure, f"E-BFMI of the chains: {values} (limit {MIN_BFMI})")
     return figure
 
 
 def _worst(classifier: BayesClassifier, limit: int, plot: Callable[..., Any], visuals: dict[str, Any]) -> Figure:
     """Let ArviZ draw one panel a parameter, of those whose chains mix worst."""
-    import matplotlib.pyplot as plt
     import xarray as xr
     from arviz_base.labels import MapLabeller
 
     posterior = _sampled(classifier)
-    chosen = parameters.least_mixed(posterior, min(limit, most_panels()))
+    chosen = least_mixed(posterior, min(limit, most_panels()))
     names: dict[Any, Any] = {
         f"p{index}": style.plain(quantity.name, LONGEST_TITLE) for index, quantity in enumerate(chosen)
     }
@@ -177,11 +164,10 @@ def _worst(classifier: BayesClassifier, limit: int, plot: Callable[..., Any], vi
         visuals=visuals,
         figure_kwargs={"figsize": (3.6 * columns, 0.7 + 1.35 * (-(-len(chosen) // columns)))},
     )
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
+    figure = style.of_arviz(panels)
     for ax in figure.axes:
         _finish(ax)
-    _headline(figure, how_many(len(chosen), posterior, "those whose chains mix worst"))
+    style.headline(figure, how_many(len(chosen), posterior, "those whose chains mix worst"))
     return figure
 
 
@@ -203,8 +189,3 @@ def _finish(ax: Axes) -> None:
     ax.set_title("")
     ax.set_title(text, loc="left", fontsize="small")
     ax.tick_params(labelsize="small")
-
-
-def _headline(figure: Figure, text: str) -> None:
-    style.headline(figure, text)
-    figure.set_layout_engine("constrained")

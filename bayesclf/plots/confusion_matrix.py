@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesclf.comparison import Comparison
 from bayesclf.plots import style
-from bayesclf.plots.rules import chosen_rules
+from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RIGHT, WRONG = "#2f6fd0", "#dd5a22"
 """Colours of the diagonal and of all else."""
@@ -29,6 +24,7 @@ LONGEST_CLASS = 16
 """Characters of a class beside the matrices."""
 
 
+@style.figure
 def confusion(comparison: Comparison, model: str, rules: Sequence[str] | None = None) -> Figure:
     """Draw true against most probable class, one matrix a rule.
 
@@ -36,26 +32,12 @@ def confusion(comparison: Comparison, model: str, rules: Sequence[str] | None = 
     rare confusions show: blue where the prediction is right, orange where it is wrong. With several repeats the
     numbers are means over them. The rule's name stands above with its share of wrong predictions.
 
-    Parameters
-    ----------
-    comparison
-        Result of `bayesclf.compare`.
-    model
-        Name of one of its models.
-    rules
-        Rules to draw, by default all that the model could answer under.
-
-    Returns
-    -------
-    Figure
-        A new figure.
-
     Raises
     ------
     InputError
         For a model or rule that the comparison does not have.
     """
-    chosen = chosen_rules(comparison, model, rules)
+    chosen = style.chosen_rules(comparison, model, rules)
     count = len(comparison.classes)
     side = max(2.0, 0.21 * count + 0.5)
     figure, places = style.panels(len(chosen), (side, side), columns=3 if count <= MANY_CLASSES else 2)

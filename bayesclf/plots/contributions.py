@@ -8,11 +8,10 @@ import numpy as np
 
 from bayesclf.explanation import Explanation
 from bayesclf.plots import style
+from bayesclf.plots.style import Axes, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_TERMS = 12
 """Contributions that are drawn one by one; the smallest of more are added up in one line."""
@@ -24,6 +23,7 @@ FOR, AGAINST = style.CLASS_COLORS[1], style.CLASS_COLORS[0]
 """Colours of what speaks for the first class of the log-odds, and for the second."""
 
 
+@style.figure
 def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: Axes | None = None) -> Figure:
     """Draw what each feature of one row contributes to the log-odds between two classes, largest first.
 
@@ -38,13 +38,6 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
         Its number, from 0, in the table that was explained.
     limit
         Most contributions that are drawn one by one, at least 1.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------
@@ -69,13 +62,8 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
     ax.set_ylim(places[-1] + 0.6, -0.6)
     about = found.rows.iloc[row]
     outcome, against = (style.plain(about[side], LONGEST_CLASS) for side in ("outcome", "against"))
-    ax.set_title(
-        f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}\nagainst P({against}) = "
-        f"{about['proba_against']:.3g}",
-        loc="left",
-        fontsize="medium",
-        fontweight="bold",
-    )
+    title = f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}"
+    style.title(ax, f"{title}\nagainst P({against}) = {about['proba_against']:.3g}")
     ax.locator_params(axis="x", nbins=6)
     ax.set_xlabel(f"contribution to the log-odds\n← {against}    {outcome} →")
     style.quiet(ax, "x")

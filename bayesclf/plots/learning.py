@@ -8,11 +8,10 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.plots import style
+from bayesclf.plots.style import Axes, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NEEDED = ("model", "rule", "m", "mean")
 """Columns that a table of learning curves has."""
@@ -30,6 +29,7 @@ MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 """Lines of models, where colours tell rules apart; Ng and Jordan's are solid and dashed."""
 
 
+@style.figure
 def learning_curve(
     table: pd.DataFrame,
     *,
@@ -55,13 +55,6 @@ def learning_curve(
         Whether the axis of rows is logarithmic.
     labels
         Whether curves are named at their ends.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.plots import style
+from bayesclf.plots.style import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from arviz_stats import ELPDData
-    from matplotlib.figure import Figure
 
 NAMED_ROWS = 8
 """Rows beyond the limit that are named, those of the largest k̂."""
@@ -20,6 +20,7 @@ POINT, BEYOND = "#2f6fd0", "#dd5a22"
 """Colours of rows, and of those beyond the limit."""
 
 
+@style.figure
 def pareto_k(elpd: ELPDData) -> Figure:
     """Draw Pareto k̂ of each row: how much leaving it out changes the posterior.
 
@@ -31,17 +32,11 @@ def pareto_k(elpd: ELPDData) -> Figure:
     elpd
         What `bayesclf.loo` returns, or `arviz.loo` of a logistic regression.
 
-    Returns
-    -------
-    Figure
-        A new figure.
-
     References
     ----------
     Vehtari, Gelman & Gabry (2017), doi:10.1007/s11222-016-9696-4.
     """
     import arviz_plots as azp
-    import matplotlib.pyplot as plt
 
     khat = np.asarray(elpd.pareto_k.values, dtype=float)
     panels = azp.plot_khat(
@@ -57,8 +52,7 @@ def pareto_k(elpd: ELPDData) -> Figure:
         },
         figure_kwargs={"figsize": (5.6, 3.2)},
     )
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
+    figure = style.of_arviz(panels)
     (ax,) = figure.axes
     bad = np.flatnonzero(~(khat <= elpd.good_k))
     drawn = bad[np.isfinite(khat[bad])]
@@ -68,10 +62,10 @@ def pareto_k(elpd: ELPDData) -> Figure:
     ax.set_ylim(top=max(ax.get_ylim()[1], 1.08 * elpd.good_k))
     style.quiet(ax, "y")
     style.headline(figure, f"{len(bad)} of {len(khat)} rows beyond k̂ = {elpd.good_k:.2f}")
-    figure.set_layout_engine("constrained")
     return figure
 
 
+@style.figure
 def elpd_compare(table: pd.DataFrame) -> Figure:
     """Draw how far each model's leave-one-out log score lies below the best one's, with one standard error.
 
@@ -82,18 +76,12 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
     table
         What `bayesclf.compare_elpd` or `arviz.compare` returns.
 
-    Returns
-    -------
-    Figure
-        A new figure.
-
     References
     ----------
     Vehtari, Gelman & Gabry (2017), doi:10.1007/s11222-016-9696-4. Sivula et al., *Uncertainty in Bayesian
     leave-one-out cross-validation based model comparison* (2025), arXiv:2008.10296: differences below 4 nats are small.
     """
     import arviz_plots as azp
-    import matplotlib.pyplot as plt
 
     ink = style.ink()
     look: dict[str, Any] = {"color": ink}
@@ -109,8 +97,7 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
         },
         figure_kwargs={"figsize": (5.6, 1.1 + 0.34 * len(table))},
     )
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
+    figure = style.of_arviz(panels)
     (ax,) = figure.axes
     for place, difference, error in zip(range(len(table), 0, -1), table["elpd_diff"], table["dse"], strict=True):
         text = f"{difference:.1f} ± {error:.1f}".replace("-", "−") if error else "best"
@@ -118,5 +105,4 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
     ax.set_ylim(0.4, len(table) + 0.6)
     ax.set_xlabel("leave-one-out log score less the best one's / nats")
     style.quiet(ax, "x")
-    figure.set_layout_engine("constrained")
     return figure

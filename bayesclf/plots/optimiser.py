@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesclf.inference.optimisers import Trace
 from bayesclf.plots import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bayesclf.plots.style import Figure
 
 SIZE = (7.0, 4.6)
 
 
+@style.figure
 def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     """Plot how far below the best objective each optimiser was, and its gradient's norm, after each step.
 

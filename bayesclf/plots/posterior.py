@@ -1,20 +1,25 @@
-"""Posterior means and intervals, drawn by ArviZ."""
+"""Posterior means and intervals, drawn by ArviZ, of the parameters that a figure has room for."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.errors import Refused
-from bayesclf.plots import parameters, style
-from bayesclf.plots.parameters import Quantity
+from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN
+from bayesclf.plots import style
+from bayesclf.plots.style import Axes, Figure
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+
+SAMPLE_DIMS = ("chain", "draw")
 
 LONGEST_PANEL_TITLE, LONGEST_CLASS = 26, 18
 """Characters of a quantity's name above its panel, and of a class beside it."""
@@ -23,6 +28,7 @@ INNER_PROB = 0.5
 """Probability of the thick inner interval."""
 
 
+@style.figure
 def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
     """Draw posterior means and intervals, one panel a quantity, one line a class.
 
@@ -31,15 +37,8 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
 
     Parameters
     ----------
-    classifier
-        A fitted classifier.
     limit
         Most parameters to draw; the classes of one quantity stay together.
-
-    Returns
-    -------
-    Figure
-        A new figure.
 
     Raises
     ------
@@ -47,21 +46,19 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
         If the classifier has no posterior.
     """
     posterior = posterior_of(classifier)
-    axis = parameters.class_axis(posterior, classifier.classes_)
-    chosen = parameters.most_different(posterior, axis, len(classifier.classes_), limit, most_panels())
+    axis = class_axis(posterior, classifier.classes_)
+    chosen = most_different(posterior, axis, len(classifier.classes_), limit, most_panels())
     labels = [str(label) for label in posterior[axis].values] if axis else []
     figure = _forest(chosen, axis, labels)
     headline = how_many(sum(quantity.size for quantity in chosen), posterior, "those that differ most between classes")
     intervals = f"mean, {100 * INNER_PROB:.0f} % and {100 * CI_PROB:.0f} % intervals"
     style.headline(figure, f"{headline}\n{intervals}")
-    figure.set_layout_engine("constrained")
     return figure
 
 
 def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figure:
     """Draw means and intervals, one panel a quantity."""
     import arviz_plots as azp
-    import matplotlib.pyplot as plt
     import xarray as xr
 
     shown = xr.Dataset({f"p{index}": quantity.draws for index, quantity in enumerate(chosen)})
@@ -76,11 +73,10 @@ def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figu
         **_looks(chosen, axis, len(labels)),
     )
     for name, prob, width in (("trunk", INNER_PROB, 4.0), ("twig", CI_PROB, 1.3)):
-        bounds = shown.quantile([(1 - prob) / 2, (1 + prob) / 2], dim=parameters.SAMPLE_DIMS)
+        bounds = shown.quantile([(1 - prob) / 2, (1 + prob) / 2], dim=SAMPLE_DIMS)
         panels.map(azp.visuals.line_x, name, data=bounds, width=width)
-    panels.map(azp.visuals.scatter_x, "point", data=shown.mean(parameters.SAMPLE_DIMS), size=22)
-    figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
+    panels.map(azp.visuals.scatter_x, "point", data=shown.mean(SAMPLE_DIMS), size=22)
+    figure = style.of_arviz(panels)
     for index, quantity in enumerate(chosen):
         _finish(panels.viz["plot"][f"p{index}"].item(), quantity, axis, labels, index % columns == 0)
     return figure
@@ -137,5 +133,133 @@ def _finish(ax: Axes, quantity: Quantity, axis: str | None, labels: list[str], n
 
 def how_many(shown: int, posterior: xr.Dataset, which: str) -> str:
     """Return how many of the posterior's parameters a figure shows, and which."""
-    total = parameters.parameter_count(posterior)
+    total = parameter_count(posterior)
     return f"All {total} parameters" if shown == total else f"{shown} of {total} parameters: {which}"
+
+
+type Place = tuple[float, str, dict[Hashable, int]]
+"""The spread of a quantity, its variable, and where it stands along the variable's axes."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity of the model, for example the mean of one feature, in all classes.
+
+    Attributes
+    ----------
+    name
+        Variable and place, such as ``mu[petal length]``.
+    draws
+        (chain, draw) or (chain, draw, class axis).
+    spread
+        What the quantity was chosen for: the range of the posterior means over the classes in posterior sds, −1 where
+        classes share the quantity; or how badly its chains mix.
+    """
+
+    name: str
+    draws: xr.DataArray
+    spread: float
+
+    @property
+    def size(self) -> int:
+        """Number of"""
+        return int(np.prod([self.draws.sizes[dim] for dim in self.draws.dims if dim not in SAMPLE_DIMS]))
+
+
+def class_axis(dataset: xr.Dataset, labels: Iterable[object]) -> str | None:
+    """Return the axis whose coordinates are classes, or None."""
+    names = {str(label) for label in labels}
+    for variable in dataset.data_vars.values():
+        for dim in variable.dims:
+            if dim not in SAMPLE_DIMS and dim in dataset.coords and {*map(str, dataset[dim].values)} <= names:
+                return str(dim)
+    return None
+
+
+def parameter_count(dataset: xr.Dataset) -> int:
+    """Return how many numbers one draw has."""
+    draws = dataset.sizes["chain"] * dataset.sizes["draw"]
+    return sum(variable.size for variable in dataset.data_vars.values()) // draws
+
+
+def most_different(dataset: xr.Dataset, axis: str | None, classes: int, limit: int, panels: int) -> list[Quantity]:
+    """Return the quantities that differ most between classes, most first; then those that classes share.
+
+    Parameters
+    ----------
+    dataset
+        A posterior.
+    axis
+        Its class axis.
+    classes
+        Number of classes. Where the axis has fewer, the one that it lacks is a reference at 0.
+    limit
+        Most parameters in all; one quantity is always returned.
+    panels
+        Most quantities.
+    """
+    found = []
+    for name, variable in dataset.data_vars.items():
+        others = [dim for dim in variable.dims if dim not in SAMPLE_DIMS and dim != axis]
+        found += _places(str(name), others, _spreads(variable, axis, classes).transpose(*others).values)
+    chosen: list[Quantity] = []
+    for place in sorted(found, key=_spread)[:panels]:
+        quantity = _quantity(dataset, *place)
+        if chosen and sum(other.size for other in chosen) + quantity.size > limit:
+            break
+        chosen.append(quantity)
+    return chosen
+
+
+def element_name(dataset: xr.Dataset, name: str, place: dict[Hashable, int]) -> str:
+    """Return a variable's name with the coordinates of one place, such as ``mu[petal length]``."""
+    parts = [str(dataset[dim].values[index]) if dim in dataset.coords else str(index) for dim, index in place.items()]
+    return f"{name}[{', '.join(parts)}]" if parts else name
+
+
+def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataArray:
+    """Return the range of the means over the class axis in posterior sds, over the variable's other axes."""
+    mean = variable.mean(SAMPLE_DIMS)
+    if axis is None or axis not in variable.dims:
+        return mean * 0.0 - 1.0
+    high, low = mean.max(axis), mean.min(axis)
+    if variable.sizes[axis] < classes:
+        high, low = high.clip(min=0.0), low.clip(max=0.0)
+    sd = variable.var(SAMPLE_DIMS).mean(axis) ** 0.5
+    return ((high - low) / sd.where(sd > 0)).fillna(0.0)
+
+
+def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:
+    """Return the single parameters whose chains mix worst, worst first.
+
+    What is measured against its limit is R-hat or the effective sample size, whichever is the worse; `spread` holds
+    that ratio, −1 for a constant.
+    """
+    import arviz as az
+
+    needed = MIN_ESS_PER_CHAIN * dataset.sizes["chain"]
+    with np.errstate(all="ignore"):  # chains that never move divide by zero
+        rhat = (az.rhat(dataset) - 1) / (MAX_RHAT - 1)
+        shortage = [needed / az.ess(dataset, method=method) for method in ("bulk", "tail")]
+    found = []
+    for name, variable in dataset.data_vars.items():
+        others = [dim for dim in variable.dims if dim not in SAMPLE_DIMS]
+        measures = [np.nan_to_num(part[name].transpose(*others).values, nan=-1.0) for part in (rhat, *shortage)]
+        moving = dataset[name].std(SAMPLE_DIMS).transpose(*others).values > 0
+        found += _places(str(name), others, np.where(moving, np.max(measures, axis=0), -1.0))
+    return [_quantity(dataset, *place) for place in sorted(found, key=_spread)[:limit]]
+
+
+def _places(name: str, dims: Sequence[Hashable], spreads: Array) -> list[Place]:
+    """Return the places of a variable along some of its axes, with their spreads (these axes)."""
+    return [(float(spreads[index]), name, dict(zip(dims, index, strict=True))) for index in np.ndindex(spreads.shape)]
+
+
+def _spread(place: Place) -> float:
+    """Return what sorts places, the largest spread first."""
+    return -place[0]
+
+
+def _quantity(dataset: xr.Dataset, spread: float, name: str, place: dict[Hashable, int]) -> Quantity:
+    draws = dataset[name].isel(place).reset_coords(drop=True)
+    return Quantity(element_name(dataset, name, place), draws, spread)

@@ -1,19 +1,17 @@
-"""How often two rules of one model decide differently."""
+"""What predictions are made of: how uncertain they are, and how often two rules of one model decide differently."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
 from bayesclf.comparison import Comparison
 from bayesclf.plots import style
-from bayesclf.plots.rules import chosen_rules
-from bayesclf.typing import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from bayesclf.plots.style import Axes, Figure
+from bayesclf.typing import Array, Integers
 
 FULL_COLOR_FROM = 0.1
 """Share of rows decided differently that gets the full colour, unless a larger one occurs."""
@@ -21,30 +19,26 @@ FULL_COLOR_FROM = 0.1
 LONGEST_MODEL = 18
 """Characters of a model's name in a title that goes on after it."""
 
+ALEATORIC, EPISTEMIC = "#8fa3bf", "#c8566b"
+"""Colours of the entropy that stays, and of that which more data would take away."""
 
+MOST_STEPS = 400
+"""Steps that are drawn; of more rows, neighbours in the order are averaged."""
+
+MARK_HEIGHT = -0.035
+"""Where wrong predictions are marked, as a share of the panel's height."""
+
+
+@style.figure
 def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> Figure:
     """Draw, for each two rules of a model, the share of rows on which they decide differently.
-
-    Parameters
-    ----------
-    comparison
-        Result of `bayesclf.compare`.
-    model
-        Name of one of its models.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------
     InputError
         For a model that the comparison does not have.
     """
-    chosen = chosen_rules(comparison, model, None)
+    chosen = style.chosen_rules(comparison, model, None)
     figure, ax = style.axes(ax, (4.6, 4.0))
     shares = disagreement_shares(comparison, model)
     shown = np.ma.masked_array(shares, np.triu(np.ones(shares.shape, dtype=bool)))
@@ -59,12 +53,7 @@ def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> 
     ax.set_xticks(np.arange(count) + 0.5, chosen[:-1], rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(np.arange(count) + 0.5, chosen[1:])
     ax.set(xlim=(0, max(count, 1)), ylim=(max(count, 1), 0))
-    ax.set_title(
-        f"{style.plain(model, LONGEST_MODEL)}: rows decided differently",
-        loc="left",
-        fontsize="medium",
-        fontweight="bold",
-    )
+    style.title(ax, f"{style.plain(model, LONGEST_MODEL)}: rows decided differently")
     style.quiet(ax)
     ax.grid(visible=False)
     return figure
@@ -87,3 +76,60 @@ def percent(share: float) -> str:
     if share == 0:
         return "0"
     return f"{share:.1%}".replace("%", " %") if share >= 0.001 else "< 0.1 %"
+
+
+@style.figure
+def uncertainty(
+    clf: BayesClassifier, X: Any, y: Any = None, rule: str = "bayes-optimal", ax: Axes | None = None
+) -> Figure:
+    """Draw the entropy of each row's predicted class, the most uncertain first, split into its two parts.
+
+    The aleatoric part would remain if the parameters were known, the epistemic part is what more training rows would
+    remove, if the model is right: under a false independence assumption it shrinks around a wrong value. Wrong
+    predictions are marked below the axis: many of them on the right say that the model is sure where it errs.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier with a posterior.
+    X
+        Table (row, feature); rows that the classifier was not fitted on.
+    y
+        Their labels (row), to mark wrong predictions.
+    rule
+        ``"bayes-optimal"`` or ``"predictive"``, as in `BayesClassifier.uncertainty`.
+
+    Raises
+    ------
+    InputError
+        For another rule.
+    Refused
+        If the classifier has no posterior.
+    """
+    parts = clf.uncertainty(X, rule)
+    order = np.argsort(-parts.total, kind="stable")
+    bounds = np.linspace(0, len(order), min(len(order), MOST_STEPS) + 1).astype(np.intp)
+    total, aleatoric = (_means(values[order], bounds) for values in (parts.total, parts.aleatoric))
+    edges = bounds / len(order)
+    figure, ax = style.axes(ax, (5.4, 3.4))
+    share = float(parts.epistemic.sum() / parts.total.sum()) if parts.total.any() else 0.0
+    name = f"epistemic, {100 * share:.0f} % of all"
+    ax.stairs(aleatoric, edges, fill=True, color=ALEATORIC, linewidth=0, label="aleatoric")
+    ax.stairs(total, edges, baseline=aleatoric, fill=True, color=EPISTEMIC, linewidth=0, label=name)
+    ax.set(xlim=(0, 1), xlabel="share of rows, the most uncertain first", ylabel="entropy / nats")
+    ax.set_ylim(bottom=0)
+    if y is not None:
+        wrong = np.flatnonzero((clf.predict(X, rule=rule) != checked_labels(y, len(order)))[order])
+        places = (wrong + 0.5) / len(order)
+        look: Any = {"color": "0.55", "markersize": 7, "transform": ax.get_xaxis_transform(), "clip_on": False}
+        ax.plot(places, np.full(len(places), MARK_HEIGHT), "|", label=f"{len(wrong)} wrong", **look)
+        ax.tick_params(axis="x", pad=12)
+    style.legend_above(ax)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    style.quiet(ax, "y")
+    return figure
+
+
+def _means(values: Array, bounds: Integers) -> Array:
+    """Return the means of the values between each two neighbouring bounds."""
+    return np.asarray(np.add.reduceat(values, bounds[:-1]) / np.diff(bounds))

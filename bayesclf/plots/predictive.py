@@ -9,11 +9,10 @@ import numpy as np
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB
+from bayesclf.plots.style import Axes, Figure
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 STATISTIC = "class_count_given_x"
 
@@ -24,6 +23,7 @@ LONGEST_CLASS = 18
 """Characters of a class beside its line."""
 
 
+@style.figure
 def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
     """Draw how many rows of each class the model makes, given the rows' features, and how many there were.
 
@@ -35,13 +35,6 @@ def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
     ----------
     tree
         What ``predictive_check`` returns of a classifier.
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
     """
     observed = tree["observed_statistics"].to_dataset()[STATISTIC]
     labels = [style.plain(label, LONGEST_CLASS) for label in observed["outcome"].values]

@@ -10,11 +10,10 @@ import numpy as np
 from bayesclf.comparison import Comparison
 from bayesclf.errors import InputError
 from bayesclf.plots import style
+from bayesclf.plots.style import Axes, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 METRICS = {
     "log_loss": "log loss",
@@ -32,6 +31,7 @@ NOTE_WIDTH = 90
 """Characters in a line of the note below the axis."""
 
 
+@style.figure
 def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
     """Draw a score of every model under every rule with its standard error.
 
@@ -40,17 +40,8 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
 
     Parameters
     ----------
-    comparison
-        Result of `bayesclf.compare`.
     metric
         One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (with its interval).
-    ax
-        Axes to draw on.
-
-    Returns
-    -------
-    Figure
-        The figure of `ax`, or a new one.
 
     Raises
     ------

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.errors import InputError
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import matplotlib.axes
+    import matplotlib.figure
+
+    from bayesclf.comparison import Comparison
+
+type Axes = matplotlib.axes.Axes
+type Figure = matplotlib.figure.Figure
+"""Of matplotlib, which is loaded when a figure is drawn."""
 
 LONGEST_NAME = 32
 """Characters of a name from the user's table that a figure shows."""
@@ -72,6 +83,37 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     return text.replace("$", r"\$")
 
 
+ARGUMENTS = {
+    "comparison": "Result of `bayesclf.compare`.",
+    "model": "Name of one of its models.",
+    "rules": "Rules to draw, by default all that the model could answer under.",
+    "clf": "A fitted classifier.",
+    "classifier": "A fitted classifier.",
+    "ax": "Axes to draw on.",
+}
+"""What arguments mean that several figures have, unless a figure says otherwise."""
+
+
+def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Complete the docstring of a function that draws, by the `ARGUMENTS` it does not describe and what it returns.
+
+    Those that are described stand between what is drawn and the axes.
+    """
+    text = inspect.cleandoc(function.__doc__ or "")  # python -OO leaves no docstring
+    head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
+    own = sections.pop(0).split("\n")[2:] if "\n\nParameters\n---" in text else []
+    names = inspect.signature(function).parameters
+    shared = {name: ARGUMENTS[name] for name in names if name in ARGUMENTS and name not in own}
+    entries = {name: [name, f"    {meaning}"] for name, meaning in shared.items()}
+    last = entries.pop("ax", [])
+    parameters = ["Parameters", "----------", *chain(*entries.values()), *own, *last]
+    if "\n\nReturns\n---" not in text:
+        returned = "The figure of `ax`, or a new one." if "ax" in names else "A new figure."
+        sections.insert(0, f"Returns\n-------\nFigure\n    {returned}")
+    function.__doc__ = "\n\n".join([head, "\n".join(parameters), *sections])
+    return function
+
+
 def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     """Return the figure and axes to draw on: those given, or new ones of a size in inches.
 
@@ -84,6 +126,16 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     figure, new = plt.subplots(figsize=size, layout="constrained")
     plt.close(figure)
     return figure, new
+
+
+def of_arviz(panels: Any) -> Figure:
+    """Return the figure of what ArviZ drew, with room for titles; it does not stay open in pyplot either."""
+    import matplotlib.pyplot as plt
+
+    figure: Figure = panels.viz["figure"].item()
+    plt.close(figure)
+    figure.set_layout_engine("constrained")
+    return figure
 
 
 def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
@@ -188,6 +240,11 @@ def ink() -> str:
     return str(mpl.rcParams["text.color"])
 
 
+def title(ax: Axes, text: str) -> None:
+    """Write what a figure of one panel shows above it, on the left."""
+    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
+
+
 def headline(figure: Figure, text: str) -> None:
     """Write what a figure of several panels shows above them, on the left."""
     figure.suptitle(text, ha="left", x=0.01, fontsize="medium", fontweight="bold")
@@ -200,3 +257,24 @@ def quiet(ax: Axes, grid: str = "both") -> None:
     ax.set_axisbelow(True)
     which: Any = grid
     ax.grid(True, axis=which, linewidth=0.6, alpha=0.5)
+
+
+def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the rules to draw: those asked for, or all that the model could answer under.
+
+    Raises
+    ------
+    InputError
+        For a model or rule that the comparison does not have, or where no rule could answer.
+    """
+    if model not in comparison.models:
+        raise InputError(f"the comparison has no model {model!r}; its models are {', '.join(comparison.models)}")
+    answered = comparison.rules_of(model)
+    if not answered:
+        raise InputError(f"{model!r} has no answers under any rule; the comparison's `table` has the reasons")
+    if rules is None:
+        return answered
+    unknown = [rule for rule in rules if rule not in answered]
+    if unknown:
+        raise InputError(f"{model!r} has no answers under the rule {unknown[0]!r}; it has {', '.join(answered)}")
+    return tuple(rules)

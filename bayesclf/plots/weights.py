@@ -14,12 +14,11 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB, posterior_of
+from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_COLUMNS = 24
 """Columns that are drawn where none are named: those of the largest weights."""
@@ -30,6 +29,7 @@ APART = 0.34
 LABELS = ("logistic regression", "implied by the generative model")
 
 
+@style.figure
 def posterior_weights(
     lr: LogisticRegression, implied: ImpliedLogistic | None = None, features: Sequence[str] | None = None
 ) -> Figure:

@@ -18,7 +18,7 @@ SIZES = (8, 16, 128)
 def outcome(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setattr("bayesclf.experiments.assumptions.SIZES", SIZES)
-    patch.setattr("bayesclf.plots.plane.GRID", 41)
+    patch.setattr("bayesclf.plots.boundary.GRID", 41)
     try:
         yield run(EXPERIMENT, EXPERIMENT.Settings(sets=6, picture_rows=30), tmp_path_factory.mktemp("assumptions"))
     finally:

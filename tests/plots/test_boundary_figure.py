@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError, Refused
-from bayesclf.plots import boundary, plane, style
+from bayesclf.plots import boundary, style
 
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     """Compute probabilities at fewer points, which is faster and as true."""
-    monkeypatch.setattr(plane, "GRID", 61)
+    monkeypatch.setattr(boundary, "GRID", 61)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_other_columns_are_held_and_said_to_be(rows):
     X, y = rows
     X = X.assign(c=np.arange(60.0), word=np.where(np.arange(60) % 3, "often", "rare"), bit=np.arange(60) % 5 == 0)
     fit = bc.NaiveBayes(random_state=0).fit(X, y)
-    found = plane.plane_of(fit, X, ("b", "a"))
+    found = boundary.plane_of(fit, X, ("b", "a"))
     assert found.points.columns.tolist() == ["a", "b", "c", "word", "bit"]
     assert found.points[["c", "word", "bit"]].drop_duplicates().values.tolist() == [[29.5, "often", False]]
     figure = plots.decision_boundary(fit, X, y, features=("b", "a"))

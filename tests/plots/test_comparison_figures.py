@@ -13,8 +13,8 @@ from bayesclf import comparison as comparison_module
 from bayesclf import plots
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
+from bayesclf.plots import calibration, style
 from bayesclf.plots import confusion_matrix as confusion
-from bayesclf.plots import coverage, style
 from bayesclf.plots.predictions import disagreement_shares
 
 
@@ -80,7 +80,7 @@ def test_coverage_lines_are_the_curve(comparison):
         curve = comparison.coverage_curve("nb", rule)
         drawn = line(ax, rule)
         np.testing.assert_allclose(drawn, curve[["coverage", "accuracy"]].iloc[-len(drawn) :])
-        assert drawn[0, 0] * 150 >= coverage.LEAST_KEPT > 0.9 * drawn[0, 0] * 150
+        assert drawn[0, 0] * 150 >= calibration.LEAST_KEPT > 0.9 * drawn[0, 0] * 150
         accuracy = comparison.table.set_index(["model", "rule"]).loc[("nb", rule), "accuracy"]
         if rule == "mle":  # that of gibbs is an expectation over hypotheses, the curve one run
             np.testing.assert_allclose(drawn[-1], [1, accuracy])

@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf import plots
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.errors import InputError, Refused
-from bayesclf.plots import entropy
+from bayesclf.plots import predictions
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_many_rows_are_averaged_in_their_order_and_keep_their_area():
     values = np.linspace(1, 0, 1003)
     below, above = plots.uncertainty(of(values, values / 4), None).axes[0].patches
     heights, edges, _ = above.get_data()
-    assert len(heights) == entropy.MOST_STEPS
+    assert len(heights) == predictions.MOST_STEPS
     assert (heights * np.diff(edges)).sum() == pytest.approx(values.mean())
     assert heights[0] == pytest.approx(values[: round(edges[1] * 1003)].mean())
     np.testing.assert_allclose(below.get_data().values, heights / 4)

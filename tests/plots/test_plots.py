@@ -1,5 +1,6 @@
 """Figures: what they show equals what the comparison says, and hostile names stay names."""
 
+import inspect
 import subprocess
 import sys
 
@@ -72,3 +73,13 @@ def test_a_wide_range_gets_a_logarithmic_axis(comparison):
 def test_what_does_not_exist_is_named(comparison, draw_it, sentence):
     with pytest.raises(InputError, match=sentence):
         draw_it(comparison)
+
+
+@pytest.mark.parametrize("name", sorted(set(plots.__all__) - {"RULE_STYLE", "RuleStyle"}))
+def test_docstrings_describe_every_argument_in_order_and_what_is_returned(name):
+    function = getattr(plots, name)
+    text = inspect.getdoc(function)
+    entries = text.split("\n\nParameters\n----------\n")[1].split("\n\n")[0].splitlines()
+    described = [word for line in entries if not line.startswith(" ") for word in line.split(", ")]
+    assert described == list(inspect.signature(function).parameters)
+    assert text.count("\n\nReturns\n-------\nFigure\n") == 1

@@ -9,7 +9,7 @@ from helpers.drawn import texts
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import Refused
-from bayesclf.plots import parameters
+from bayesclf.plots import posterior as forest
 
 
 def test_forest_shows_all_or_says_how_many(comparison):
@@ -56,21 +56,21 @@ def posterior(seed=0):
 
 
 def test_class_axis_is_found_by_its_labels():
-    assert parameters.class_axis(posterior(), ["no", "yes"]) == "anything"
-    assert parameters.class_axis(posterior(), ["no", "perhaps"]) is None
+    assert forest.class_axis(posterior(), ["no", "yes"]) == "anything"
+    assert forest.class_axis(posterior(), ["no", "perhaps"]) is None
 
 
 def test_the_most_different_come_first():
-    chosen = parameters.most_different(posterior(), "anything", 2, limit=6, panels=40)
+    chosen = forest.most_different(posterior(), "anything", 2, limit=6, panels=40)
     assert [quantity.name for quantity in chosen[:2]] == ["mu[b]", "mu[c]"]
     assert sum(quantity.size for quantity in chosen) == 6
-    assert len(parameters.most_different(posterior(), "anything", 2, limit=100, panels=4)) == 4
-    assert parameters.parameter_count(posterior()) == 9
+    assert len(forest.most_different(posterior(), "anything", 2, limit=100, panels=4)) == 4
+    assert forest.parameter_count(posterior()) == 9
 
 
 def test_a_missing_class_is_a_reference_at_zero():
     one = posterior().sel(anything=["no"])
-    chosen = parameters.most_different(one, "anything", 2, limit=1, panels=40)
+    chosen = forest.most_different(one, "anything", 2, limit=1, panels=40)
     assert [quantity.name for quantity in chosen] == ["mu[b]"]
     assert chosen[0].spread == pytest.approx(5, abs=1)
 
@@ -79,7 +79,7 @@ def test_the_least_mixed_come_first_by_whichever_measure_is_worse():
     data = posterior()
     data["mu"][0, :, 1, 2] += 10
     data["shared"][:, :, 0] = np.sort(data["shared"][:, :, 0], axis=1)
-    first, second, third = parameters.least_mixed(data, 3)
+    first, second, third = forest.least_mixed(data, 3)
     assert {first.name, second.name} == {"mu[yes, c]", "shared[a]"}
     assert first.spread > second.spread > 3 * third.spread
 
@@ -87,4 +87,4 @@ def test_the_least_mixed_come_first_by_whichever_measure_is_worse():
 def test_constants_mix_best():
     data = posterior()
     data["mu"][..., 0] = 1.0
-    assert {quantity.spread for quantity in parameters.least_mixed(data, 9)[-2:]} == {-1.0}
+    assert {quantity.spread for quantity in forest.least_mixed(data, 9)[-2:]} == {-1.0}
