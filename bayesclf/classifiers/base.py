@@ -22,11 +22,10 @@ from bayesclf.columns import Column
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
 from bayesclf.families.generative import GenerativeModel
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.hypothesis_set import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.inference import Optimiser, Trace
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
-from bayesclf.seeded import SeededHypotheses, named_draws
 
 if TYPE_CHECKING:
     import pandas as pd

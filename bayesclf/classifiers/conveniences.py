@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from arviz_stats import ELPDData
 
     from bayesclf.classifiers.base import BayesClassifier
+    from bayesclf.decisions import PredictionSets
     from bayesclf.diagnostics import Diagnosis
     from bayesclf.explanation import Explanation
-    from bayesclf.prediction_sets import PredictionSets
     from bayesclf.rules import Gibbs
 
 
@@ -119,7 +119,7 @@ class Conveniences:
         >>> bc.GaussianNB(random_state=1).fit(X, y).predict_set([[1.1], [2.0]], level=0.8).labels
         (('low',), ('high', 'low'))
         """
-        from bayesclf.prediction_sets import posterior_sets
+        from bayesclf.decisions import posterior_sets
 
         return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
 

@@ -13,7 +13,7 @@ from bayesclf.diagnostics.check import Check, NotApplicable, Skipped
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.diagnostics.words import counted
 from bayesclf.errors import InputError
-from bayesclf.inference.seeded import parameter_count
+from bayesclf.hypothesis_set import parameter_count
 from bayesclf.leave_one_out.elpd import good_k
 from bayesclf.leave_one_out.importance import reweighted
 from bayesclf.leave_one_out.training import TrainingRows, training_rows
