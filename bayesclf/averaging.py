@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
     Refused
         Where too few draws have nearly all the weight given x.
     """
-    return Averages(**_averaged(hypotheses, rows, given_x, SUMS))
+    return Averages(**_averaged(hypotheses, rows, given_x, *SUMS))
 
 
 @dataclass(frozen=True)
@@ -122,25 +122,23 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) 
     """
     linear = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     if linear is None or len(hypotheses) == 1:
-        found = _averaged(hypotheses, rows, given_x, {name: SUMS[name] for name in ("log_proba", "impossible")})
+        found = _averaged(hypotheses, rows, given_x, "log_proba", "impossible")
         return AveragedProba(found["log_proba"], found["impossible"] > NEARLY)
     proba = mean_proba(linear, rows)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
     small = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
     if len(small):
-        log_proba[small] = _averaged(hypotheses, rows[small], given_x, {"log_proba": SUMS["log_proba"]})["log_proba"]
+        log_proba[small] = _averaged(hypotheses, rows[small], given_x, "log_proba")["log_proba"]
     return AveragedProba(log_proba, impossible)
 
 
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:
     """Return the equal-tailed interval of P(k | x, h) over the posterior, (row, outcome, bound)."""
     tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-
-    def of_block(block: slice) -> list[Array]:
-        return [_bounds(answers, tails) for answers in _checked(hypotheses, rows, block, given_x, memory)]
-
-    memory = Memory()
-    return np.concatenate(_over_blocks(of_block, hypotheses, rows))
+    log_mass, log_square, bounds = _over_rows(hypotheses, rows, given_x, *WEIGHTS, lambda some: _bounds(some, tails))
+    if given_x and hypotheses.generative:
+        _require_effective_draws(hypotheses, log_mass, log_square)
+    return bounds
 
 
 @dataclass(frozen=True)
@@ -289,15 +287,10 @@ def answers(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ite
     """Yield the answers of all hypotheses, a few rows at a time; `given_x` and errors as in `average`."""
     memory = Memory()
     for block in blocks(hypotheses, rows):
-        yield from _checked(hypotheses, rows, block, given_x, memory)
-
-
-def _checked(hypotheses: HypothesisSet, rows: Rows, block: slice, given_x: bool, memory: Memory) -> Iterator[Answers]:
-    """Yield the answers to a block of rows, unless too few draws have the weight."""
-    for some in _answers(hypotheses, rows, block, given_x, memory):
-        if given_x and hypotheses.generative:
-            _require_effective_draws(hypotheses, some.log_mass, some.log_square, some.first)
-        yield some
+        for some in _answers(hypotheses, rows, block, given_x, memory):
+            if given_x and hypotheses.generative:
+                _require_effective_draws(hypotheses, some.log_mass, some.log_square, some.first)
+            yield some
 
 
 def _answers(hypotheses: HypothesisSet, rows: Rows, block: slice, given_x: bool, memory: Memory) -> Iterator[Answers]:
@@ -315,14 +308,21 @@ def _answers(hypotheses: HypothesisSet, rows: Rows, block: slice, given_x: bool,
         yield Answers.of(scores, hypotheses, memory, given_x, block.start + start)
 
 
-def _over_blocks[Result](
-    of_block: Callable[[slice], list[Result]], hypotheses: HypothesisSet, rows: Rows
-) -> list[Result]:
-    """Return what threads make of the blocks of rows, one list in the rows' order."""
+def _over_rows(
+    hypotheses: HypothesisSet, rows: Rows, given_x: bool, *questions: Callable[[Answers], Array]
+) -> list[Array]:
+    """Return what is asked of the answers to all rows, (row, …) each: threads share out the blocks."""
+    memory = Memory()
+
+    def of_block(block: slice) -> list[list[Array]]:
+        return [
+            [question(some) for question in questions] for some in _answers(hypotheses, rows, block, given_x, memory)
+        ]
+
     # parts are made one after the other, and their blocks are large
     work = 0 if hypotheses.in_parts else rows.length * len(hypotheses.labels) * len(hypotheses)
     done = threads.each(of_block, list(blocks(hypotheses, rows)), work)
-    return [result for results in done for result in results]
+    return [np.concatenate(column) for column in zip(*chain.from_iterable(done), strict=True)]
 
 
 def _log_mean(answers: Answers) -> Array:
@@ -361,44 +361,38 @@ def _votes(answers: Answers) -> Array:
     return votes
 
 
-def _mean_log_proba(answers: Answers) -> Array:
-    return answers.mean(answers.scores) - answers.mean(answers.log_total)[:, None]
-
-
-def _mean_square(answers: Answers) -> Array:
-    return answers.mean(np.einsum("rkd,rkd->rd", answers.proba, answers.proba))
-
-
 def _entropy(answers: Answers) -> Array:
+    """Return Σ_s w_s H[P(· | x, h_s)], (row)."""
     scores = answers.scores
     if np.isneginf(scores.min(initial=0.0)):
         scores = np.where(answers.proba > 0, scores, 0.0)  # p log p is 0 where p is
     return answers.mean(answers.log_total) - answers.mean(np.einsum("rkd,rkd->rd", answers.proba, scores))
 
 
-def _impossible(answers: Answers) -> Array:
-    return answers.mean(answers.impossible.astype(float)) if answers.impossible.any() else np.zeros(len(answers))
-
-
 SUMS: Mapping[str, Callable[[Answers], Array]] = {
     "log_proba": _log_mean,
     "votes": _votes,
-    "mean_log_proba": _mean_log_proba,
-    "mean_square": _mean_square,
+    "mean_log_proba": lambda some: some.mean(some.scores) - some.mean(some.log_total)[:, None],
+    "mean_square": lambda some: some.mean(np.einsum("rkd,rkd->rd", some.proba, some.proba)),
     "entropy": _entropy,
-    "impossible": _impossible,
+    "impossible": lambda some: some.mean(some.impossible.astype(float)),
 }
 """What is averaged over hypotheses, by its name in `Averages`."""
 
+WEIGHTS: tuple[Callable[[Answers], Array], ...] = (lambda some: some.log_mass, lambda some: some.log_square)
+"""What tells how many draws have the weight."""
 
-def _averaged(
-    hypotheses: HypothesisSet, rows: Rows, given_x: bool, sums: Mapping[str, Callable[[Answers], Array]]
-) -> dict[str, Array]:
-    """Return some of the averages by name."""
-    parts = (_average_part(part, rows, given_x, sums, len(part) / len(hypotheses)) for part in hypotheses.parts())
-    total = reduce(add, parts)
+
+def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) -> dict[str, Array]:
+    """Return some of the averages by name: over each part of the hypotheses, then over the parts."""
+    total: _Part | None = None
+    for part in hypotheses.parts():
+        found = _over_rows(part, rows, given_x, *WEIGHTS, *(SUMS[name] for name in names))
+        own = _Part.of(dict(zip(names, found[2:], strict=True)), len(part) / len(hypotheses), *found[:2])
+        total = own if total is None else total + own
+    assert total is not None
     if given_x and hypotheses.generative:
-        _require_effective_draws(hypotheses, total.log_mass, total.log_square, 0)
+        _require_effective_draws(hypotheses, total.log_mass, total.log_square)
     return total.averages
 
 
@@ -421,57 +415,35 @@ class _Part:
     log_mass: Array
     log_square: Array
 
+    @classmethod
+    def of(cls, averages: dict[str, Array], share: float, log_mass: Array, log_square: Array) -> _Part:
+        """Make one of averages under the part's own weights."""
+        return cls(averages, share, log_mass + np.log(share), log_square + 2 * np.log(share))
+
     def __add__(self, other: _Part) -> _Part:
         """Return the averages over both: each counts by its weight, or by its share where x is impossible in both."""
         share, log_mass = self.share + other.share, np.logaddexp(self.log_mass, other.log_mass)
         nowhere = np.isneginf(log_mass)
         with np.errstate(invalid="ignore"):
-            mine, theirs = (
+            weights = [
                 np.where(nowhere, part.share / share, np.exp(part.log_mass - log_mass)) for part in (self, other)
-            )
-        averages = {
-            name: (_mix_logs if name == "log_proba" else _mix)(values, mine, other.averages[name], theirs)
-            for name, values in self.averages.items()
-        }
+            ]
+        averages = {name: _mixed(name, (mine, other.averages[name]), weights) for name, mine in self.averages.items()}
         return _Part(averages, share, log_mass, np.logaddexp(self.log_square, other.log_square))
 
 
-def _average_part(
-    part: HypothesisSet, rows: Rows, given_x: bool, sums: Mapping[str, Callable[[Answers], Array]], share: float
-) -> _Part:
-    """Average over hypotheses that are held, a share of all."""
-
-    def of_block(block: slice) -> list[tuple[Array, ...]]:
-        return [
-            (some.log_mass, some.log_square, *(summed(some) for summed in sums.values()))
-            for some in _answers(part, rows, block, given_x, memory)
-        ]
-
-    memory = Memory()
-    pieces = _over_blocks(of_block, part, rows)
-    log_mass, log_square, *averages = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    by_name = dict(zip(sums, averages, strict=True))
-    return _Part(by_name, share, log_mass + np.log(share), log_square + 2 * np.log(share))
+def _mixed(name: str, averages: tuple[Array, Array], weights: list[Array]) -> Array:
+    """Return the weighted sum of two averages (row, …); one of weight 0 counts for nothing, infinite ones included."""
+    by_weight = [
+        (values, w.reshape(-1, *(1,) * (values.ndim - 1))) for values, w in zip(averages, weights, strict=True)
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if name == "log_proba":
+            return np.asarray(np.logaddexp(*(values + np.log(w) for values, w in by_weight)))
+        return np.add(*(np.where(w > 0, values * w, 0.0) for values, w in by_weight))
 
 
-def _mix(one: Array, share: Array, other: Array, other_share: Array) -> Array:
-    """Return the weighted sum of two averages (row, …); a share of 0 counts for nothing, infinite values included."""
-    total = np.zeros_like(one)
-    for values, weight in ((one, share), (other, other_share)):
-        shaped = weight.reshape(-1, *(1,) * (values.ndim - 1))
-        with np.errstate(invalid="ignore"):
-            total += np.where(shaped > 0, shaped * values, 0.0)
-    return total
-
-
-def _mix_logs(one: Array, share: Array, other: Array, other_share: Array) -> Array:
-    """Return the logarithm of the weighted sum of two averages (row, outcome) that are logarithms."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(share)[:, None], np.log(other_share)[:, None]
-    return np.logaddexp(one + logs[0], other + logs[1])
-
-
-def _require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_square: Array, first: int) -> None:
+def _require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_square: Array, first: int = 0) -> None:
     """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws; `first` is the first row's number.
 
     Effective draws are (Σ_s w_s)²/Σ_s w_s². A row that is impossible under all draws leaves their weights as they are.
