@@ -440,7 +440,7 @@ def _mixed(name: str, averages: tuple[Array, Array], weights: list[Array]) -> Ar
     with np.errstate(divide="ignore", invalid="ignore"):
         if name == "log_proba":
             return np.asarray(np.logaddexp(*(values + np.log(w) for values, w in by_weight)))
-        return np.add(*(np.where(w > 0, values * w, 0.0) for values, w in by_weight))
+        return np.asarray(np.add(*(np.where(w > 0, values * w, 0.0) for values, w in by_weight)))
 
 
 def _require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_square: Array, first: int = 0) -> None:
@@ -466,7 +466,8 @@ def _require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_squ
 def _bounds(answers: Answers, tails: Array) -> Array:
     """Return the smallest values of P(k | x, h) with at least these shares of the weight up to them, (row, …, tail)."""
     rows, labels, draws = answers.proba.shape
-    weights, equal = None, answers.log_weights.ndim == 1 and (answers.log_weights == answers.log_weights[0]).all()
+    weights: Array | None = None
+    equal = answers.log_weights.ndim == 1 and (answers.log_weights == answers.log_weights[0]).all()
     if equal and labels == 2:
         return _bounds_of_two(answers.scores[:, 1] - answers.scores[:, 0], tails)
     if not equal:
@@ -474,7 +475,7 @@ def _bounds(answers: Answers, tails: Array) -> Array:
         weights = by_row.reshape(rows * labels, draws)
     values = answers.proba.reshape(rows * labels, draws)
     bounds = np.quantile(values, tails * SHORT_OF, axis=1, weights=weights, method="inverted_cdf")
-    return bounds.T.reshape(rows, labels, len(tails))
+    return np.asarray(bounds.T.reshape(rows, labels, len(tails)))
 
 
 def _bounds_of_two(log_odds: Array, tails: Array) -> Array:
