@@ -24,10 +24,11 @@ from scipy.special import logsumexp
 
 from bayesclf import threads
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
 from bayesclf.mixture import mean_proba
 from bayesclf.threads import Memory
+from bayesclf.typing import Array
 
 MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""

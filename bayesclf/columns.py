@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.errors import CellTypeError, InputError
-from bayesclf.families.base import MISSING, UNSEEN, Array, Integers
+from bayesclf.families.base import MISSING, UNSEEN
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

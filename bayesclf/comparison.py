@@ -18,8 +18,8 @@ from bayesclf.cross_validation import Answers, Question, Split
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import Evaluation
-from bayesclf.families.base import Array, Integers
 from bayesclf.rules import RULES
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 SCORES = ("lac", "aps")
 KEY_BYTES = 8

@@ -10,8 +10,8 @@ import numpy as np
 
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Integers
 from bayesclf.scores import resampled_standard_error
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ from bayesclf import evaluation
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Integers
 from bayesclf.scores import RowScores
+from bayesclf.typing import Integers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""

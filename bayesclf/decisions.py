@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from bayesclf import averaging
 from bayesclf.errors import InputError, check_between, is_number
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.typing import Array, Integers
 
 REJECTED = -1
 """The code of a row that no class is given to."""

@@ -16,11 +16,12 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.decisions import Costs, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
-from bayesclf.families.base import Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.inference import MAP, NUTS, Auto, Laplace
 from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
+from bayesclf.typing import Integers
 
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS."""

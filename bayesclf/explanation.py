@@ -16,10 +16,11 @@ from bayesclf.averaging import blocks
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.learnt import MISSING_SUFFIX
 from bayesclf.errors import InputError, Refused, check_between
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.contributions import LogOdds, Pair, log_odds
 from bayesclf.hypothesis_set import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

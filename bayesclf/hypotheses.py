@@ -17,8 +17,9 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

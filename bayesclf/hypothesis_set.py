@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Model, Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.linear_scores import LinearModel, LinearScores
 from bayesclf.posterior import to_dataset
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

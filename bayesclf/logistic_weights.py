@@ -11,7 +11,7 @@ from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.errors import DoesNotExist, InputError, check_between
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,9 +16,10 @@ from typing import cast
 import numpy as np
 
 from bayesclf import threads
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.linear_scores import LinearScores
 from bayesclf.threads import Memory
+from bayesclf.typing import Array
 
 TASK_ROWS = 1024
 """Rows that one thread answers at a time."""

@@ -28,8 +28,9 @@ from scipy.special import log_softmax, logsumexp
 
 from bayesclf.averaging import answers, average_proba, conditional
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.typing import Array, Integers
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.averaging import Averages
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 CALIBRATION_BINS = 10
 """Bins of equal width of the binned calibration error."""

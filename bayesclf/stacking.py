@@ -16,8 +16,8 @@ from bayesclf import cross_validation, decisions
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.leave_one_out import loo, scored, stacking_weights
+from bayesclf.typing import Array
 
 PREFIT = "prefit"
 

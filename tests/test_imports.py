@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
 
 LAYERS = (
-    {"errors", "threads"},
+    {"errors", "threads", "typing"},
     {"posterior", "tables", "files"},
     {"families", "datasets"},
     {"columns"},

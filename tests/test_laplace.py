@@ -7,13 +7,14 @@ import pytest
 from scipy import integrate, stats
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel, LogisticPrior
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.inference import laplace
 from bayesclf.inference.laplace import Laplace, sample
+from bayesclf.typing import Array
 
 
 def model_of(X: Array, y: Array, prior: LogisticPrior, labels: tuple[str, ...] = ("a", "b")) -> LogisticModel:

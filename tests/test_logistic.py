@@ -14,10 +14,11 @@ from sklearn.linear_model import LogisticRegression
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import logistic_fit, maximisation
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.logistic import LogisticModel, LogisticPrior
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.logistic_fit import LogPosterior
+from bayesclf.typing import Array, Integers
 
 INF = float("inf")
 FREE = LogisticPrior(standardize=False, intercept_scale=INF, intercept_at="zero")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))

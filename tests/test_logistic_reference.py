@@ -11,8 +11,8 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf import datasets, inference
-from bayesclf.families.base import Array
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array
 
 pytestmark = pytest.mark.slow
 

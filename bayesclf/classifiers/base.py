@@ -20,12 +20,13 @@ from bayesclf.classifiers.conveniences import Conveniences
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.columns import Column
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Model, Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.inference import Optimiser, Trace
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,11 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.joint import categories
 from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.families import BayesianNetwork
-from bayesclf.families.base import Array
 from bayesclf.families.network import LEARNT
 from bayesclf.families.structure import Edge
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

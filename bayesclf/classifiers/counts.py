@@ -14,9 +14,9 @@ from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.families.base import Array
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
 
 
 class CountClassifier(GenerativeClassifier):

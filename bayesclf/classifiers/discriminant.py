@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.families.base import Array
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

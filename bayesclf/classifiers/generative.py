@@ -20,11 +20,12 @@ from bayesclf.classifiers.training import checked_labels, known_class_prior, wei
 from bayesclf.columns import Column
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
-from bayesclf.families.base import Array, Family, Integers, Model, Parameters, Rows, Statistics
+from bayesclf.families.base import Family, Model, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.selection import Selected
 from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import log_softmax
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Array, Parameters, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
 from bayesclf.posterior import to_dataset
+from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

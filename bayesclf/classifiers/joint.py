@@ -9,9 +9,9 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.errors import Refused
 from bayesclf.families import JointTable
-from bayesclf.families.base import Array
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

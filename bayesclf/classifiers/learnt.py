@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from bayesclf import columns
 from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.families import Axes
-from bayesclf.families.base import Array, Family, Statistics
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     pass

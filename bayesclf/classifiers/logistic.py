@@ -12,12 +12,13 @@ from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Model, Rows
 from bayesclf.families.logistic import LogisticModel, LogisticPrior
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.weighted_rows import WeightedRows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

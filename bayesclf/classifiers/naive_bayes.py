@@ -13,11 +13,12 @@ from bayesclf.classifiers.generative import GenerativeClassifier, family_of
 from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
-from bayesclf.families.base import Array, Family
+from bayesclf.families.base import Family
 from bayesclf.families.concentration import LearntAlpha
 from bayesclf.families.selection import Selected
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

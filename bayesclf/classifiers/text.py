@@ -14,9 +14,10 @@ from bayesclf.classifiers.learnt import ColumnBlock, FrozenPrior, Learnt
 from bayesclf.columns import Column, SparseTable
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.inference import Engine
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

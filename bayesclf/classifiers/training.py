@@ -10,8 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.class_prior import KnownClassPrior
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from bayesclf.errors import InputError, Refused
 if TYPE_CHECKING:
     from bayesclf.cli.settings import Settings
     from bayesclf.comparison import Comparison
-    from bayesclf.families.base import Array
+    from bayesclf.typing import Array
 
 
 def compare(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 def check_reject(reject: float | None, cost: str | None) -> None:

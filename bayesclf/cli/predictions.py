@@ -16,8 +16,8 @@ from bayesclf import columns, datasets, decisions, tables
 from bayesclf.cli.console import complain
 from bayesclf.columns import Column
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.tables import ColumnKind
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

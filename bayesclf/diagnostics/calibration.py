@@ -10,8 +10,8 @@ from bayesclf import scores
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check
 from bayesclf.diagnostics.finding import Finding
-from bayesclf.families.base import Array
 from bayesclf.scores import RowScores
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

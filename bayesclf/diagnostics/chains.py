@@ -12,7 +12,7 @@ from bayesclf.diagnostics.check import Check, Skipped
 from bayesclf.diagnostics.draws import Scalars, checkable, scalars, worst
 from bayesclf.diagnostics.finding import Evidence, Finding
 from bayesclf.diagnostics.words import named
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from bayesclf.diagnostics.context import Context

@@ -15,13 +15,13 @@ from bayesclf.diagnostics.check import Check, NotApplicable
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.diagnostics.reference import independent_groups
 from bayesclf.diagnostics.words import named
-from bayesclf.families.base import Array
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

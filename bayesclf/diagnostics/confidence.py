@@ -10,8 +10,8 @@ import numpy as np
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check, Skipped
 from bayesclf.diagnostics.finding import Finding
-from bayesclf.families.base import Array, Integers
 from bayesclf.scores import RowScores
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,9 +19,9 @@ from bayesclf.diagnostics.labelled import Labelled, Unlabelled
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.diagnostics.reference import reference_for
 from bayesclf.errors import InputError
-from bayesclf.families.base import Integers
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,9 @@ from bayesclf.diagnostics.check import Check, NotApplicable
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.diagnostics.labelled import Unlabelled
 from bayesclf.diagnostics.words import counted
-from bayesclf.families.base import UNSEEN, Array, Rows
+from bayesclf.families.base import UNSEEN, Rows
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from bayesclf.diagnostics.context import Context

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Skipped
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

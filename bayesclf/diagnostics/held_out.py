@@ -17,9 +17,9 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Skipped
 from bayesclf.diagnostics.labelled import Labelled
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.families.base import Array, Integers
 from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
 from bayesclf.scores import RowScores
+from bayesclf.typing import Array, Integers
 
 type Split = tuple[Integers, Integers]
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.columns import SparseTable
-from bayesclf.families.base import Integers, Rows
+from bayesclf.families.base import Rows
+from bayesclf.typing import Integers
 
 if TYPE_CHECKING:
     import pandas as pd

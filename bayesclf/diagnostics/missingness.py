@@ -12,8 +12,8 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Check, NotApplicable
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.diagnostics.words import named
-from bayesclf.families.base import Integers
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Integers
 
 if TYPE_CHECKING:
     from bayesclf.diagnostics.context import Context

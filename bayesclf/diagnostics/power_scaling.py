@@ -23,10 +23,10 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Skipped
 from bayesclf.diagnostics.draws import names_of
 from bayesclf.diagnostics.prior_density import Density, gaussian_likelihood, prior_density
-from bayesclf.families.base import Array, Parameters
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,6 @@ import numpy as np
 
 from bayesclf.diagnostics.check import NotApplicable
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Integers, Parameters
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import LearntClassPrior
@@ -28,6 +27,7 @@ from bayesclf.families.gaussian import SHARED_OVER, Gaussian
 from bayesclf.families.moments import Moments
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
+from bayesclf.typing import Array, Integers, Parameters
 
 SMALLEST = np.finfo(float).tiny
 """Probabilities that underflow count as this."""

@@ -13,9 +13,9 @@ from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import Skipped
 from bayesclf.diagnostics.labelled import Labelled
-from bayesclf.families.base import Array
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.network import BayesianNetwork
+from bayesclf.typing import Array
 
 NONE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"
 

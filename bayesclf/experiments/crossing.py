@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 BOOTSTRAPS = 500
 """Resamples of the blocks of splits for the interval of a crossing."""

@@ -10,7 +10,8 @@ from scipy.special import expit, ndtr
 
 from bayesclf.experiments.nested import Logistic, NaiveBayes
 from bayesclf.experiments.problems import Encoded, Problem
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

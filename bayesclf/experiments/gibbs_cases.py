@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from bayesclf import averaging, rules
 from bayesclf.families import Gaussian
-from bayesclf.families.base import Array, Axes, Rows
+from bayesclf.families.base import Axes, Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.hypotheses import FiniteSpace
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.typing import Array
 
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")
 """What is compared: a Gibbs classifier predicts its hypothesis's most probable class, or draws a label from it; the

@@ -12,9 +12,9 @@ import numpy as np
 from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.textbook_spaces import DISAGREED, SIGNS, THRESHOLDS, answers, binary, version_space
-from bayesclf.families.base import Array
 from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.report.words import NEGLIGIBLE, number, percent
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from bayesclf.datasets import FOLDER_VARIABLE
 from bayesclf.errors import InputError
-from bayesclf.families.base import Integers
+from bayesclf.typing import Integers
 
 COLLECTIONS = ("by-date", "original")
 """The one that is sorted by date into training and test messages, and the one that Mitchell (1997) used."""

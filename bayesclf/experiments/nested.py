@@ -16,7 +16,7 @@ from bayesclf import evaluation, inference
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
-from bayesclf.families.base import Axes, Family, Integers, Model, Parameters, Rows, Statistics
+from bayesclf.families.base import Axes, Family, Model, Rows, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel, LogisticPrior
@@ -25,6 +25,7 @@ from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.inference import NUTS, Exact, Laplace, laplace, nuts
 from bayesclf.rules import RULES
 from bayesclf.scores import RowScores
+from bayesclf.typing import Integers, Parameters
 
 PLUG_IN = ("mle", "map")
 AVERAGED = tuple(rule for rule in RULES if rule not in PLUG_IN)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bayesclf.classifiers.counts import MultinomialNB
     from bayesclf.experiments.messages import Messages
-    from bayesclf.families.base import Array
+    from bayesclf.typing import Array
 
 NAME = "newsgroups"
 QUESTION = "How well does each rule sort the 20 Newsgroups, and which words speak for which group?"

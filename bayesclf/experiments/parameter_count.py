@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

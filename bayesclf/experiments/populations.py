@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 LOG_CELLS = 13
 """Base-2 logarithm of the number of cells of one class: errors of linear and quadratic rules are good to 1e-4."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesclf import columns, datasets
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from scipy.special import betaincinv
 
 from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Figure, Record, Results, Section, Unit, option
-from bayesclf.families.base import Array, Integers
 from bayesclf.report.words import listed, percent
 from bayesclf.sample_size import HALF_WIDTHS, examples_needed
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 CANDIDATES = 4
 """Words of which the log-odds are drawn, for each word asked for."""

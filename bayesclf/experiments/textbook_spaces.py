@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bayesclf.experiments.experiment import Record
-from bayesclf.families.base import Array
 from bayesclf.hypotheses import FiniteSpace
+from bayesclf.typing import Array
 
 SIGNS = ("+", "−")
 

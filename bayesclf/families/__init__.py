@@ -1,6 +1,6 @@
 """Class-conditional families, one file each, and the models they make up."""
 
-from bayesclf.families.base import Axes, Family, Model, Parameters, Rows
+from bayesclf.families.base import Axes, Family, Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
@@ -13,6 +13,7 @@ from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
 from bayesclf.families.network import BayesianNetwork
 from bayesclf.families.selection import Selected
+from bayesclf.typing import Parameters
 
 FAMILIES = {
     family.name: family

@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.typing import Array, Integers, Parameters
+
 if TYPE_CHECKING:
     import pymc as pm
-
-type Array = NDArray[np.float64]
-type Integers = NDArray[np.intp]
-type Parameters = Mapping[str, Array]
-"""Values of a model's parameters, by name; every array has the draw as its first axis."""
-
 
 MISSING, UNSEEN = -1, -2
 """Codes of a categorical cell that is empty, and of one whose value is not among the levels."""

@@ -12,9 +12,10 @@ from scipy import sparse
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
 from bayesclf.families.concentration import LearntAlpha, require_concentration
+from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True)

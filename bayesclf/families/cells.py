@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes
+from bayesclf.typing import Array, Integers
 
 
 def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = None) -> Array:

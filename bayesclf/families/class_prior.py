@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Parameters
+from bayesclf.typing import Array, Parameters
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from bayesclf.families.base import Array
 from bayesclf.families.column_space import RANK_TOLERANCE
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.logistic_fit import BLOCK_ROWS, blocks
 from bayesclf.families.maximisation import DENSE_PARAMETERS
+from bayesclf.typing import Array
 
 SUSPECT = 1e-12
 """A column is looked at closely where the others leave less than this share of its variance, by their products."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-9
 """Directions in which the rows vary by less than this, relative to the widest one, are collinearity."""

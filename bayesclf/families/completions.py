@@ -15,9 +15,9 @@ from scipy import sparse
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.layout import Hidden, Layout
 from bayesclf.families.row_counts import MISSING, RowCounts, added_up, different
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

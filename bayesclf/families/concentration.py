@@ -11,7 +11,7 @@ from scipy.special import digamma, gammaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 METHODS = ("evidence", "posterior")
 SCOPES = ("block", "feature")

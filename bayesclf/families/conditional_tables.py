@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import completions, dirichlet, elimination
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.layout import Layout
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""

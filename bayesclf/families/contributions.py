@@ -16,7 +16,7 @@ from scipy import sparse
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Family, Integers, Model, Parameters, Rows
+from bayesclf.families.base import Family, Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.cells import canonical
@@ -26,6 +26,7 @@ from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.selection import Selected
 from bayesclf.families.smoothing import Smoothed
+from bayesclf.typing import Array, Integers, Parameters
 
 ABSENT = "(all that is absent)"
 """Stands for the features that a row of a sparse table of events does not have."""

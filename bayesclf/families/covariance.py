@@ -9,7 +9,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that is more than what rounding leaves of zero."""

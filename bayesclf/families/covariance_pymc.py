@@ -18,10 +18,10 @@ from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
-from bayesclf.families.base import Array
 from bayesclf.families.inverse_wishart import draw_factors, outer
 from bayesclf.families.lkj import LKJ
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array
 
 
 @dataclass(frozen=True)

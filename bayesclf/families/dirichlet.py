@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 
 def starts(sizes: tuple[int, ...]) -> Integers:

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.layout import Hidden, Layout
+from bayesclf.typing import Array, Integers
 
 LARGEST_TABLE = 2**16
 """Combinations of missing features' levels in one table, above which they are not summed out."""

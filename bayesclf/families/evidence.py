@@ -10,7 +10,7 @@ from scipy.special import betaln, gammaln, multigammaln, xlogy
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Family
+from bayesclf.families.base import Family
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.categorical import Categorical, CategoricalStatistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
@@ -21,6 +21,7 @@ from bayesclf.families.multinomial import Multinomial, MultinomialStatistics
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
 from bayesclf.families.row_counts import RowCounts
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array
 
 
 @singledispatch

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.base import Array, Parameters
 from bayesclf.families.covariance import submatrix
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array, Parameters
 
 TOLERANCE = 1e-11
 """Largest change of an estimate in one step, in standard deviations, at which it has settled."""

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
+from bayesclf.typing import Array, Integers, Parameters
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {
     "class-feature": (),

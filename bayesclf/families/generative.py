@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array, Family, Integers, OwnAxes, Parameters, Rows, Statistics
+from bayesclf.families.base import Family, OwnAxes, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm

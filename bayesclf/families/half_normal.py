@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

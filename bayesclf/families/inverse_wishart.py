@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 def draw_factors(nu: Array, psi: Array, rng: np.random.Generator, draws: int) -> Array:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Integers
+from bayesclf.families.base import Axes
+from bayesclf.typing import Integers
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Family, Parameters
+from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.gaussian import Gaussian
@@ -24,6 +24,7 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array, Parameters
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.base import Rows
+from bayesclf.typing import Array, Integers, Parameters
 
 OWN_BYTES = 2**20
 """Size of the coefficients that are gathered at a time, where each row has its own."""

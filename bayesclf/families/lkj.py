@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.families.gaussian import broadcast_to_shape
+from bayesclf.typing import Array
 
 NO_MODE = (
     "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or the "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.collinearity import collinear_features
 from bayesclf.families.column_space import ColumnSpace
 from bayesclf.families.laplace_approximation import LaplaceApproximation
@@ -21,6 +21,7 @@ from bayesclf.families.logistic_fit import Likelihood, LogPosterior
 from bayesclf.families.logistic_prior import LogisticPrior, WeightPrior
 from bayesclf.families.maximisation import DENSE_PARAMETERS, maximise, newton
 from bayesclf.families.separation import Separation, find_separation, plain_separation
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm

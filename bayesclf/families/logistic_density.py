@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array
 from bayesclf.families.logistic_fit import Likelihood
 from bayesclf.families.logistic_prior import WeightPrior
+from bayesclf.typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import UNSEEN, Array, Integers, Rows
+from bayesclf.families.base import UNSEEN, Rows
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

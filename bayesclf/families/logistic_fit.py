@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.logistic_prior import WeightPrior
+from bayesclf.typing import Array, Integers
 
 HESSIAN_CELLS = 2_000_000
 """Cells of a block of rows that the Hessian is summed over."""

@@ -16,7 +16,7 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 ROWS = 64
 """Rows of a block."""

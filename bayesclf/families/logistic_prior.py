@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.typing import Array
 
 PRIOR_FORMS = ("symmetric", "reference")
 INTERCEPTS_AT = ("means", "zero")

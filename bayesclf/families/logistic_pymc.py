@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.families.base import Array, Integers
 from bayesclf.families.logistic_prior import LOG_2_PI, WeightPrior
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg, optimize
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is formed."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

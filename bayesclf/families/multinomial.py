@@ -13,9 +13,10 @@ from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.cells import broadcast, canonical, class_sums, moved, selected
 from bayesclf.families.concentration import LearntAlpha, require_concentration
+from bayesclf.typing import Array, Integers, Parameters
 
 STEPS = 16
 """Whole counts up to this are a sum of logarithms; others take log Γ, at several times the cost."""

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Array, Parameters
 from bayesclf.families.covariance import collinear
 from bayesclf.families.scatters import Scatters
+from bayesclf.typing import Array, Parameters
 
 
 def shared_scatter(values: Array, shared: bool) -> Array:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import multivariate_estimates as estimates
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.covariance import Whitening, Whitenings, quadratic_forms, submatrix
 from bayesclf.families.expectation_maximization import estimate, maximise
 from bayesclf.families.gaussian import broadcast_to_shape, log_student_t
 from bayesclf.families.inverse_wishart import draw_factors, outer
 from bayesclf.families.lkj import LKJ, NO_MODE, require_lkj
 from bayesclf.families.scatters import Scatters, by_pattern
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.covariance_pymc import Reference

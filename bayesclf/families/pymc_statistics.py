@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes
+from bayesclf.typing import Array, Integers
 
 MISSING = -1
 """Code of a cell without a known level, whether it is empty or its value is no level."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Axes, Integers
+from bayesclf.families.base import Axes
 from bayesclf.families.moments import Moments
+from bayesclf.typing import Array, Integers
 
 type Booleans = NDArray[np.bool_]
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Axes, Family, Integers, Parameters
+from bayesclf.families.base import Axes, Family
 from bayesclf.families.evidence import log_evidence
 from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
+from bayesclf.typing import Array, Integers, Parameters
 
 MOST_PROBABLE = 0.5
 """Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from bayesclf.families.base import Array, Integers
+from bayesclf.typing import Array, Integers
 
 LISTED_COLUMNS = 5
 POSITIVE = 1e-7

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Axes, Integers, Parameters
+from bayesclf.families.base import Axes
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.categorical import Categorical, CategoricalStatistics
 from bayesclf.families.concentration import LearntAlpha, Tables, most_probable
 from bayesclf.families.linear import LinearDesign, LinearTerms, linear_design, linear_terms
 from bayesclf.families.multinomial import Multinomial, MultinomialStatistics
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

@@ -16,8 +16,8 @@ from scipy.special import xlogy
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array
 from bayesclf.families.row_counts import RowCounts
+from bayesclf.typing import Array
 
 type Edge = tuple[str, str]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
+from bayesclf.typing import Array, Integers
 
 WORTHWHILE = 0.9
 """Alike rows are merged where at most this share of the rows is left; for less, they stay as they are."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.families.base import Array, Model
+from bayesclf.families.base import Model
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.hypothesis_set import SeededDraws, parameter_count
@@ -20,6 +20,7 @@ from bayesclf.inference.machine_code import HasMachineCode, MachineCode
 from bayesclf.inference.nuts import NUTS
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Model, Parameters
+from bayesclf.families.base import Model
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.hypothesis_set import SeededDraws, seeded_if_large
+from bayesclf.typing import Parameters
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 class MachineCode(Protocol):

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import optimize
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
 from bayesclf.families.logistic_fit import Likelihood, LogPosterior
 from bayesclf.families.maximisation import DENSE_PARAMETERS, NEWTON_STEPS, newton
+from bayesclf.typing import Array
 
 FALLING_STEPS = 5
 """A gradient ascent whose objective fell in this many steps in a row diverges and is stopped."""

@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 from scipy.special import gammaln
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Array, Family, Integers, Rows
+from bayesclf.families.base import Family, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.cells import canonical
@@ -25,6 +25,7 @@ from bayesclf.families.gaussian import SHARED_OVER, Gaussian, log_student_t
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate_gaussian import MultivariateGaussian
+from bayesclf.typing import Array, Integers
 
 LOST = 1e-6
 """Share of a scatter that has to remain without a row: below it the difference would lose six digits of sixteen."""

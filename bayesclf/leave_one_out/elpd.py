@@ -9,12 +9,12 @@ import numpy as np
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
-from bayesclf.families.base import Array, Integers
 from bayesclf.leave_one_out.importance import reweighted
 from bayesclf.leave_one_out.refits import conjugate, exact, too_much_work
 from bayesclf.leave_one_out.scores import RowElpd
 from bayesclf.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.rules import RULES, Gibbs
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from arviz_stats import ELPDData

@@ -10,11 +10,11 @@ from scipy.special import logsumexp
 from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import Refused
-from bayesclf.families.base import Array
 from bayesclf.hypothesis_set import HypothesisSet
 from bayesclf.inference import Exact
 from bayesclf.leave_one_out.scores import RowElpd
 from bayesclf.leave_one_out.training import TrainingRows
+from bayesclf.typing import Array
 
 LEAST_DRAWS = 25
 """Draws below which their largest fifth is too short a tail to fit."""

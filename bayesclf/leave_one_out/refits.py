@@ -16,7 +16,7 @@ from bayesclf import inference, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
 from bayesclf.families import Axes, Multinomial
-from bayesclf.families.base import Array, Integers, Model, Parameters, Rows, Statistics
+from bayesclf.families.base import Model, Rows, Statistics
 from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
@@ -26,6 +26,7 @@ from bayesclf.inference import NUTS, Engine, Exact, Laplace
 from bayesclf.leave_one_out.closed_form import log_joint_without
 from bayesclf.leave_one_out.training import TrainingRows
 from bayesclf.rules import RULES
+from bayesclf.typing import Array, Integers, Parameters
 
 MOST_NUMBERS = 5 * 10**9
 """Rows × draws × parameters that are drawn exactly at most: some minutes."""

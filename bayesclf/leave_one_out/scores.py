@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array, Integers, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.typing import Array, Integers
 
 NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
 

@@ -7,7 +7,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 STEPS = 100
 HALVINGS = 40

@@ -13,9 +13,9 @@ from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.families.base import Array, Integers
 from bayesclf.plots import style
 from bayesclf.plots.plane import Plane, plane_of
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

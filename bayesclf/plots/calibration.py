@@ -11,9 +11,9 @@ import numpy as np
 from bayesclf import scores
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.comparison import Comparison
-from bayesclf.families.base import Array, Integers
 from bayesclf.plots import style
 from bayesclf.plots.rules import chosen_rules
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.comparison import Comparison
-from bayesclf.families.base import Array
 from bayesclf.plots import style
 from bayesclf.plots.rules import chosen_rules
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.families.base import Array, Integers
 from bayesclf.plots import style
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

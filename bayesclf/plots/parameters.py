@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.families.base import Array
 from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

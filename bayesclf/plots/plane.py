@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.families.base import Array
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

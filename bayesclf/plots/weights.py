@@ -11,10 +11,10 @@ from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.implied import ImpliedLogistic
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array
 from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB, posterior_of
+from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

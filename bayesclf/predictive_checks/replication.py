@@ -13,12 +13,13 @@ from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Array, Integers, Parameters, Rows
+from bayesclf.families.base import Rows
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.predictive_checks.p_values import p_values
 from bayesclf.predictive_checks.summaries import AXIS_OF, Summary, joined
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Array, Integers, Parameters
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.generative import Block
+from bayesclf.typing import Array, Integers, Parameters
 
 AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "share": "level"}
 """Second axis of each statistic, after the class."""

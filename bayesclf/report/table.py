@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bayesclf import columns
 from bayesclf.comparison import Comparison
-from bayesclf.families.base import Integers
 from bayesclf.report.words import NEGLIGIBLE, count, number, pair, percent
+from bayesclf.typing import Integers
 
 if TYPE_CHECKING:
     import pandas as pd
