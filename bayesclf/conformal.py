@@ -17,8 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
-from bayesclf.prediction_sets import PredictionSets
 from bayesclf.typing import Array
 
 SCORES = ("lac", "aps")

@@ -18,8 +18,7 @@ from sklearn.base import clone
 from bayesclf import averaging, rules, scores
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.decision_costs import decision_costs, gibbs_decision_costs
-from bayesclf.decisions import Costs
+from bayesclf.decisions import Costs, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import HypothesisSet

@@ -1,26 +1,24 @@
-"""The mixture Σ_s w_s P(k | x, h_s): what the Bayes-optimal classifier answers with, and nothing beside it.
+"""Averages Σ_s w_s P(k | x, h_s) where scores are linear in columns of the rows, as in logistic regression.
 
-Where scores are linear in columns of the rows, an answer costs one product, one exponential and one division a row,
-draw and label, in tiles (row, draw) that stay in the cache. Its probabilities are precise relative to themselves
-however small they are; a row with one that is too small for a number is answered in logs, as other models' rows are.
+An answer costs one product, one exponential and one division a row, draw and label, in tiles (row, draw) that stay in
+the cache. Probabilities are precise relative to themselves however small they are; a row with one that is too small
+for a number is left to logs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf import threads
-from bayesclf.averaging import log_weights_of
-from bayesclf.conditionals import over_pieces
 from bayesclf.families.base import Rows
 from bayesclf.families.linear_scores import LinearScores
-from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
-from bayesclf.softmax import UNDERFLOW, Memory, Normalised, logarithms
+from bayesclf.threads import Memory
 from bayesclf.typing import Array
 
 TASK_ROWS = 1024
@@ -47,63 +45,22 @@ UNLIKELY = 0.9
 LOG2_E = 1 / np.log(2)
 """NumPy's powers of two are faster than those of e."""
 
+COEFFICIENTS = tuple(math.log(2) ** n / math.factorial(n) for n in range(13))
+"""Of the powers of x in 2^x, enough for 16 digits where |x| ≤ 1/2."""
 
-@dataclass(frozen=True)
-class Mixture:
-    """The averaged answers.
+SMALLEST, LARGEST = -1022.0, 1024.0
+"""Exponents of two between which a power is a number of full precision; that of the last is infinite already."""
 
-    Attributes
-    ----------
-    log_proba
-        log Σ_s w_s P(k | x, h_s), (row, outcome).
-    impossible
-        Whether x has density 0 in every class under all hypotheses, (row); their class priors are averaged there.
+
+def mean_proba(scores: LinearScores, rows: Rows) -> Array:
+    """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses, (row, outcome).
+
+    Rows that need logs have a probability that is 0, NaN, or too small for its reciprocal.
     """
-
-    log_proba: Array
-    impossible: NDArray[np.bool_]
-
-
-def mixture(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Mixture:
-    """Average the answers of hypotheses that are not in parts; arguments as in `averaging.average`."""
-    scores = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
-    if scores is None or len(hypotheses) == 1:
-        return _by_draws(hypotheses, rows, given_x)
+    work = len(rows) * scores.labels * scores.coefficient.shape[2]
+    mixture = LinearMixture(scores, machine_code() if work >= MACHINE_CODE_WORK else None)
     tasks = [rows[start : start + TASK_ROWS] for start in range(0, len(rows), TASK_ROWS)]
-    work = len(rows) * len(hypotheses) * len(hypotheses.labels)
-    done = threads.each(LinearMixture(scores, _machine_code(work)).proba, tasks, work)
-    proba = np.concatenate([np.empty((0, scores.labels)), *done])
-    log_proba, impossible = logarithms(proba), np.zeros(len(rows), dtype=bool)
-    left = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
-    if len(left):
-        rest = _by_draws(hypotheses, rows[left], given_x)
-        log_proba[left], impossible[left] = rest.log_proba, rest.impossible
-    return Mixture(log_proba, impossible)
-
-
-def _machine_code(work: int) -> Callable[[Array, Array], None] | None:
-    """Return `softmax_sums.add_sums` where it is worth loading it."""
-    if work < MACHINE_CODE_WORK:
-        return None
-    from bayesclf.softmax_sums import compiled
-
-    return compiled()
-
-
-def _by_draws(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Mixture:
-    """Average answers of any model, normalised draw by draw."""
-    counted = hypotheses.log_weights > -np.inf
-
-    def answered(answer: Normalised, first: int) -> tuple[Array, NDArray[np.bool_]]:
-        impossible = (answer.impossible | ~counted).all(axis=1)
-        if len(hypotheses) == 1:
-            return answer.log_proba()[..., 0], impossible
-        return answer.log_mean(log_weights_of(hypotheses, answer, given_x, first)), impossible
-
-    done = over_pieces(answered, hypotheses, rows)
-    nothing = np.empty((0, len(hypotheses.labels))), np.empty(0, dtype=bool)
-    log_proba, impossible = zip(nothing, *done, strict=True)
-    return Mixture(np.concatenate(log_proba), np.concatenate(impossible))
+    return np.concatenate([np.empty((0, scores.labels)), *threads.each(mixture.proba, tasks, work)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +77,7 @@ class LinearMixture:
     scores
         The scores.
     add_sums
-        Machine code that adds up probabilities, `softmax_sums.add_sums`; None for NumPy to do the same.
+        Machine code of `add_sums`; None for NumPy to do the same.
     """
 
     scores: LinearScores
@@ -128,7 +85,7 @@ class LinearMixture:
     _memory: Memory = field(default_factory=Memory)
 
     def proba(self, rows: Rows) -> Array:
-        """Return Σ_s w_s P(k | x, h_s), (row, outcome); 0, NaN or less than `UNDERFLOW` in rows that need logs."""
+        """Return Σ_s w_s P(k | x, h_s), (row, outcome); as `mean_proba` does."""
         z = self.scores.columns(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             expected = z @ self._mean[: z.shape[1]]
@@ -177,7 +134,7 @@ class LinearMixture:
         stack.reshape(-1, z.shape[1])[: len(z)] = z
         deep = max(1, CACHED // (others * height * width))
         sums = np.zeros((1 if others == 1 else others + 1, len(stack) * height))
-        add = self.add_sums or _add_sums
+        add = self.add_sums or numpy_add_sums
         for piece in pieces:
             for first in range(0, len(stack), deep):
                 some = stack[first : first + deep]
@@ -207,8 +164,8 @@ def _against(piece: Array, place: int) -> Array:
     return np.concatenate([np.delete(piece, place, axis=0) - own, -own[None]])
 
 
-def _add_sums(exponents: Array, sums: Array) -> None:
-    """Do with NumPy what `softmax_sums.add_sums` does."""
+def numpy_add_sums(exponents: Array, sums: Array) -> None:
+    """Do what `add_sums` does with NumPy, which goes over the numbers four times or more."""
     ones = np.ones(exponents.shape[2])
     np.exp2(exponents, out=exponents)
     first = exponents[0] if len(sums) == 1 else exponents.sum(axis=0)
@@ -218,3 +175,71 @@ def _add_sums(exponents: Array, sums: Array) -> None:
     if len(sums) > 1:
         exponents *= first
         sums[1:] += exponents @ ones
+
+
+@cache
+def machine_code() -> Callable[[Array, Array], None]:
+    """Return `add_sums` as machine code, which Numba makes when it is first needed and keeps on disk.
+
+    It takes no Python object and no lock, so that threads run at once; a row's numbers stay in the cache, and loops
+    over them become vector instructions.
+    """
+    import numba as nb
+    from numba import types
+
+    signature = types.void(types.double[:, :, ::1], types.double[:, :])
+    # sums may be taken in any order, or they are not vectorized; infinity and NaN keep their meaning
+    options = {"error_model": "numpy", "nogil": True, "fastmath": {"reassoc", "contract", "nsz"}}
+    try:
+        code = nb.njit(signature, cache=True, **options)(add_sums)
+    except RuntimeError:  # there is no folder that Numba may write to
+        code = nb.njit(signature, **options)(add_sums)
+    return cast(Callable[[Array, Array], None], code)
+
+
+def add_sums(exponents: Array, sums: Array) -> None:
+    """Add Σ_s P_k to `sums`, where P_0 = 1/(1 + Σ_j 2^x_j) and P_j = 2^x_j P_0; NaN makes a sum NaN.
+
+    Parameters
+    ----------
+    exponents
+        x (outcome, row, draw), of all labels but the first; overwritten.
+    sums
+        (outcome, row), of the first label and then of the others; of the first alone where there is one other.
+    """
+
+    def power_of_two(exponent: float) -> float:
+        # that of the nearest whole number goes into the bits of the exponent
+        exponent = SMALLEST if exponent < SMALLEST else exponent
+        exponent = LARGEST if exponent > LARGEST else exponent
+        whole = math.floor(exponent + 0.5)
+        power = COEFFICIENTS[12]
+        for n in range(11, -1, -1):
+            power = COEFFICIENTS[n] + power * (exponent - whole)
+        bits = np.float64(power).view(np.int64) + (np.int64(whole) << 52)
+        return float(np.int64(bits).view(np.float64))
+
+    others, rows, draws = exponents.shape
+    first = np.empty(draws)
+    for row in range(rows):
+        total = 0.0
+        if others == 1:
+            for draw in range(draws):
+                total += 1.0 / (1.0 + power_of_two(exponents[0, row, draw]))
+            sums[0, row] += total
+            continue
+        first[:] = 1.0
+        for k in range(others):
+            for draw in range(draws):
+                power = power_of_two(exponents[k, row, draw])
+                exponents[k, row, draw] = power
+                first[draw] += power
+        for draw in range(draws):
+            first[draw] = 1.0 / first[draw]
+            total += first[draw]
+        sums[0, row] += total
+        for k in range(others):
+            total = 0.0
+            for draw in range(draws):
+                total += exponents[k, row, draw] * first[draw]
+            sums[1 + k, row] += total

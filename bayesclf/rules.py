@@ -26,12 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from bayesclf.averaging import average, log_weights_of
-from bayesclf.conditionals import blocks, conditional
+from bayesclf.averaging import answers, average_proba, conditional
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.families.base import Rows
 from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
-from bayesclf.mixture import mixture
 from bayesclf.typing import Array, Integers
 
 
@@ -47,13 +45,9 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
 
 def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and warn of rows that no hypothesis thinks possible."""
-    if hypotheses.in_parts:
-        averages = average(hypotheses, rows, given_x)
-        warn_impossible(averages.impossible > 1 - 1e-9)
-        return averages.log_proba
-    answer = mixture(hypotheses, rows, given_x)
-    warn_impossible(answer.impossible)
-    return answer.log_proba
+    found = average_proba(hypotheses, rows, given_x)
+    warn_impossible(found.impossible)
+    return found.log_proba
 
 
 def warn_impossible(impossible: NDArray[np.bool_]) -> None:
@@ -124,15 +118,15 @@ class Gibbs:
         position = np.random.default_rng([seed, 0]).random(len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
-        parts, impossible = [np.empty((0, len(hypotheses.labels)))], [np.empty(0, dtype=bool)]
-        for block in blocks(hypotheses, rows):
-            answer = conditional(hypotheses, rows[block])
-            weights = np.exp(log_weights_of(hypotheses, answer, True, block.start))
-            drawn = _pick(np.broadcast_to(weights, answer.log_x.shape), position[block])
-            parts.append(answer.log_proba[np.arange(len(drawn)), :, drawn])
-            impossible.append(answer.impossible[np.arange(len(drawn)), drawn])
+        log_proba, impossible = [], []
+        for some in answers(hypotheses, rows, given_x=True):
+            each = np.arange(len(some))
+            weights = np.broadcast_to(some.weights, some.total.shape)
+            drawn = _pick(weights, position[some.first : some.first + len(some)])
+            log_proba.append(some.log_proba[each, :, drawn])
+            impossible.append(some.impossible[each, drawn])
         warn_impossible(np.concatenate(impossible))
-        return np.concatenate(parts)
+        return np.concatenate(log_proba)
 
     def decide(self, log_proba: Array, seed: int) -> Integers:
         """Return label codes (row), from the drawn hypotheses' probabilities."""

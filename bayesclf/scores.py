@@ -32,7 +32,7 @@ class RowScores:
     brier
         Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
     cost, rejected
-        As in `bayesclf.decision_costs.DecisionCosts`, where costs or a limit were given.
+        As in `bayesclf.decisions.DecisionCosts`, where costs or a limit were given.
     """
 
     log_proba: Array

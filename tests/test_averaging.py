@@ -3,12 +3,13 @@
 import tracemalloc
 from dataclasses import dataclass, field
 
+import numba
 import numpy as np
 import pytest
 import threadpoolctl
 from scipy.special import log_expit, log_softmax, logsumexp
 
-from bayesclf import averaging, conditionals, mixture, rules, softmax_sums, threads
+from bayesclf import averaging, mixture, rules, threads
 from bayesclf.families import linear_scores
 from bayesclf.families.base import Rows
 from bayesclf.families.linear_scores import LinearScores
@@ -218,7 +219,7 @@ class TestTilesAndThreads:
     def test_answers_are_the_same_bits_for_any_number_of_threads(self, hypotheses, of_two, monkeypatch, question):
         monkeypatch.setattr(threads, "LEAST_WORK", 0)
         monkeypatch.setattr(mixture, "TASK_ROWS", 16)
-        monkeypatch.setattr(conditionals, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         for asked in (hypotheses, of_two):
             alone, *shared = (
                 monkeypatch.setattr(threads, "available", lambda count=count: count) or question(asked)
@@ -234,13 +235,13 @@ class TestTilesAndThreads:
             {"TASK_ROWS": 7},
             {"TILE_DRAWS": 11, "CACHED": 40},
             {"UNPACKED": 201 * 90, "LEAST_PRODUCT": 1},
-            {"BLOCK_BYTES": 1, "LEAST_ROWS": 5, "PIECE_BYTES": 1},
+            {"BLOCK_BYTES": 1, "LEAST_ROWS": 5},
         ],
     )
     def test_answers_do_not_depend_on_the_size_of_blocks(self, hypotheses, of_two, monkeypatch, question, sizes):
         whole = [question(asked) for asked in (hypotheses, of_two)]
         for name, size in sizes.items():
-            monkeypatch.setattr(mixture if hasattr(mixture, name) else conditionals, name, size)
+            monkeypatch.setattr(mixture if hasattr(mixture, name) else averaging, name, size)
         for asked, expected in zip((hypotheses, of_two), whole, strict=True):
             np.testing.assert_allclose(question(asked), expected, rtol=1e-12, atol=1e-300)
 
@@ -285,7 +286,7 @@ class TestMachineCode:
     @pytest.mark.parametrize("scale", [1, 30, 600])
     def test_of_numbers_of_any_size(self, rng, others, scale):
         exponents = scale * rng.standard_normal((others, 40, 77))
-        found, expected = (self.added(code, exponents) for code in (softmax_sums.compiled(), mixture._add_sums))
+        found, expected = (self.added(code, exponents) for code in (mixture.machine_code(), mixture.numpy_add_sums))
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
     @pytest.mark.parametrize("others", [1, 2])
@@ -293,7 +294,7 @@ class TestMachineCode:
     def test_of_what_is_no_common_number(self, others, value):
         exponents = np.zeros((others, 1, 9))
         exponents[-1, 0, 4] = value
-        found, expected = (self.added(code, exponents) for code in (softmax_sums.compiled(), mixture._add_sums))
+        found, expected = (self.added(code, exponents) for code in (mixture.machine_code(), mixture.numpy_add_sums))
         np.testing.assert_allclose(found, expected, rtol=1e-15)
 
     def test_it_is_compiled_anew_where_it_cannot_be_kept(self, monkeypatch):
@@ -302,8 +303,8 @@ class TestMachineCode:
                 raise RuntimeError("cannot cache function: no locator available")
             return lambda function: function
 
-        monkeypatch.setattr(softmax_sums.nb, "njit", njit)
-        assert softmax_sums.compiled.__wrapped__() is softmax_sums.add_sums
+        monkeypatch.setattr(numba, "njit", njit)
+        assert mixture.machine_code.__wrapped__() is mixture.add_sums
 
 
 class TestThreads:

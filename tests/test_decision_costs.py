@@ -3,11 +3,10 @@
 import numpy as np
 
 import bayesclf as bc
-from bayesclf import averaging
-from bayesclf.decision_costs import decision_costs, decision_shares, gibbs_decision_costs
-from bayesclf.decisions import Costs
+from bayesclf import averaging, hypothesis_set
+from bayesclf.decisions import Costs, decision_costs, decision_shares, gibbs_decision_costs
 from bayesclf.hypotheses import FiniteSpace
-from bayesclf.inference import Exact, seeded
+from bayesclf.inference import Exact
 
 COST = np.array([[0.0, 5.0], [1.0, 0.0]])
 
@@ -49,8 +48,8 @@ def test_expected_costs_are_means_over_the_draws(play_tennis):
 def test_a_posterior_that_is_not_held_gives_the_same(rng, monkeypatch):
     X, y = rng.poisson(1.0, (20, 5)), np.arange(20) % 2
     shares = []
-    for budget in (seeded.POSTERIOR_BYTES, 0):
-        monkeypatch.setattr(seeded, "POSTERIOR_BYTES", budget)
+    for budget in (hypothesis_set.POSTERIOR_BYTES, 0):
+        monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", budget)
         clf = bc.MultinomialNB(random_state=2, inference=Exact(draws=500)).fit(X, y)
         hypotheses = clf.hypotheses("posterior")
         assert hypotheses.in_parts == (budget == 0)

@@ -7,12 +7,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import bayesclf as bc
-from bayesclf import log_odds
+from bayesclf import averaging, hypothesis_set
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.contributions import log_odds as terms_of
 from bayesclf.families.terms import Pair
-from bayesclf.inference import Exact, Laplace, seeded
+from bayesclf.inference import Exact, Laplace
 
 # how good the draws are does not matter here: each has its own log-odds
 pytestmark = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
@@ -231,7 +231,8 @@ class TestExplain:
     def test_blocks_of_rows_change_nothing(self, fits, monkeypatch):
         clf, X = fits("mixed")
         whole = clf.explain(X)
-        monkeypatch.setattr(log_odds, "BLOCK_BYTES", 8 * 60 * 4 * 7)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 8 * 60 * 4 * 7)
+        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
         parts = clf.explain(X)
         pd.testing.assert_frame_equal(whole.terms, parts.terms)
         pd.testing.assert_frame_equal(whole.rows, parts.rows)
@@ -319,8 +320,8 @@ class TestText:
         assert np.isfinite(terms[1, "(all that is absent)"])
 
     def test_a_posterior_that_is_not_held_is_averaged_over_in_parts(self, monkeypatch):
-        monkeypatch.setattr(seeded, "POSTERIOR_BYTES", 0)
-        monkeypatch.setattr(seeded, "BLOCK_BYTES", 2000)
+        monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
+        monkeypatch.setattr(hypothesis_set, "DRAW_BLOCK_BYTES", 2000)
         clf = bc.TextNB(**EXACT).fit(TEXTS, ["spam", "spam", "ham", "ham", "spam"])
         assert len(list(clf.hypotheses("posterior").parts())) > 3
         expected = differences(clf, TEXTS, Pair(np.ones(5, dtype=int), np.zeros(5, dtype=int)))

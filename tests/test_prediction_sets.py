@@ -12,8 +12,8 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf import conformal
+from bayesclf.decisions import PredictionSets, posterior_sets
 from bayesclf.errors import InputError, PredictionWarning, Refused
-from bayesclf.prediction_sets import PredictionSets, posterior_sets
 
 CLASSES = np.array(["a", "b", "c"])
 COPIES = 8

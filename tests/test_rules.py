@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import bayesclf as bc
-from bayesclf import averaging, conditionals, rules
+from bayesclf import averaging, rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
 from bayesclf.families.base import Rows
@@ -21,8 +21,8 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 
 def one_row_a_block(monkeypatch):
-    for name in ("BLOCK_BYTES", "LEAST_ROWS", "PIECE_BYTES"):
-        monkeypatch.setattr(conditionals, name, 1)
+    for name in ("BLOCK_BYTES", "LEAST_ROWS"):
+        monkeypatch.setattr(averaging, name, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,9 @@ class Scores:
 
     def __len__(self):
         return len(self.scores)
+
+    def parts(self):
+        yield self
 
     def take(self, draws):
         return replace(
@@ -369,7 +372,7 @@ def test_gibbs_asks_each_row_its_own_hypothesis(rng, rows):
     hypotheses, table = clf.hypotheses("posterior"), clf.rows(rng.normal(size=(rows, 2)))
     assert isinstance(hypotheses, Hypotheses)
     drawn = (np.random.default_rng([5, 0]).random(rows) * 300).astype(int)
-    everyone = conditionals.conditional(hypotheses, table).log_proba
+    everyone = averaging.conditional(hypotheses, table).log_proba
     np.testing.assert_allclose(
         rules.log_proba("gibbs", hypotheses, table, 5), everyone[np.arange(rows), :, drawn], rtol=1e-10, atol=1e-14
     )

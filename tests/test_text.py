@@ -13,10 +13,9 @@ from sklearn import naive_bayes
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesclf as bc
-from bayesclf import averaging
+from bayesclf import averaging, hypothesis_set
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Multinomial
-from bayesclf.inference import seeded
 from bayesclf.rules import RULES
 
 SEED = np.random.default_rng(12)
@@ -41,8 +40,8 @@ def smoothed(kind, **options):
 def small_budget(monkeypatch):
     """Hold no draws, and make them seven at a time."""
     size = 8 * 3 * (9 + 1)
-    monkeypatch.setattr(seeded, "POSTERIOR_BYTES", 0)
-    monkeypatch.setattr(seeded, "BLOCK_BYTES", 7 * size)
+    monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(hypothesis_set, "DRAW_BLOCK_BYTES", 7 * size)
 
 
 # Against scikit-learn

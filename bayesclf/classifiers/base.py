@@ -21,11 +21,10 @@ from bayesclf.columns import Column, Table
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.families.base import Model, Rows
 from bayesclf.families.generative import GenerativeModel
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.hypothesis_set import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.posterior import to_constants, to_dataset
 from bayesclf.rules import Gibbs
-from bayesclf.seeded import SeededHypotheses, named_draws
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from arviz_stats import ELPDData
 
+    from bayesclf.decisions import PredictionSets
     from bayesclf.diagnostics import Diagnosis
     from bayesclf.explanation import Explanation
-    from bayesclf.prediction_sets import PredictionSets
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -451,7 +450,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         Such a set has the true class as often as its probability says only where the model is right: it promises no
         coverage. `bayesclf.SplitConformal` does. The other arguments are those of `predict`.
         """
-        from bayesclf.prediction_sets import posterior_sets
+        from bayesclf.decisions import posterior_sets
 
         return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import columns, datasets, decisions, prediction_sets, tables
+from bayesclf import columns, datasets, decisions, tables
 from bayesclf.cli.console import complain
 from bayesclf.column_kinds import ColumnKind
 from bayesclf.columns import Column
@@ -141,7 +141,7 @@ def _extra_columns(
     # the posterior's weights are P(θ | D, x) under that rule, and P(θ | D) under all others
     rule = "predictive" if decision.rule == "predictive" else "bayes-optimal"
     if extras.sets is not None:
-        sets = prediction_sets.posterior_sets(log_proba, classifier.classes_, extras.sets)
+        sets = decisions.posterior_sets(log_proba, classifier.classes_, extras.sets)
         columns |= _by_label(f"in_set_{extras.sets:g}({{}})", sets.member.astype(int), classifier)
     if extras.interval is not None:
         bounds = classifier.predict_interval(X, extras.interval, rule, decision.class_prior)

@@ -10,6 +10,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.families.base import Model
 from bayesclf.families.generative import GenerativeModel
 from bayesclf.families.logistic import LogisticModel
+from bayesclf.hypothesis_set import SeededDraws, parameter_count
 from bayesclf.inference import automatic, exact, laplace, nuts
 from bayesclf.inference.automatic import Auto
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
@@ -19,7 +20,6 @@ from bayesclf.inference.machine_code import HasMachineCode, MachineCode
 from bayesclf.inference.nuts import NUTS
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
-from bayesclf.inference.seeded import SeededDraws, parameter_count
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Model
 from bayesclf.families.generative import GenerativeModel
-from bayesclf.inference.seeded import SeededDraws, seeded
+from bayesclf.hypothesis_set import SeededDraws, seeded_if_large
 from bayesclf.typing import Parameters
 
 
@@ -47,4 +47,4 @@ def sample(model: Model, settings: Exact, seed: int) -> Parameters | SeededDraws
         raise Refused(f"this posterior has no closed form ({reason}); use inference='nuts' instead of 'exact'")
     assert isinstance(model, GenerativeModel)
     draws = settings.draws * settings.chains
-    return seeded(model, draws, seed) or model.draw(np.random.default_rng(seed), draws)
+    return seeded_if_large(model, draws, seed) or model.draw(np.random.default_rng(seed), draws)

@@ -21,13 +21,11 @@ from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.hypothesis_set import Hypotheses, HypothesisSet, SeededHypotheses, parameter_count
 from bayesclf.inference import NUTS, Engine, Exact, Laplace
-from bayesclf.inference.seeded import parameter_count
 from bayesclf.leave_one_out.closed_form import log_joint_without
 from bayesclf.leave_one_out.training import TrainingRows
 from bayesclf.rules import RULES
-from bayesclf.seeded import SeededHypotheses
 from bayesclf.typing import Array, Integers, Parameters
 
 MOST_NUMBERS = 5 * 10**9
