@@ -1,10 +1,12 @@
 """NUTS draws what the density says, compiles a structure once, and says when its draws cannot be trusted."""
 
 import ctypes
+import dataclasses
 import subprocess
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,12 +15,14 @@ import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
+from nutpie.compile_pymc import CompiledPyMCModel
 from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
+from bayesclf.inference.machine_code import NUTPIE_FIELDS
 from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE, TUNE_STANDARDISED, sample, sample_machine_code
 
 STANDARD_ERRORS = 4.5
@@ -197,6 +201,15 @@ def test_machine_code_gives_the_same_draws_on_any_number_of_cores():
     np.testing.assert_array_equal(one.draws["x"], three.draws["x"])
     np.testing.assert_array_equal(one.draws["x"], free.draws["x"])
     xr.testing.assert_identical(one.stats, three.stats)
+
+
+def test_nutpie_still_has_the_fields_that_machine_code_fills():
+    found = {field.name for field in dataclasses.fields(CompiledPyMCModel)}
+    assert found == NUTPIE_FIELDS, (
+        f"nutpie {version('nutpie')} changed CompiledPyMCModel (differs by {sorted(found ^ NUTPIE_FIELDS)}): read its "
+        "_make_model and with_data, give nutpie_model in inference/machine_code.py what they now need, record the new "
+        "fields in NUTPIE_FIELDS, and raise the range of nutpie in pyproject.toml only then"
+    )
 
 
 def test_machine_code_that_is_finite_nowhere_is_refused():

@@ -42,8 +42,21 @@ class HasMachineCode(Protocol):
         """Return it, or raise `DoesNotExist` or `Refused` where these coordinates cannot be found."""
 
 
+NUTPIE_FIELDS = frozenset(
+    {
+        *("dims", "reparameterized_names", "compiled_logp_func", "compiled_expand_func", "initial_point_func"),
+        *("shared_data", "shared_var_keys", "user_data", "n_expanded", "shape_info", "logp_func", "expand_func"),
+        *("_n_dim", "_shapes", "_coords", "_transform_adapt_args"),
+    }
+)
+"""Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
+
+
 def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
     """Return what `nutpie.sample` takes; its draws are named ``x``.
+
+    nutpie has no public way to sample a compiled function that did not come from PyMC, so this fills the fields of its
+    ``CompiledPyMCModel``, private ones too. This function is the only place that knows them.
 
     Parameters
     ----------
