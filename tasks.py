@@ -18,8 +18,8 @@ SCRIPTS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 DEMO = ("compare", "sklearn:breast_cancer", "--models", "nb,lr", "--cv", "5", "--report", "report.html")
 
 
-PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
-"""One worker for each core, as far as memory goes; tests that share something expensive go to one worker."""
+PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadfile", "--no-loadscope-reorder")
+"""One worker for each core, as far as memory goes; tests/conftest.py says what goes to one worker."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Workers that use all cores each would wait for one another."""
 

@@ -19,17 +19,23 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 SPREAD = {"test_classifiers", "test_families", "test_leave_one_out", "test_nuts_agrees", "test_sbc", "test_sklearn"}
-"""Files whose tests share nothing, so that several workers may take tests of one file."""
+"""Files whose tests share little, so that several workers may take tests of one file."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Give all tests of a file to one worker, as each worker has module fixtures and compiled models of its own."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        if item.path.stem not in SPREAD and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(config.rootpath).as_posix()))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give all tests of a file to one worker, as each worker has module fixtures and compiled models of its own.
+
+    The group marks of pytest-xdist 3.8 would do, but pytest 9.2 does not heed them.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return nodeid if Path(file).stem in SPREAD else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture

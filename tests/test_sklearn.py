@@ -5,20 +5,16 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from bayesclf import (
-    NUTS,
+from bayesclf import NUTS
+from bayesclf.classifiers import (
+    CLASSIFIERS,
     BayesNetClassifier,
     BernoulliNB,
-    CategoricalNB,
-    GaussianDiscriminantAnalysis,
-    GaussianNB,
     JointBayes,
     LogisticRegression,
     MultinomialNB,
-    NaiveBayes,
     TextNB,
 )
-from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.columns import kind_of, numbers
 
 
@@ -44,16 +40,15 @@ class BinnedTan(Binned, BayesNetClassifier):
     pass
 
 
+NOT_OF_TABLES = {TextNB}
+"""Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
+
+CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan}
+OPTIONS = {LogisticRegression: {"inference": "map"}}
 ESTIMATORS = [
-    GaussianNB(random_state=0),
-    GaussianDiscriminantAnalysis(random_state=0),
-    NaiveBayes(random_state=0),
-    CategoricalNB(random_state=0),
-    BernoulliNB(random_state=0),
-    MultinomialNB(random_state=0),
-    BinnedJoint(random_state=0),
-    BinnedTan(random_state=0),
-    LogisticRegression(inference="map", random_state=0),
+    CHECKED.get(kind, kind)(random_state=0, **OPTIONS.get(kind, {}))
+    for kind in CLASSIFIERS.values()
+    if kind not in NOT_OF_TABLES
 ]
 SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random_state=0)
 
@@ -62,9 +57,6 @@ CHECKS = 61
 
 FURTHER_CHECKS = {BernoulliNB: 1, MultinomialNB: 3}
 """Those of sparse tables, and of counts, which are neither negative nor missing."""
-
-NOT_OF_TABLES = {TextNB}
-"""Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
 
 NEEDS_ARRAY_API = {"check_array_api_input"}
 """Left out: scikit-learn skips it unless SciPy's array API is switched on for the whole process."""

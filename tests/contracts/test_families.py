@@ -24,17 +24,7 @@ STANDARD_ERRORS = 5.0
 
 
 def ids(cases):
-    """Return arguments of `parametrize`; cases of one PyMC model go to one worker, which then compiles it once."""
-
-    def group(case):
-        return pytest.mark.xdist_group(" ".join(filter(None, structure_of(case))))
-
-    return {"argvalues": [pytest.param(case, id=case.name, marks=group(case)) for case in cases]}
-
-
-def structure_of(case):
-    family = case.family
-    return family.name, getattr(family, "variance", None), getattr(family, "covariance", None)
+    return {"argvalues": cases, "ids": [case.name for case in cases]}
 
 
 every_case = pytest.mark.parametrize("case", **ids(CASES))
@@ -286,6 +276,11 @@ def compiled(structure):
     model = model_of(case, case.statistics(*case.data()))
     plain = remove_value_transforms(model)
     return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON)
+
+
+def structure_of(case):
+    family = case.family
+    return family.name, getattr(family, "variance", None), getattr(family, "covariance", None)
 
 
 @cache
