@@ -82,6 +82,8 @@ class Family[S: Statistics](Protocol):
     kind
         What its columns hold: ``"number"``, floats with NaN where missing, or ``"category"``, level codes with a
         negative one where missing or unseen.
+
+    A family of the registry also has ``statistics_class``, the class of its statistics, which saved models may hold.
     """
 
     @property

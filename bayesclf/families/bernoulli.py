@@ -93,6 +93,7 @@ class Bernoulli:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
+    statistics_class: ClassVar[type[BernoulliStatistics]] = BernoulliStatistics
 
     def __post_init__(self) -> None:
         require_concentration("alpha", self.alpha)

@@ -94,6 +94,7 @@ class Categorical:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
+    statistics_class: ClassVar[type[CategoricalStatistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
         require_concentration("alpha", self.alpha)

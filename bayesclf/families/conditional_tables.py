@@ -31,6 +31,7 @@ class ConditionalTables(ABC):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str]
     kind: ClassVar[str] = "category"
+    statistics_class: ClassVar[type[RowCounts]] = RowCounts
 
     def __post_init__(self) -> None:
         if not np.all(np.asarray(self.alpha) > 0) or not np.all(np.isfinite(self.alpha)):

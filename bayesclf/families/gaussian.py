@@ -81,6 +81,7 @@ class Gaussian:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
+    statistics_class: ClassVar[type[Moments]] = Moments
 
     def __post_init__(self) -> None:
         if self.variance not in SHARED_OVER:

@@ -92,6 +92,7 @@ class Multinomial:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multinomial"
     kind: ClassVar[str] = "count"
+    statistics_class: ClassVar[type[MultinomialStatistics]] = MultinomialStatistics
 
     def __post_init__(self) -> None:
         require_concentration("alpha", self.alpha)

@@ -82,6 +82,7 @@ class MultivariateGaussian:
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multivariate-gaussian"
     kind: ClassVar[str] = "number"
+    statistics_class: ClassVar[type[Scatters]] = Scatters
 
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCE_DIMS:
