@@ -4,6 +4,7 @@ After an intended change, ``python tests/test_public_api.py`` writes the record 
 """
 
 import ast
+import dataclasses
 import inspect
 import json
 import re
@@ -59,7 +60,7 @@ def signature(function):
 
 def members(cls):
     """Return the public methods, properties and class attributes that the package's own classes define."""
-    found, fields = {}, getattr(cls, "__dataclass_fields__", {})
+    found, fields = {}, {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else ()
     for owner in reversed(cls.__mro__):
         if not owner.__module__.startswith("bayesclf"):
             continue

@@ -27,6 +27,9 @@ from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.rules import RULES
+from bayesclf.storage.encoding import Decoder, Encoder
+from bayesclf.storage.formats import classes
+from bayesclf.storage.netcdf import compression
 
 RNG = np.random.default_rng(3)
 N = 30
@@ -282,39 +285,39 @@ class TestEncoding:
     @given(values)
     @settings(deadline=None)
     def test_what_is_encoded_is_decoded(self, value):
-        encoder = storage._Encoder({})
+        encoder = Encoder({})
         encoded = json.loads(json.dumps(encoder.encode(value, "value"), allow_nan=False))
         groups = {storage.GROUP: xr.Dataset(encoder.variables)}
-        assert_equal(storage._Decoder(groups).decode(encoded), value)
+        assert_equal(Decoder(groups).decode(encoded), value)
 
     @given(st.lists(arrays, max_size=4))
     @settings(deadline=None, max_examples=25)
     def test_arrays_go_through_the_file(self, given):
-        encoder = storage._Encoder({})
+        encoder = Encoder({})
         tree = xr.DataTree.from_dict({f"/{storage.GROUP}": xr.Dataset(encoder.variables)})
         encoded = encoder.encode(given, "value")
         tree = xr.DataTree.from_dict({f"/{storage.GROUP}": xr.Dataset(encoder.variables)})
-        content = bytes(tree.to_netcdf(engine="h5netcdf", encoding=storage._compression(tree)))
+        content = bytes(tree.to_netcdf(engine="h5netcdf", encoding=compression(tree)))
         with xr.open_datatree(content, engine="h5netcdf") as read:
             groups = {storage.GROUP: read[storage.GROUP].to_dataset().load()}
-        assert_equal(storage._Decoder(groups).decode(encoded), given)
+        assert_equal(Decoder(groups).decode(encoded), given)
 
     @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
     def test_the_layout_in_memory_is_kept(self, axes):
         array = np.arange(24.0).reshape(2, 3, 4).transpose(axes)
-        encoder = storage._Encoder({})
+        encoder = Encoder({})
         encoded = encoder.encode(array, "value")
         groups = {storage.GROUP: xr.Dataset(encoder.variables)}
-        assert storage._Decoder(groups).decode(encoded).strides == array.strides
+        assert Decoder(groups).decode(encoded).strides == array.strides
 
     def test_one_array_is_written_once(self):
         array = np.ones(3)
-        encoder = storage._Encoder({})
+        encoder = Encoder({})
         encoder.encode([array, {"a": array}], "value")
         assert len(encoder.variables) == 1
 
     def test_every_listed_class_is_frozen_and_its_name_its_own(self):
-        for name, cls in storage._classes().items():
+        for name, cls in classes().items():
             assert cls.__name__ == name
             assert cls.__dataclass_params__.frozen
 
@@ -436,6 +439,8 @@ def tamper(path, change):
 def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
     before = bc.load(saved)
     tamper(saved, lambda s: s["fitted"].update(_draws=s["fitted"].pop("draws_"), _points=s["fitted"].pop("points_")))
+    with h5py.File(saved, "r+") as file:
+        file[storage.GROUP].attrs["format_version"] = 1
     after = bc.load(saved)
     assert vars(after).keys() == vars(before).keys()
     xr.testing.assert_identical(after.posterior_draws(), before.posterior_draws())

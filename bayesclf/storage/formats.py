@@ -1,0 +1,142 @@
+"""Versions of the file format: the classes whose objects a file may hold, and what they were called before.
+
+A file names classes, fields, parameters and attributes as they were when it was written. Each version has a table here
+that leads to the next, so that whoever renames, adds or removes one writes one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesclf.classifiers import BayesClassifier
+
+VERSION = 2
+"""Version that is written. It rises with the first change of what is stored after a release."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the next version of the format calls otherwise, has more, or has no longer.
+
+    Keys are "Class" or "Class.member", in the words of the older version. A member is a field, a parameter of a
+    classifier or a fitted attribute; one of a base class is one of all classes that are derived from it.
+
+    Attributes
+    ----------
+    renamed
+        Name in the next version, of a class or a member.
+    added
+        Members that the older version lacks, with the value that they would have had.
+    removed
+        Members that the next version lacks.
+    """
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    added: Mapping[str, Any] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+
+    def members(self, owners: Iterable[str], members: Mapping[str, Any], fitted: bool) -> dict[str, Any]:
+        """Return the members of an object under their names in the next version."""
+        owners = tuple(owners)
+        found: list[tuple[str, Any]] = []
+        for name, value in members.items():
+            keys = [f"{owner}.{name}" for owner in owners]
+            if self.removed.isdisjoint(keys):
+                found.append((next((self.renamed[key] for key in keys if key in self.renamed), name), value))
+        for key, value in self.added.items():
+            owner, _, name = key.partition(".")
+            if owner in owners and has_fitted_form(name) == fitted:
+                found.append((name, value))
+        if len(dict(found)) < len(found):
+            raise ValueError(f"the {owners[0]} in it has a member twice")
+        return dict(found)
+
+
+CHANGES = {1: Changes(renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"})}
+"""By version, what changed from it to the next."""
+
+
+def current_name(name: str, version: int) -> str:
+    """Return what a class of an older version is called today."""
+    for changes in _since(version):
+        name = changes.renamed.get(name, name)
+    return name
+
+
+def current_members(
+    name: str, cls: type, members: Mapping[str, Any], version: int, fitted: bool = False
+) -> dict[str, Any]:
+    """Return the members of an object of an older version as they are today.
+
+    Parameters
+    ----------
+    name, cls
+        The object's class, as that version calls it and as it is.
+    members
+        Values by that version's names.
+    version
+        The version.
+    fitted
+        Whether the members are a classifier's fitted attributes, rather than its parameters or an object's fields.
+    """
+    bases = [base.__name__ for base in cls.__mro__[1:]]
+    members = dict(members)
+    for changes in _since(version):
+        members = changes.members((name, *bases), members, fitted)
+        name = changes.renamed.get(name, name)
+    return members
+
+
+def has_fitted_form(name: str) -> bool:
+    """Return whether a name has the form of a fitted attribute's, as scikit-learn has it: `classes_`, or private."""
+    return "_" in (name[0], name[-1])
+
+
+def _since(version: int) -> Iterable[Changes]:
+    return (CHANGES[number] for number in range(version, VERSION))
+
+
+def classifiers() -> dict[str, type[BayesClassifier]]:
+    """Return the classifiers that can be saved, by name."""
+    from bayesclf.classifiers import CLASSIFIERS
+
+    return {cls.__name__: cls for cls in CLASSIFIERS.values()}
+
+
+def classes() -> dict[str, type]:
+    """Return the frozen dataclasses whose objects a file may hold, by name."""
+    from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
+    from bayesclf.columns import Column
+    from bayesclf.families import (
+        FAMILIES,
+        LKJ,
+        Axes,
+        HalfNormal,
+        KnownClassPrior,
+        LearntAlpha,
+        LearntClassPrior,
+        Selected,
+    )
+    from bayesclf.families.generative import Block, GenerativeModel
+    from bayesclf.families.logistic import LogisticModel
+    from bayesclf.families.logistic_design import LogisticDesign
+    from bayesclf.families.logistic_prior import LogisticPrior
+    from bayesclf.families.hierarchical import Smoothed
+    from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
+    from bayesclf.inference.optimisers import OPTIMISERS, Certificate
+    from bayesclf.rules import Gibbs
+
+    listed: tuple[type, ...] = (
+        *FAMILIES.values(),
+        *(family.statistics_type for family in FAMILIES.values()),
+        *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
+        *(Block, GenerativeModel, LogisticDesign, LogisticModel, LogisticPrior),
+        *ENGINES.values(),
+        *OPTIMISERS.values(),
+        *(Auto, Certificate, Draws, SeededDraws, Trace),
+        *(Column, ColumnBlock, FrozenPrior, Gibbs, Learnt),
+    )
+    return {cls.__name__: cls for cls in listed}
