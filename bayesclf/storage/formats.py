@@ -121,10 +121,10 @@ def classes() -> dict[str, type]:
         Selected,
     )
     from bayesclf.families.generative import Block, GenerativeModel
+    from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.logistic import LogisticModel
     from bayesclf.families.logistic_design import LogisticDesign
     from bayesclf.families.logistic_prior import LogisticPrior
-    from bayesclf.families.hierarchical import Smoothed
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.rules import Gibbs
