@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesclf import averaging, coverage, datasets, diagnostics, families, plots, predictive_checks, rules
+    from bayesclf import diagnostics, families, plots, rules
     from bayesclf.classifiers import (
         BayesNetClassifier,
         BernoulliNB,
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
         NaiveBayes,
         TextNB,
     )
-    from bayesclf.comparison import Comparison, compare
     from bayesclf.conformal import SplitConformal
+    from bayesclf.evaluation import predictive_checks, selective
+    from bayesclf.evaluation.comparison import Comparison, compare
+    from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.inference import (
         MAP,
         MLE,
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
         LBFGSOptimiser,
         Newton,
     )
-    from bayesclf.leave_one_out import compare_elpd, loo
-    from bayesclf.logistic_weights import compare_weights
+    from bayesclf.interpretation.weights import compare_weights
+    from bayesclf.posterior import averaging
     from bayesclf.rules import Gibbs
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
+    from bayesclf.tables import datasets
 
 __version__ = version("bayesclf")
 
@@ -56,14 +59,14 @@ _HOMES = {
         "NaiveBayes",
         "TextNB",
     ),
-    "bayesclf.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.comparison": ("Comparison", "compare"),
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.inference": (
         *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "Newton"),
     ),
-    "bayesclf.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.logistic_weights": ("compare_weights",),
+    "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
+    "bayesclf.interpretation.weights": ("compare_weights",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import averaging
 from bayesclf.errors import InputError, check_between, is_number
 from bayesclf.families.base import Rows
-from bayesclf.hypothesis_set import HypothesisSet
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.typing import Array, Integers
 
 REJECTED = -1

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from bayesclf.averaging import answers, average_proba, conditional
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.families.base import Rows
-from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.posterior.averaging import answers, average_proba, conditional
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.typing import Array, Integers
 
 

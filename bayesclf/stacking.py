@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import cross_validation, decisions
+from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
-from bayesclf.leave_one_out import loo, scored, stacking_weights
+from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.typing import Array
 
 PREFIT = "prefit"

@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import bayesclf as bc
-from bayesclf import averaging, rules, threads
+from bayesclf import rules
+from bayesclf.posterior import averaging, threads
 
 ROUNDS = 7
 ROWS, FEATURES, DRAWS = 100_000, 30, 4000

@@ -23,7 +23,7 @@ TABLES = {
     "digits": "sklearn:digits",
     "adult": "folder:adult",
 }
-"""Where `bayesclf.datasets.load` finds each."""
+"""Where `bayesclf.tables.reading.datasets.load` finds each."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def load(name: str, prior: Prior) -> Problem:
     """Return the problem of one of `TABLES`."""
     import pandas as pd
 
-    from bayesclf import datasets
+    from bayesclf.tables import datasets
 
     table = datasets.load(TABLES[name])
     numbers = table.X.select_dtypes("number").columns

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bayesclf as bc
-from bayesclf import averaging
+from bayesclf.posterior import averaging
 
 HYPOTHESES = 40
 

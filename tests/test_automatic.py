@@ -101,7 +101,7 @@ def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
     overlapping: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
-    monkeypatch.setattr("bayesclf.families.logistic.DENSE_PARAMETERS", 1)
+    monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
     tried = attempt(model, LAPLACE, seed=1)
     assert tried.sample is None
     assert tried.note.startswith(

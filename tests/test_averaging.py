@@ -9,13 +9,15 @@ import pytest
 import threadpoolctl
 from scipy.special import log_expit, log_softmax, logsumexp
 
-from bayesclf import averaging, mixture, rules, threads
-from bayesclf.families import linear_scores
+from bayesclf import rules
 from bayesclf.families.base import Rows
-from bayesclf.families.linear_scores import LinearScores
-from bayesclf.families.logistic import LogisticModel, LogisticPrior
-from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.models import linear_scores
+from bayesclf.models.linear_scores import LinearScores
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.posterior import averaging, threads
+from bayesclf.posterior import linear as mixture
+from bayesclf.posterior.hypotheses import Hypotheses
 
 
 @dataclass(frozen=True, eq=False)

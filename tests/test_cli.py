@@ -17,13 +17,15 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf import cli, comparison, datasets
+from bayesclf import cli
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.cli import options, run
 from bayesclf.errors import InputError
+from bayesclf.evaluation import comparison
 from bayesclf.files import output_file, write_whole
 from bayesclf.inference import ENGINES
 from bayesclf.rules import RULES
+from bayesclf.tables import datasets
 
 QUICK = ["--inference", "lr=map"]
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.families.logistic import LogisticModel
+from bayesclf.models.logistic.model import LogisticModel
 
 ROWS = 60
 RNG = np.random.default_rng(0)

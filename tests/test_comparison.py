@@ -8,10 +8,10 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
-from bayesclf import averaging
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
 from bayesclf.inference import automatic
+from bayesclf.posterior import averaging
 from bayesclf.rules import RULES
 
 COST = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 4.0, 0.0]])

@@ -11,9 +11,10 @@ from scipy import optimize, stats
 from scipy.special import logsumexp
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, completions, dirichlet, elimination
-from bayesclf.families.layout import Factor, Layout
-from bayesclf.families.row_counts import RowCounts
+from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, dirichlet
+from bayesclf.families.networks import completions, elimination
+from bayesclf.families.networks.factors import Factor, Layout
+from bayesclf.families.networks.row_counts import RowCounts
 
 SIZES = (2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d")

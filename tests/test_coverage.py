@@ -7,10 +7,10 @@ import pytest
 from sklearn.datasets import load_wine
 
 import bayesclf as bc
-from bayesclf.coverage import coverage_curve, cross_validated_curve
 from bayesclf.decisions import REJECTED, decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.scores import resampled_standard_error
+from bayesclf.evaluation.scores import resampled_standard_error
+from bayesclf.evaluation.selective import coverage_curve, cross_validated_curve
 
 COST = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [3.0, 1.0, -0.5]])
 

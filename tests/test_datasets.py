@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from bayesclf import datasets
-from bayesclf.datasets import Dataset, available, load
 from bayesclf.errors import InputError
+from bayesclf.tables import datasets
+from bayesclf.tables.datasets import Dataset, available, load
 
 FOLDER = os.environ.get("BAYESCLF_DATA")
 needs_folder = pytest.mark.skipif(FOLDER is None, reason="BAYESCLF_DATA, the folder of data sets, is not set")

@@ -3,10 +3,11 @@
 import numpy as np
 
 import bayesclf as bc
-from bayesclf import averaging, hypothesis_set
 from bayesclf.decisions import Costs, decision_costs, decision_shares, gibbs_decision_costs
-from bayesclf.hypotheses import FiniteSpace
+from bayesclf.finite import FiniteSpace
 from bayesclf.inference import Exact
+from bayesclf.posterior import averaging
+from bayesclf.posterior import hypotheses as hypothesis_set
 
 COST = np.array([[0.0, 5.0], [1.0, 0.0]])
 

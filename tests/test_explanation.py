@@ -7,12 +7,13 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import bayesclf as bc
-from bayesclf import averaging, hypothesis_set
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
-from bayesclf.families.contributions import log_odds as terms_of
 from bayesclf.families.terms import Pair
 from bayesclf.inference import Exact, Laplace
+from bayesclf.interpretation.contributions import log_odds as terms_of
+from bayesclf.posterior import averaging
+from bayesclf.posterior import hypotheses as hypothesis_set
 
 # how good the draws are does not matter here: each has its own log-odds
 pytestmark = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesclf import averaging, rules
+from bayesclf import rules
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Categorical, KnownClassPrior
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 

@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 import bayesclf as bc
-from bayesclf import averaging, hypothesis_set
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial
 from bayesclf.inference import Exact
+from bayesclf.posterior import averaging, hypotheses
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
 EXACT = {"inference": Exact(draws=40), "random_state": 4}
@@ -190,7 +190,7 @@ def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):
 
 
 def test_a_posterior_that_is_not_held_has_no_weights_but_its_points_have(monkeypatch, rng):
-    monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
     X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
     implied = bc.MultinomialNB(**EXACT).fit(X, y).to_logistic()
     with pytest.raises(DoesNotExist, match="160 draws of the weights are too large to hold"):

@@ -9,11 +9,11 @@ from scipy import integrate, stats
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Rows
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel, LogisticPrior
-from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.inference import laplace
 from bayesclf.inference.laplace import Laplace, sample
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.typing import Array
 
 

@@ -13,11 +13,11 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import logistic_fit, maximisation
 from bayesclf.families.base import Rows
-from bayesclf.families.logistic import LogisticModel, LogisticPrior
-from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.families.logistic_fit import LogPosterior
+from bayesclf.models.logistic import likelihood, newton
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.likelihood import LogPosterior
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.typing import Array, Integers
 
 INF = float("inf")
@@ -322,11 +322,11 @@ class TestDerivatives:
         rng = np.random.default_rng(0)
         draws = rng.normal(size=(7, 2)), rng.normal(size=(7, 2, 6))
         whole = model.log_posterior(*draws)
-        monkeypatch.setattr(logistic_fit, "BLOCK_ROWS", 7)
-        monkeypatch.setattr(logistic_fit, "BLOCK_DRAWS", 3)
+        monkeypatch.setattr(likelihood, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(likelihood, "BLOCK_DRAWS", 3)
         np.testing.assert_allclose(model.log_posterior(*draws), whole, rtol=1e-13)
         curvature = model._likelihood.derivatives(model._mode)[2]
-        monkeypatch.setattr(logistic_fit, "HESSIAN_CELLS", 50)
+        monkeypatch.setattr(likelihood, "HESSIAN_CELLS", 50)
         np.testing.assert_allclose(model._likelihood.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)
 
 
@@ -484,7 +484,7 @@ class TestMap:
         numbers, codes, y, weight = mixed(n_labels)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
         mode = model._mode
-        monkeypatch.setattr(maximisation, "DENSE_PARAMETERS", 0)
+        monkeypatch.setattr(newton, "DENSE_PARAMETERS", 0)
         np.testing.assert_allclose(replace(model)._mode, mode, atol=1e-7)
 
     def test_few_hessians_are_formed(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,7 +504,7 @@ class TestMap:
         objective = LogPosterior(model._likelihood, model.weight_prior)
         assert np.abs(objective.gradient(model._mode)[1]).max() < 1e-9
         few, formed = formed, 0
-        maximisation.newton(*model.objective("map"))
+        newton.newton(*model.objective("map"))
         assert 2 * few <= formed
 
     @pytest.mark.parametrize("n_labels", [2, 3])
@@ -516,7 +516,7 @@ class TestMap:
         far = start - 60 * (model._mode - start)
         step = np.linalg.solve(objective.derivatives(far)[2], objective.gradient(far)[1].ravel()).reshape(far.shape)
         assert objective.value(far + step) < objective.value(far)  # so that the test is about something
-        optimum = maximisation.newton(objective, far)
+        optimum = newton.newton(objective, far)
         assert optimum.converged
         np.testing.assert_allclose(optimum.theta, model._mode, atol=1e-7)
 
@@ -525,7 +525,7 @@ class TestMap:
         numbers, codes, y, weight = mixed(n_labels)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
         mode = model._mode
-        monkeypatch.setattr(maximisation, "KEPT_HESSIAN", 0.0)
+        monkeypatch.setattr(newton, "KEPT_HESSIAN", 0.0)
         np.testing.assert_allclose(replace(model)._mode, mode, atol=1e-9)
 
     def test_nearly_flat_prior_on_separable_data(self) -> None:
@@ -682,6 +682,6 @@ class TestLaplaceFactor:
 
     def test_too_many_parameters(self, monkeypatch: pytest.MonkeyPatch) -> None:
         model = model_of([[1.0], [2.0]], [0, 1])
-        monkeypatch.setattr("bayesclf.families.logistic.DENSE_PARAMETERS", 1)
+        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
         with pytest.raises(Refused, match="of 2 parameters is refused"):
             model.laplace()

@@ -10,8 +10,9 @@ from arviz_stats.base import array_stats
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf import datasets, inference
-from bayesclf.families.logistic import LogisticModel
+from bayesclf import inference
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.tables import datasets
 from bayesclf.typing import Array
 
 pytestmark = pytest.mark.slow

@@ -13,16 +13,16 @@ from scipy.special import expit
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf import averaging
 from bayesclf.classifiers.training import FrozenPrior
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.evaluation.leave_one_out import elpd, importance, refits
+from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
+from bayesclf.evaluation.leave_one_out.refits import models_without
+from bayesclf.evaluation.leave_one_out.training import training_rows
 from bayesclf.families import LearntAlpha
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import MAP, NUTS, Exact, Laplace
-from bayesclf.leave_one_out import elpd, importance, refits
-from bayesclf.leave_one_out.closed_form import log_joint_without
-from bayesclf.leave_one_out.refits import models_without
-from bayesclf.leave_one_out.training import training_rows
+from bayesclf.posterior import averaging
 
 DRAWS = 60_000
 """Draws by hand."""

@@ -11,8 +11,8 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.predictive_checks import p_value_table, predictive_check
-from bayesclf.predictive_checks.replication import _prior_draws
+from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
+from bayesclf.evaluation.predictive_checks.replication import _prior_draws
 
 
 def rows(n=200, classes=2, seed=1):

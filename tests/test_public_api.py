@@ -22,7 +22,7 @@ RECORD = Path(__file__).with_name("public_api.json")
 MODULES = (
     *(f"bayesclf.{name}" for name in ("averaging", "coverage", "datasets", "diagnostics", "families", "plots")),
     *(f"bayesclf.{name}" for name in ("predictive_checks", "rules", "experiments", "hypotheses", "sample_size")),
-    *("bayesclf.tables", "bayesclf.errors"),
+    *("bayesclf.tables.reading", "bayesclf.errors"),
 )
 """Modules of public names, beside the package itself."""
 

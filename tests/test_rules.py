@@ -7,13 +7,14 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import bayesclf as bc
-from bayesclf import averaging, rules
+from bayesclf import rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
 from bayesclf.families.base import Rows
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.hypotheses import FiniteSpace
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.finite import FiniteSpace
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import RULES, Gibbs
 
 FIELDS = ("log_proba", "votes", "mean_log_proba", "mean_square", "entropy", "impossible")

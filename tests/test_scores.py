@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
-from bayesclf import scores
-from bayesclf.averaging import Averages
+from bayesclf.evaluation import scores
+from bayesclf.posterior.averaging import Averages
 
 
 @pytest.fixture

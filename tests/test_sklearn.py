@@ -15,7 +15,7 @@ from bayesclf.classifiers import (
     MultinomialNB,
     TextNB,
 )
-from bayesclf.columns import kind_of, numbers
+from bayesclf.tables.columns import kind_of, numbers
 
 
 class Binned:

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation.leave_one_out import stacking_weights
 from bayesclf.inference import Exact
-from bayesclf.leave_one_out import stacking_weights
 
 ESTIMATORS = [
     bc.StackedClassifier(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesclf.families import Axes
-from bayesclf.families.row_counts import RowCounts
-from bayesclf.families.structure import conditional_information, in_order, tan
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.networks.structure import conditional_information, in_order, tan
 
 
 def simulated(rng, features, labels=2, n=80, missing=0.0):

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayesclf import tables
-from bayesclf.column_kinds import column_kind, convert_columns
 from bayesclf.errors import InputError
-from bayesclf.table_description import describe_columns
-from bayesclf.tables import read_table
+from bayesclf.tables import reading
+from bayesclf.tables.description import describe_columns
+from bayesclf.tables.kinds import column_kind, convert_columns
+from bayesclf.tables.reading import read_table
 
 # any character of a text file: no half surrogates, and NUL is refused
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -112,12 +112,12 @@ class TestTypes:
 
 
 class TestFiles:
-    @pytest.mark.parametrize("ending", [ending for ending in tables.ENDINGS if ending != ".parquet"])
+    @pytest.mark.parametrize("ending", [ending for ending in reading.ENDINGS if ending != ".parquet"])
     def test_every_text_ending_reads_the_same_table(self, tmp_path, ending):
         if ending.startswith(".jsonl"):
             content = '{"a": 1, "b": "x y"}\n{"a": null, "b": "z"}\n'
         else:
-            content = "a,b\n1,x y\n,z\n".replace(",", tables.SEPARATORS[ending.removesuffix(".gz")])
+            content = "a,b\n1,x y\n,z\n".replace(",", reading.SEPARATORS[ending.removesuffix(".gz")])
         data = content.encode()
         path = write(tmp_path, gzip.compress(data) if ending.endswith(".gz") else data, f"t{ending.upper()}")
         pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"a": [1, np.nan], "b": ["x y", "z"]}))
@@ -152,7 +152,7 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["t.xlsx", "t.json", "t", "t.parquet.gz", "csv"])
     def test_an_unknown_ending_lists_the_known_ones(self, tmp_path, name):
         text = message(write(tmp_path, "a,b\n1,2\n", name))
-        assert all(ending in text for ending in tables.ENDINGS)
+        assert all(ending in text for ending in reading.ENDINGS)
 
     @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.parquet"])
     def test_an_empty_file(self, tmp_path, name):
@@ -241,7 +241,7 @@ class TestDelimited:
         )
         buffer = io.StringIO(newline="")
         writer = csv.writer(
-            buffer, delimiter=tables.SEPARATORS[separator], lineterminator=newline, quoting=csv.QUOTE_ALL
+            buffer, delimiter=reading.SEPARATORS[separator], lineterminator=newline, quoting=csv.QUOTE_ALL
         )
         writer.writerows([names, *rows])
         path = write(tmp_path, buffer.getvalue(), f"t{separator}")

@@ -13,9 +13,10 @@ from sklearn import naive_bayes
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesclf as bc
-from bayesclf import averaging, hypothesis_set
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Multinomial
+from bayesclf.posterior import averaging
+from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
 
 SEED = np.random.default_rng(12)

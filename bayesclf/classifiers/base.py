@@ -14,17 +14,19 @@ from scipy.special import entr
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf import averaging, columns, decisions, inference, rules
+from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
-from bayesclf.columns import Column, Table
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.families.base import Model, Rows
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.hypothesis_set import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.inference import Draws, Optimiser, Trace
-from bayesclf.posterior import to_constants, to_dataset
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.posterior import averaging
+from bayesclf.posterior.datatree import to_constants, to_dataset
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.rules import Gibbs
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
     from bayesclf.decisions import PredictionSets
     from bayesclf.diagnostics import Diagnosis
-    from bayesclf.explanation import Explanation
+    from bayesclf.interpretation.explanation import Explanation
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -438,7 +440,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     def loo(self, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
         """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
-        from bayesclf.leave_one_out import loo
+        from bayesclf.evaluation.leave_one_out import loo
 
         return loo(self, X, y, rule, method)
 
@@ -457,8 +459,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def predictive_check(
         self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
     ) -> xr.DataTree:
-        """Compare the training rows with replicated ones; see `bayesclf.predictive_checks.predictive_check`."""
-        from bayesclf.predictive_checks import predictive_check
+        """Compare the training rows with replicated ones; see `bayesclf.evaluation.predictive_checks.predictive_check`."""
+        from bayesclf.evaluation.predictive_checks import predictive_check
 
         check_is_fitted(self, "classes_")
         return predictive_check(self, X, y, draws, random_state, prior)
@@ -466,8 +468,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def explain(
         self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
     ) -> Explanation:
-        """Take the log-odds between two classes apart, feature by feature; see `bayesclf.explanation.explain`."""
-        from bayesclf.explanation import explain
+        """Take the log-odds between two classes apart, feature by feature; see `bayesclf.interpretation.explanation.explain`."""
+        from bayesclf.interpretation.explanation import explain
 
         return explain(self, X, outcome, against, ci_prob, rule)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import Refused
 from bayesclf.families import BayesianNetwork, JointTable
-from bayesclf.families.network import LEARNT
-from bayesclf.families.structure import Edge
+from bayesclf.families.networks.network import LEARNT
+from bayesclf.families.networks.structure import Edge
+from bayesclf.tables import columns
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

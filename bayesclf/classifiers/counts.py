@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array
 
 

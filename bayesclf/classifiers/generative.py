@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.training import (
@@ -25,16 +24,17 @@ from bayesclf.classifiers.training import (
     known_class_prior,
     weighted,
 )
-from bayesclf.columns import Column
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
 from bayesclf.families.base import Family, Model, Rows, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.families.selection import Selected
-from bayesclf.hypothesis_set import Hypotheses
+from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.columns import Column
 from bayesclf.errors import InputError
 from bayesclf.families.base import Model, Rows
-from bayesclf.families.logistic import LogisticModel, LogisticPrior
-from bayesclf.families.logistic_design import LogisticDesign
 from bayesclf.families.weighted_rows import WeightedRows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 

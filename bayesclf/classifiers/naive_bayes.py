@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import columns
 from bayesclf.classifiers.generative import GenerativeClassifier, family_of, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import InputError
 from bayesclf.families import Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.selection import Selected
+from bayesclf.families.selected import Selected
+from bayesclf.tables import columns
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf.classifiers.counts import CountClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
-from bayesclf.columns import Column, SparseTable
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.families.base import Rows
+from bayesclf.tables.columns import Column, SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from bayesclf import columns
-from bayesclf.columns import Column, SparseTable, Table
 from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 

@@ -17,7 +17,7 @@ from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
     from bayesclf.cli.inputs import Training
-    from bayesclf.comparison import Comparison
+    from bayesclf.evaluation.comparison import Comparison
     from bayesclf.typing import Array
 
 
@@ -94,7 +94,7 @@ def _costs(path: str, training: Training) -> Array:
 def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
     """Run the comparison under a progress bar."""
     from bayesclf.classifiers import CLASSIFIERS
-    from bayesclf.comparison import compare
+    from bayesclf.evaluation.comparison import compare
 
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()

@@ -29,7 +29,7 @@ def _start(context: typer.Context) -> None:
 @app.command("list")
 def list_names() -> None:
     """List the data sets with their sizes."""
-    from bayesclf import datasets
+    from bayesclf.tables import datasets
 
     table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
     for info in datasets.available():
@@ -46,9 +46,9 @@ def list_names() -> None:
 @app.command("show")
 def show(name: Name) -> None:
     """Show the columns of a data set and where it comes from."""
-    from bayesclf import datasets
     from bayesclf.cli.inputs import column_table
-    from bayesclf.table_description import describe_columns
+    from bayesclf.tables import datasets
+    from bayesclf.tables.description import describe_columns
 
     dataset = datasets.load(name)
     console = stdout()
@@ -69,8 +69,8 @@ def export(
     output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write, - for stdout.")] = "-",
 ) -> None:
     """Write a data set as csv, missing cells empty."""
-    from bayesclf import datasets
     from bayesclf.cli.inputs import source_files
+    from bayesclf.tables import datasets
 
     path = output_file(output, "--output", [name]) or STDOUT
     dataset = datasets.load(name)

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bayesclf import columns, datasets
 from bayesclf.cli.console import plain_table
 from bayesclf.cli.options import PLURAL
-from bayesclf.column_kinds import ColumnKind, require_column
-from bayesclf.datasets import Dataset
 from bayesclf.errors import InputError
-from bayesclf.table_description import describe_columns
+from bayesclf.tables import columns, datasets
+from bayesclf.tables.datasets import Dataset
+from bayesclf.tables.description import describe_columns
+from bayesclf.tables.kinds import ColumnKind, require_column
 from bayesclf.wording import counted, flagged_rows, listed
 
 LISTED_COLUMNS = 20
@@ -43,7 +43,7 @@ class Training:
     X, y
         The features that are used (row, feature) and the labels (row).
     columns
-        What `bayesclf.table_description.describe_columns` says of them, the label included.
+        What `bayesclf.tables.reading.description.describe_columns` says of them, the label included.
     """
 
     dataset: Dataset
@@ -152,7 +152,7 @@ def show_training(console: Console, training: Training) -> None:
 
 
 def column_table(columns: pd.DataFrame, width: int) -> Table:
-    """Return a table, one line a column, of what `bayesclf.table_description.describe_columns` returned.
+    """Return a table, one line a column, of what `bayesclf.tables.reading.description.describe_columns` returned.
 
     Parameters
     ----------

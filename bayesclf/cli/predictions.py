@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import columns, datasets, decisions, tables
+from bayesclf import decisions
 from bayesclf.cli.console import complain
-from bayesclf.column_kinds import ColumnKind
-from bayesclf.columns import Column
 from bayesclf.errors import InputError
+from bayesclf.tables import columns, datasets, reading
+from bayesclf.tables.columns import Column
+from bayesclf.tables.kinds import ColumnKind
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -170,5 +171,5 @@ def _kind(column: Column) -> ColumnKind | None:
 def _read(table: str, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
     """Read a table that need not have labels."""
     if os.path.isfile(table):
-        return tables.read_table(table, kinds)
+        return reading.read_table(table, kinds)
     return datasets.load(table, dtypes=kinds).frame

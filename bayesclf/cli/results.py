@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
     from bayesclf.cli.options import Settings
-    from bayesclf.comparison import Comparison
+    from bayesclf.evaluation.comparison import Comparison
 
 WIDE, WIDE_WITH_COSTS = 100, 126
 """Columns of a terminal from which standard errors and intervals of all scores are shown, and costs beside them."""

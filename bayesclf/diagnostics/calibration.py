@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayesclf import scores
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.scores import RowScores
+from bayesclf.evaluation import scores
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.typing import Array
 
 SIMULATED_CELLS = 2**20

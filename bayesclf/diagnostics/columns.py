@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesclf import columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
@@ -18,10 +17,11 @@ from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, pa
 from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.families.row_counts import RowCounts
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
 
 

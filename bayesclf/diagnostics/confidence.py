@@ -12,7 +12,7 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.scores import RowScores
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.typing import Array, Integers
 
 AVERAGING = ("bayes-optimal", "predictive")

@@ -13,13 +13,13 @@ import xarray as xr
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import NotApplicable, Skipped
 from bayesclf.diagnostics.held_out import HeldOut, Split, held_out, recorded_statistics, reference_for, splits
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.diagnostics.rows import NO_ROWS, EncodedTable, Labelled
 from bayesclf.errors import InputError
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
 
 

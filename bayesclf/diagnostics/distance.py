@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
-from bayesclf import averaging
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, passed, tip
 from bayesclf.families.base import UNSEEN, Rows
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior import averaging
 from bayesclf.typing import Array
 
 RIDGE = 1e-9

@@ -12,18 +12,19 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from bayesclf import cross_validation, rules
+from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.columns import SparseTable, kind_of
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Skipped
 from bayesclf.diagnostics.rows import Labelled
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.network import BayesianNetwork
+from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.scores import RowScores
+from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
-from bayesclf.scores import RowScores
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.tables.columns import SparseTable, kind_of
 from bayesclf.typing import Array, Integers
 
 type Split = tuple[Integers, Integers]

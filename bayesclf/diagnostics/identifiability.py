@@ -13,10 +13,10 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, named, passed, tip
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.covariance import collinear
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel
-from bayesclf.families.multivariate_gaussian import MultivariateGaussian
+from bayesclf.families.multivariate.covariance import collinear
+from bayesclf.families.multivariate.gaussian import MultivariateGaussian
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
 
 
 @check("M01", "Linearly separable classes", "logistic regression")

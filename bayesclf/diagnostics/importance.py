@@ -15,10 +15,10 @@ from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, counted, issue, part_of, passed, tip
 from bayesclf.errors import InputError
-from bayesclf.hypothesis_set import parameter_count
-from bayesclf.leave_one_out.elpd import good_k
-from bayesclf.leave_one_out.importance import reweighted
-from bayesclf.leave_one_out.training import TrainingRows, training_rows
+from bayesclf.evaluation.leave_one_out.elpd import good_k
+from bayesclf.evaluation.leave_one_out.importance import reweighted
+from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
+from bayesclf.posterior.hypotheses import parameter_count
 
 
 @check("P08", "Normal approximation (Pareto k̂)", "Laplace draws")

@@ -28,9 +28,9 @@ from bayesclf.diagnostics.rows import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.base import Model
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.families.logistic import LogisticModel
 from bayesclf.families.terms import Density
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Parameters
 
 FLAT = 1e-9

@@ -8,7 +8,7 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, part_of, passed, tip
-from bayesclf.predictive_checks import p_value_table, predictive_check
+from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 
 
 @check("Y07", "Replicated data", "posteriors whose draws are held")

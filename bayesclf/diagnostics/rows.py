@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.columns import SparseTable, Table
 from bayesclf.families.base import Rows
+from bayesclf.tables.columns import SparseTable, Table
 from bayesclf.typing import Integers
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"

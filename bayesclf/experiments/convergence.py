@@ -22,7 +22,7 @@ from bayesclf.experiments.nested import Logistic, NaiveBayes, growing
 from bayesclf.experiments.problems import Encoded, Problem
 from bayesclf.families import MultivariateGaussian
 from bayesclf.families.base import Axes, Rows
-from bayesclf.families.logistic import LogisticPrior
+from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import style
 from bayesclf.typing import Array, Integers
 

@@ -14,17 +14,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesclf import averaging, rules
+from bayesclf import rules
 from bayesclf.errors import InputError
 from bayesclf.experiments.curves import GREY
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.families import Gaussian
 from bayesclf.families.base import Axes, Rows
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.hypotheses import FiniteSpace
-from bayesclf.hypothesis_set import Hypotheses, HypothesisSet
+from bayesclf.finite import FiniteSpace
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import style
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.typing import Array
 from bayesclf.wording import pair
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
-from bayesclf.hypotheses import FiniteSpace, extended_with_bayes_optimal
+from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.plots import style
 from bayesclf.typing import Array
 from bayesclf.wording import NEGLIGIBLE, number, percent

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf.datasets import FOLDER_VARIABLE
 from bayesclf.errors import InputError
+from bayesclf.tables.datasets import FOLDER_VARIABLE
 from bayesclf.typing import Integers
 
 COLLECTIONS = ("by-date", "original")

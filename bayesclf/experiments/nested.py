@@ -12,19 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf import cross_validation, inference
+from bayesclf import inference
 from bayesclf.errors import Refused
+from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Model, Rows, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.families.logistic import LogisticModel, LogisticPrior
-from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.hypothesis_set import Hypotheses
 from bayesclf.inference import NUTS, Exact, Laplace, laplace, nuts
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import RULES
-from bayesclf.scores import RowScores
 from bayesclf.typing import Integers, Parameters
 
 PLUG_IN = ("mle", "map")

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesclf import averaging, rules, scores
+from bayesclf import rules
 from bayesclf.classifiers import MultinomialNB
 from bayesclf.errors import InputError
+from bayesclf.evaluation import scores
 from bayesclf.experiments import messages
 from bayesclf.experiments.curves import grid
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
@@ -20,6 +21,7 @@ from bayesclf.experiments.messages import COLLECTIONS, Messages
 from bayesclf.experiments.telling_words import telling_words
 from bayesclf.inference import Exact
 from bayesclf.plots import learning_curve, style
+from bayesclf.posterior import averaging
 from bayesclf.typing import Array
 from bayesclf.wording import counted, number, pair, percent
 

@@ -15,7 +15,7 @@ from bayesclf.experiments import nested, problems
 from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, by_problem, capital, crossing, every_rule
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
-from bayesclf.families.logistic import LogisticPrior
+from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import learning_curve, style
 from bayesclf.wording import number, percent
 

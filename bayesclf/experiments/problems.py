@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import columns, datasets
 from bayesclf.errors import InputError
+from bayesclf.tables import columns, datasets
 from bayesclf.typing import Array, Integers
 
 

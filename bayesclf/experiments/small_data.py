@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments import nested, problems
 from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
-from bayesclf.families.logistic import LogisticPrior
+from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import style
-from bayesclf.scores import RowScores
 from bayesclf.wording import counted, joined, number, pair, percent
 
 NAME = "small-data"

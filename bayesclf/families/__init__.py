@@ -4,13 +4,13 @@ from bayesclf.families.base import Axes, Family, Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.covariance import LKJ
 from bayesclf.families.gaussian import Gaussian, HalfNormal
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.multinomial import Multinomial
-from bayesclf.families.multivariate_gaussian import MultivariateGaussian
-from bayesclf.families.network import BayesianNetwork, JointTable
-from bayesclf.families.selection import Selected
+from bayesclf.families.multivariate.covariance import LKJ
+from bayesclf.families.multivariate.gaussian import MultivariateGaussian
+from bayesclf.families.networks.network import BayesianNetwork, JointTable
+from bayesclf.families.selected import Selected
 from bayesclf.typing import Parameters
 
 FAMILIES = {

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import linalg
 
 from bayesclf.families.column_space import RANK_TOLERANCE
-from bayesclf.families.logistic_design import LogisticDesign
-from bayesclf.families.logistic_fit import BLOCK_ROWS, blocks
-from bayesclf.families.maximisation import DENSE_PARAMETERS
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.likelihood import BLOCK_ROWS, blocks
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array
 
 SUSPECT = 1e-12

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.logistic_fit import Likelihood
-from bayesclf.families.logistic_prior import WeightPrior
+from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array
 
 
@@ -68,7 +68,7 @@ class LogisticDensity:
     @property
     def function(self) -> Any:
         """The machine code, `logistic_kernel.log_density`, with its ``address``."""
-        from bayesclf.families.logistic_kernel import compiled
+        from bayesclf.models.logistic.kernel import compiled
 
         return compiled()
 
@@ -80,7 +80,7 @@ class LogisticDensity:
     @cached_property
     def _arrays(self) -> tuple[Array, ...]:
         """What `logistic_kernel.log_density` reads, in its order."""
-        from bayesclf.families.logistic_kernel import ROWS
+        from bayesclf.models.logistic.kernel import ROWS
 
         likelihood, prior = self.likelihood, self.prior
         vectors, columns = prior.mean.shape

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.families.base import Model
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.families.logistic import LogisticModel
-from bayesclf.hypothesis_set import SeededDraws, parameter_count
 from bayesclf.inference import automatic, exact, laplace, nuts
 from bayesclf.inference.automatic import Auto
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
@@ -20,6 +17,9 @@ from bayesclf.inference.machine_code import HasMachineCode, MachineCode
 from bayesclf.inference.nuts import NUTS
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior.hypotheses import SeededDraws, parameter_count
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
 
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and check convergence, always: a warning that nobody asked for is the point of it."""
-    from bayesclf.posterior import to_dataset
+    from bayesclf.posterior.datatree import to_dataset
 
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:

@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Model
-from bayesclf.families.generative import GenerativeModel
-from bayesclf.hypothesis_set import SeededDraws, seeded_if_large
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.posterior.hypotheses import SeededDraws, seeded_if_large
 from bayesclf.typing import Parameters
 
 

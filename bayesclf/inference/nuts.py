@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf import threads
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.inference.machine_code import MachineCode, nutpie_model
+from bayesclf.posterior import threads
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import optimize
 
 from bayesclf.errors import InputError
-from bayesclf.families.logistic_fit import Likelihood, LogPosterior
-from bayesclf.families.maximisation import DENSE_PARAMETERS, NEWTON_STEPS, newton
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, newton
 from bayesclf.typing import Array
 
 FALLING_STEPS = 5

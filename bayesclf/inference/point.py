@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families.base import Model
-from bayesclf.families.logistic import LogisticModel
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Parameters
 
 type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import averaging, columns
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
+from bayesclf.posterior import averaging
+from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:

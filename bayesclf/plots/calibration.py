@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf import scores
 from bayesclf.classifiers.base import CI_PROB
-from bayesclf.comparison import Comparison
+from bayesclf.evaluation import scores
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array, Integers

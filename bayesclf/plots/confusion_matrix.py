@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesclf.comparison import Comparison
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array

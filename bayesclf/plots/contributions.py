@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.explanation import Explanation
+from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.comparison import Comparison
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array, Integers

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.comparison import Comparison
 from bayesclf.errors import InputError
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-    from bayesclf.comparison import Comparison
+    from bayesclf.evaluation.comparison import Comparison
 
 type Axes = matplotlib.axes.Axes
 type Figure = matplotlib.figure.Figure

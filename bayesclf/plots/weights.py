@@ -11,7 +11,7 @@ from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.implied import ImpliedLogistic
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.logistic_design import LogisticDesign
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB, posterior_of
 from bayesclf.plots.style import Axes, Figure

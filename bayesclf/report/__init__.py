@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.comparison import Comparison
 from bayesclf.errors import InputError
-from bayesclf.families.logistic import LogisticModel
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.leave_one_out.training import NEEDED, training_rows
 from bayesclf.files import write_whole
-from bayesclf.leave_one_out.training import NEEDED, training_rows
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.report import document
 
 __all__ = ["write_classifier", "write_comparison"]

@@ -16,13 +16,13 @@ from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.columns import SparseTable
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import Evidence
 from bayesclf.errors import Refused
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
+from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted, joined
 
 if TYPE_CHECKING:

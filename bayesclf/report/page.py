@@ -12,14 +12,14 @@ from markupsafe import Markup
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.comparison import Comparison
 from bayesclf.diagnostics import Diagnosis, diagnose
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.report import document, figures, table, verdict
 from bayesclf.report.classifier_page import CheckGroup, groups
 from bayesclf.rules import RULES
-from bayesclf.scores import CALIBRATION_BINS, reliability
 from bayesclf.wording import counted, listed, number, percent
 
 FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "trace")

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesclf import columns
-from bayesclf.comparison import Comparison
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.tables import columns
 from bayesclf.typing import Integers
 from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from bayesclf.comparison import Comparison
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, joined, number, pair, percent

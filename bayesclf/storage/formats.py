@@ -109,7 +109,6 @@ def classifiers() -> dict[str, type[BayesClassifier]]:
 def classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
     from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
-    from bayesclf.columns import Column
     from bayesclf.families import (
         FAMILIES,
         LKJ,
@@ -120,14 +119,15 @@ def classes() -> dict[str, type]:
         LearntClassPrior,
         Selected,
     )
-    from bayesclf.families.generative import Block, GenerativeModel
     from bayesclf.families.hierarchical import Smoothed
-    from bayesclf.families.logistic import LogisticModel
-    from bayesclf.families.logistic_design import LogisticDesign
-    from bayesclf.families.logistic_prior import LogisticPrior
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
+    from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.logistic.design import LogisticDesign
+    from bayesclf.models.logistic.model import LogisticModel
+    from bayesclf.models.logistic.prior import LogisticPrior
     from bayesclf.rules import Gibbs
+    from bayesclf.tables.columns import Column
 
     listed: tuple[type, ...] = (
         *FAMILIES.values(),

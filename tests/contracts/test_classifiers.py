@@ -31,7 +31,7 @@ from bayesclf.classifiers import (
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import LearntAlpha
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.families.multivariate_gaussian import COVARIANCE_DIMS
+from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.inference import Exact, Laplace
 from bayesclf.rules import RULES, Gibbs
 

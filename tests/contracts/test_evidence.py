@@ -12,8 +12,8 @@ import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, Categorical, Gaussian, KnownClassPrior, LearntAlpha, LearntClassPrior
 from bayesclf.families.base import Rows
-from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.families.hierarchical import Smoothed
+from bayesclf.models.generative import Block, GenerativeModel
 
 every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from helpers.cases import MULTIVARIATE_GAUSSIAN, PRIORS, TABLES
 
+from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
+from bayesclf.evaluation.leave_one_out.refits import models_without
+from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.families.base import Rows
-from bayesclf.families.generative import Block, GenerativeModel
-from bayesclf.leave_one_out.closed_form import log_joint_without
-from bayesclf.leave_one_out.refits import models_without
-from bayesclf.leave_one_out.training import TrainingRows
+from bayesclf.models.generative import Block, GenerativeModel
 
 every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])
 

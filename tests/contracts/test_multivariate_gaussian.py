@@ -12,8 +12,8 @@ from scipy import optimize, stats
 
 from bayesclf.errors import Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
-from bayesclf.families.covariance import submatrix
-from bayesclf.families.multivariate_estimates import maximise, maximum_likelihood, start
+from bayesclf.families.multivariate.covariance import submatrix
+from bayesclf.families.multivariate.estimates import maximise, maximum_likelihood, start
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))

@@ -9,8 +9,8 @@ from scipy import stats
 from bayesclf import inference
 from bayesclf.families import LearntClassPrior
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.families.generative import Block, GenerativeModel
 from bayesclf.inference import NUTS
+from bayesclf.models.generative import Block, GenerativeModel
 
 CASES = (
     CATEGORICAL[2],

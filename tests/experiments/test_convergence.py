@@ -14,7 +14,7 @@ from bayesclf.experiments.convergence import (
 )
 from bayesclf.experiments.curves import crossing, last_crossing
 from bayesclf.experiments.nested import Logistic, NaiveBayes
-from bayesclf.families.logistic import LogisticPrior
+from bayesclf.models.logistic.model import LogisticPrior
 
 EXPERIMENT = find("convergence")
 

@@ -13,7 +13,7 @@ from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, ng_jordan, problems
 from bayesclf.experiments.curves import crossing, last_crossing
 from bayesclf.experiments.ng_jordan import averaging, judge, with_every_rule
-from bayesclf.families.logistic import LogisticPrior
+from bayesclf.models.logistic.model import LogisticPrior
 
 EXPERIMENT = find("ng-jordan")
 

@@ -9,7 +9,7 @@ from helpers.drawn import HOSTILE, texts
 
 from bayesclf import plots
 from bayesclf.errors import InputError
-from bayesclf.explanation import Explanation
+from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import contributions, leave_one_out
 
 

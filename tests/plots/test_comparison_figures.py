@@ -9,10 +9,10 @@ from helpers.drawn import HOSTILE, line, texts
 from matplotlib.figure import Figure
 from sklearn import metrics
 
-from bayesclf import comparison as comparison_module
 from bayesclf import plots
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
+from bayesclf.evaluation import comparison as comparison_module
 from bayesclf.plots import calibration, style
 from bayesclf.plots import confusion_matrix as confusion
 from bayesclf.plots.predictions import disagreement_shares

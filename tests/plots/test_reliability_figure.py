@@ -5,8 +5,9 @@ import pytest
 from helpers.drawn import of_color, texts
 from sklearn.isotonic import IsotonicRegression
 
-from bayesclf import plots, scores
+from bayesclf import plots
 from bayesclf.classifiers.base import CI_PROB
+from bayesclf.evaluation import scores
 from bayesclf.plots import calibration, style
 
 

@@ -8,7 +8,7 @@ from helpers.drawn import texts
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError, Refused
-from bayesclf.logistic_weights import compare_weights
+from bayesclf.interpretation.weights import compare_weights
 from bayesclf.plots import style, weights
 
 

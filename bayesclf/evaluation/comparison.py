@@ -1,0 +1,438 @@
+"""Comparing classifiers and rules over repeated stratified cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayesclf import decisions
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.text import NAME
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.decisions import Costs
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation import cross_validation, scores, selective
+from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
+from bayesclf.rules import RULES
+from bayesclf.tables import columns
+from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+type Key = tuple[str, str]
+"""A model and a rule."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Classifiers × rules on one table.
+
+    Attributes
+    ----------
+    answers
+        Scores by (model, rule).
+    fits
+        Each classifier fitted on all rows, for its posterior; one that cannot be fitted is left out.
+    X, y, classes
+        The table (row, feature), label codes (row) and labels (outcome).
+    splits
+        Training and test rows, one pair a fold, repeats one after the other.
+    cv, repeats, seed
+        How the rows were split.
+    seconds
+        Mean time of a fold by model.
+    notes
+        What to know of the fits, each sentence once, by model.
+    costs
+        What decisions cost, and the limit beyond which rows are rejected; None where neither was given.
+    """
+
+    answers: dict[tuple[str, str], Answers]
+    fits: dict[str, BayesClassifier]
+    X: pd.DataFrame
+    y: Integers
+    classes: NDArray[Any]
+    splits: tuple[Split, ...]
+    cv: int
+    repeats: int
+    seed: int
+    seconds: dict[str, float]
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    costs: Costs | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line a model and rule, in the order given.
+
+        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
+        are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
+        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval.
+        `error_ratio`: the expected Gibbs error over the Bayes-optimal error, NaN where that is 0. `disagreement`: share
+        of the rows decided unlike Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the line
+        with the best log loss, paired on the same folds.
+
+        With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
+        price at which Chow's rule is the best; and `rejected`, the share of rows without a class. For `gibbs` both are
+        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns are about the
+        probabilities and the most probable class, whatever the costs.
+        """
+        return score_table(self)
+
+    @property
+    def best(self) -> tuple[str, str]:
+        """The model and rule of the smallest mean log loss, the first of equals."""
+        finite = {key: mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
+        if not finite:
+            raise Refused("no rule could answer under any model; `table` has the reasons")
+        return min(finite, key=lambda key: (finite[key], list(finite).index(key)))
+
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """One line a model, rule, repeat and row: true label, most probable label and P(k | x) of each label.
+
+        With `cost` or `reject` also `decided`: the label of the smallest expected cost, missing where it is too large.
+        """
+        import pandas as pd
+
+        frames = []
+        for (model, rule), answer in self.answers.items():
+            for repeat, part in enumerate(answer.scores):
+                proba = pd.DataFrame(np.exp(part.log_proba), columns=[f"P({label})" for label in self.classes])
+                predicted = self.classes[part.log_proba.argmax(axis=1)]
+                frame = pd.DataFrame({"model": model, "rule": rule, "repeat": repeat, "row": np.arange(len(self.y))})
+                frame = frame.assign(label=self.classes[self.y], predicted=predicted)
+                if self.costs is not None:
+                    frame["decided"] = decisions.named(self.costs.decide(part.log_proba), self.classes)
+                frames.append(pd.concat([frame, proba], axis=1))
+        return pd.concat(frames, ignore_index=True)
+
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """The rows on which the rules of one model decide differently: one line a model and row, one column a rule."""
+        import pandas as pd
+
+        frames = []
+        for model in self.models:
+            decided = {
+                rule: self.answers[model, rule].scores[0].log_proba.argmax(axis=1) for rule in self.rules_of(model)
+            }
+            if len(decided) < 2:
+                continue
+            codes = np.column_stack(list(decided.values()))
+            rows = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
+            frame = pd.DataFrame({"model": model, "row": rows, "label": self.classes[self.y[rows]]})
+            frames.append(frame.assign(**{rule: self.classes[code[rows]] for rule, code in decided.items()}))
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["model", "row", "label"])
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in the order given."""
+        return tuple(dict.fromkeys(model for model, _ in self.answers))
+
+    def rules_of(self, model: str) -> tuple[str, ...]:
+        """Return the rules that this model could answer under."""
+        return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
+
+    def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
+        """Return log P(k | x) of all repeats one after the other, (row, outcome), and the label codes (row)."""
+        parts = self.answers[model, rule].scores
+        return np.concatenate([part.log_proba for part in parts]), np.tile(self.y, len(parts))
+
+    def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
+        """Return how good the decisions are that are left when those of large expected cost are rejected.
+
+        Parameters
+        ----------
+        model, rule
+            A line of the table. For `gibbs` it is the curve of the hypotheses drawn, one a row.
+        cost
+            Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
+
+        Returns
+        -------
+        DataFrame
+            One line a threshold on the expected cost: `coverage`, the share of rows kept, and of these `accuracy` and
+            mean `cost`, each with its Nadeau–Bengio standard error over the folds, as `coverage_se`. The area under
+            it is that of `bayesclf.evaluation.selective.coverage_curve`, given `stacked`.
+
+        Raises
+        ------
+        InputError
+            For a line that the comparison does not have, or a cost matrix that cannot be used.
+        Refused
+            For a rule that could not answer, with its reason.
+        """
+        answer = self.answers.get((model, rule))
+        if answer is None:
+            lines = ", ".join(" ".join(key) for key in self.answers)
+            raise InputError(f"the comparison has no line {model} {rule}; its lines are {lines}")
+        if answer.reason:
+            raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
+        if cost is None and self.costs is not None:
+            cost = self.costs.matrix
+        per_repeat = len(self.splits) // self.repeats
+        folds = [
+            (answer.scores[index // per_repeat].log_proba[test], self.y[test])
+            for index, (_, test) in enumerate(self.splits)
+        ]
+        train = int(np.mean([len(train) for train, _ in self.splits]))
+        return selective.cross_validated_curve(folds, train, cost)
+
+    def report(self, path: Any) -> None:
+        """Write the self-contained HTML report."""
+        from bayesclf.report import write_comparison
+
+        write_comparison(self, path)
+
+    def plot_reliability(self, model: str, **arguments: Any) -> Any:
+        """Plot reliability curves of a model, one a rule; returns a matplotlib figure."""
+        from bayesclf.plots import reliability
+
+        return reliability(self, model, **arguments)
+
+    def plot_scores(self, metric: str = "log_loss", **arguments: Any) -> Any:
+        """Plot a score of every model under every rule; see `bayesclf.plots.rule_scores`."""
+        from bayesclf.plots import rule_scores
+
+        return rule_scores(self, metric, **arguments)
+
+    def plot_confusion(self, model: str, **arguments: Any) -> Any:
+        """Plot confusion matrices of a model, one a rule; see `bayesclf.plots.confusion`."""
+        from bayesclf.plots import confusion
+
+        return confusion(self, model, **arguments)
+
+    def plot_coverage(self, model: str, **arguments: Any) -> Any:
+        """Plot accuracy against the share of rows kept; see `bayesclf.plots.coverage_curve`."""
+        from bayesclf.plots import coverage_curve
+
+        return coverage_curve(self, model, **arguments)
+
+    def plot_disagreement(self, model: str, **arguments: Any) -> Any:
+        """Plot how often two rules of a model decide differently; see `bayesclf.plots.disagreement`."""
+        from bayesclf.plots import disagreement
+
+        return disagreement(self, model, **arguments)
+
+
+def compare(
+    models: Mapping[str, BayesClassifier],
+    X: Any,
+    y: Any,
+    rules: Sequence[str] = tuple(RULES),
+    cv: int = 5,
+    repeats: int = 1,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    progress: Callable[[str, int, int], None] | None = None,
+    cost: Any = None,
+    reject: float | None = None,
+) -> Comparison:
+    """Compare classifiers and rules on the same rows and folds.
+
+    Parameters
+    ----------
+    models
+        Unfitted classifiers by name.
+    X
+        Table (row, feature), dense; or texts (row), as a list, array or Series.
+    y
+        Labels (row).
+    rules
+        Names of rules, of `bayesclf.rules.RULES`.
+    cv
+        Folds, stratified by label.
+    repeats
+        How often the rows are split anew.
+    random_state
+        Seed of everything; the numbers do not depend on `n_jobs`.
+    n_jobs
+        Processes at work.
+    progress
+        Called with a model's name, units done and units in all, after each unit.
+    cost
+        Costs ``cost[true, predicted]``, (outcome, outcome), in the order of the sorted labels; 0-1 loss by default.
+    reject
+        Largest acceptable expected cost: rows beyond it are given no class. With either, the table says what the
+        decisions cost.
+
+    Returns
+    -------
+    Comparison
+        Scores, predictions and fits.
+
+    Raises
+    ------
+    InputError
+        For a table or options that cannot be used.
+    """
+    _check_options(models, rules, cv, random_state)
+    frame = _table(X)
+    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    labels = checked_labels(y, len(frame))
+    classes, codes = np.unique(labels, return_inverse=True)
+    costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
+    splits, remarks = cross_validation.split(codes, cv, repeats, random_state)
+    units = [(name, index) for name in models for index in range(len(splits))] + [(name, -1) for name in models]
+    finished: dict[tuple[str, int], Any] = {}
+    table = (frame, codes, classes)
+    question = Question(tuple(rules), costs)
+    results = cross_validation.run(models, table, splits, question, units, random_state, n_jobs)
+    for done, (unit, result) in enumerate(results, 1):
+        finished[unit] = result
+        if progress is not None:
+            progress(unit[0], done, len(units))
+    return _collected(models, table, splits, question, finished, (cv, repeats, random_state), remarks)
+
+
+def _table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column."""
+    import pandas as pd
+
+    if sparse.issparse(X):
+        raise InputError(
+            "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
+        )
+    if getattr(X, "ndim", 1) == 1 and not isinstance(X, str) and pd.api.types.infer_dtype(X, skipna=True) == "string":
+        X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
+    return columns.to_frame(X)
+
+
+def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:
+    """Raise for arguments of the wrong kind."""
+    if (
+        not isinstance(models, Mapping)
+        or not models
+        or not all(isinstance(m, BayesClassifier) for m in models.values())
+    ):
+        raise InputError("models must be a mapping from names to classifiers of bayesclf, such as {'nb': NaiveBayes()}")
+    if isinstance(rules, str):
+        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
+    unknown = [rule for rule in rules if rule not in RULES]
+    if unknown:
+        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
+    if not isinstance(cv, int) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"cv and random_state must be whole numbers of at least 0, not {cv!r} and {seed!r}")
+
+
+def _collected(
+    models: Mapping[str, BayesClassifier],
+    table: tuple[Any, Integers, Any],
+    splits: tuple[Split, ...],
+    question: Question,
+    finished: dict[tuple[str, int], Any],
+    settings: tuple[int, int, int],
+    remarks: tuple[str, ...],
+) -> Comparison:
+    """Put the folds' scores back in the order of the rows."""
+    X, y, classes = table
+    cv, repeats, seed = settings
+    answers, notes, seconds, fits = {}, {}, {}, {}
+    for name in models:
+        parts: list[Evaluation] = [finished[name, index] for index in range(len(splits))]
+        for rule in question.rules:
+            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], splits, repeats)
+        fitted, own = finished[name, -1]
+        if fitted is not None:
+            fits[name] = fitted
+        sentences = [*remarks, *own, *(note for part in parts for note in part.notes)]
+        notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
+        seconds[name] = float(np.mean([part.seconds for part in parts]))
+    return Comparison(answers, fits, X, y, classes, splits, cv, repeats, seed, seconds, notes, question.costs)
+
+
+def score_table(comparison: Comparison) -> pd.DataFrame:
+    """Return the table that `Comparison.table` describes."""
+    import pandas as pd
+
+    table = pd.DataFrame([_line(comparison, *key) for key in comparison.answers])
+    return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
+
+
+def mean(comparison: Comparison, key: Key, metric: str) -> float:
+    """Return a metric's mean over rows and repeats; the metrics are fields of `bayesclf.evaluation.scores.RowScores`."""
+    return float(np.mean([getattr(part, metric).mean() for part in comparison.answers[key].scores]))
+
+
+def fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
+    """Return a metric's mean over the test rows of each fold, (fold)."""
+    parts = comparison.answers[key].scores
+    per_repeat = len(comparison.splits) // comparison.repeats
+    return np.array(
+        [getattr(parts[index // per_repeat], metric)[test].mean() for index, (_, test) in enumerate(comparison.splits)]
+    )
+
+
+def standard_error(comparison: Comparison, values: Array) -> float:
+    """Return the Nadeau–Bengio standard error of the mean of values (fold)."""
+    train, test = (float(np.mean([len(split[side]) for split in comparison.splits])) for side in (0, 1))
+    return scores.resampled_standard_error(values, int(train), int(test))
+
+
+def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, float]:
+    """Return a metric's mean and its standard error, under its name."""
+    error = standard_error(comparison, fold_means(comparison, key, metric))
+    return {metric: mean(comparison, key, metric), f"{metric}_se": error}
+
+
+def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
+    """Return one line of the table."""
+    key = (model, rule)
+    line: dict[str, Any] = {"model": model, "rule": rule}
+    if comparison.answers[key].reason:
+        return line | {"reason": comparison.answers[key].reason}
+    log_proba, y = comparison.stacked(model, rule)
+    log_losses = [part.log_loss for part in comparison.answers[key].scores]
+    log_loss = scores.mean_log_loss(np.concatenate(log_losses))
+    calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
+    error = _with_error(comparison, key, "error")
+    line |= {
+        "accuracy": 1 - error["error"],
+        "accuracy_se": error["error_se"],
+        "log_loss": log_loss.mean,
+        "log_loss_se": standard_error(comparison, fold_means(comparison, key, "log_loss")),
+        "log_loss_finite": log_loss.finite_mean,
+        "log_loss_infinite": int(np.any(np.isinf(log_losses), axis=0).sum()),
+        **_with_error(comparison, key, "brier"),
+        "calibration_error": calibration.error,
+        "calibration_low": calibration.low,
+        "calibration_high": calibration.high,
+    }
+    if comparison.costs is not None:
+        line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
+    return line | _beside_bayes_optimal(comparison, key, log_proba)
+
+
+def _beside_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) -> dict[str, float]:
+    """Return how a line's decisions and errors stand to those of the same model's Bayes-optimal line."""
+    optimal = (key[0], "bayes-optimal")
+    if optimal not in comparison.answers or comparison.answers[optimal].reason:
+        return {}
+    best, _ = comparison.stacked(*optimal)
+    found = {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
+    if key[1] == "gibbs":
+        error = mean(comparison, optimal, "error")
+        found["error_ratio"] = mean(comparison, key, "error") / error if error > 0 else float("nan")
+    return found
+
+
+def _differences(comparison: Comparison, table: pd.DataFrame) -> dict[str, list[float]]:
+    """Return paired differences from the best line, and their standard errors."""
+    result: dict[str, list[float]] = {}
+    for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
+        best = fold_means(comparison, comparison.best, metric)
+        differences = []
+        for key in zip(table["model"], table["rule"], strict=True):
+            reason = comparison.answers[key].reason
+            with np.errstate(invalid="ignore"):
+                differences.append(np.full(1, np.nan) if reason else fold_means(comparison, key, metric) - best)
+        name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
+        result[f"{name}_diff"] = [float(sign * values.mean()) for values in differences]
+        result[f"{name}_diff_se"] = [standard_error(comparison, values) for values in differences]
+    return result

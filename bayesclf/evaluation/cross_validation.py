@@ -1,0 +1,296 @@
+"""Repeated stratified cross-validation: rows split, each fold a unit of work, and the answers put together again.
+
+A unit is a classifier fitted on some rows and scored on others, under every rule.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from bayesclf import rules
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.decisions import Costs, decision_costs, gibbs_decision_costs
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.evaluation import scores
+from bayesclf.evaluation.scores import RowScores
+from bayesclf.families.base import Rows
+from bayesclf.inference import MAP, Laplace, automatic
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.rules import RULES
+from bayesclf.typing import Integers
+
+type Split = tuple[Integers, Integers]
+"""Numbers of the training rows and of the test rows."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One classifier under one rule: its scores of every row in every repeat.
+
+    Attributes
+    ----------
+    scores
+        Scores of the rows, one entry a repeat, rows in the order of the table.
+    reason
+        Why the rule cannot answer; then there are no scores.
+    """
+
+    scores: tuple[RowScores, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one classifier answered to the test rows of one split.
+
+    Attributes
+    ----------
+    scores
+        Scores by rule; a rule that cannot answer has its reason instead.
+    seconds
+        Time of fitting and of all predictions.
+    notes
+        What the user should know of this fit, one sentence each.
+    problems
+        Why the draws of this fit cannot be trusted yet.
+    """
+
+    scores: dict[str, RowScores | str]
+    seconds: float
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What each fit is asked: the rules, and what decisions cost."""
+
+    rules: tuple[str, ...]
+    costs: Costs | None
+
+
+def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, ...], tuple[str, ...]]:
+    """Return stratified folds, and a remark where a class is too small for them."""
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    counts = np.bincount(y)
+    if cv < 2 or cv > len(y) or repeats < 1:
+        raise InputError(f"cv must lie between 2 and the number of rows, {len(y)}, and repeats be at least 1")
+    if len(counts) < 2:
+        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
+    if counts.max() < cv:
+        raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
+    remarks: tuple[str, ...] = ()
+    if counts.min() < cv:
+        remarks = (f"a class has {counts.min()} rows, fewer than the {cv} folds: some folds test or train without it",)
+    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    with warnings.catch_warnings():
+        # The remark above says it once, in terms of the user's table.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        return tuple(folds.split(np.zeros(len(y)), y)), remarks
+
+
+def run(
+    models: Mapping[str, BayesClassifier],
+    table: tuple[Any, Integers, Any],
+    splits: tuple[Split, ...],
+    question: Question,
+    units: list[tuple[str, int]],
+    seed: int,
+    n_jobs: int,
+) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
+    from joblib import Parallel, delayed
+
+    order = {name: index for index, name in enumerate(models)}
+    tasks = (
+        delayed(_unit)(
+            models[name], table, splits[index] if index >= 0 else None, question, _seed(seed, order[name], index)
+        )
+        for name, index in units
+    )
+    return zip(units, Parallel(n_jobs=n_jobs, return_as="generator")(tasks), strict=True)
+
+
+def _seed(seed: int, model: int, index: int) -> int:
+    """Return the seed of one unit, whoever runs it and when."""
+    return int(np.random.SeedSequence([seed, model, index + 1]).generate_state(1)[0] >> 1)
+
+
+def _unit(
+    classifier: BayesClassifier,
+    table: tuple[Any, Integers, Any],
+    split: Split | None,
+    question: Question,
+    seed: int,
+) -> Evaluation | tuple[BayesClassifier | None, list[str]]:
+    """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows.
+
+    The seed is this unit's alone, so that neither order nor number of workers changes a number.
+    """
+    X, y, classes = table
+    if split is None:
+        try:
+            return fit(classifier, X, np.asarray(classes)[y], classes, seed)
+        except Refused:
+            return None, []  # the folds have the reason
+    train, test = split
+    start = time.perf_counter()
+    try:
+        fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+    except Refused as reason:
+        return Evaluation(dict.fromkeys(question.rules, str(reason)), time.perf_counter() - start, (), ())
+    answers = evaluate(fitted, X.iloc[test], y[test], question.rules, question.costs)
+    return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)
+
+
+def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
+    """Fit a clone; where `auto` would take too long, or the engine refuses, by a cheaper one, and say so.
+
+    Returns
+    -------
+    tuple
+        The fitted clone and notes.
+
+    Raises
+    ------
+    Refused
+        If the model cannot be made of these rows at all, by whatever engine.
+    """
+    fitted = clone(classifier).set_params(random_state=seed)
+    cheaper = False
+    if fitted.inference == "auto":
+        work = fitted.work(X, len(classes)) if isinstance(fitted, LogisticRegression) else 0
+        fitted.set_params(inference=automatic.for_predictions(work))
+        cheaper = isinstance(fitted.inference, Laplace)
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        # The sentences are in `convergence_problems_`, and go into the notes.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            fitted.fit(X, y, classes=classes)
+        except Refused as reason:
+            # The point estimate has no posterior, but the other rules still answer.
+            fitted.set_params(inference=MAP()).fit(X, y, classes=classes)
+            notes.append(f"the posterior was refused ({reason}), so that only point estimates are here")
+    if cheaper:
+        instead = "" if notes else " but by the importance-weighted Laplace approximation"
+        notes.insert(
+            0,
+            f"with over {automatic.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
+            f"sampled by NUTS{instead}; inference='nuts' samples it all the same",
+        )
+    return fitted, [*notes, *fitted.notes_]
+
+
+def evaluate(
+    classifier: BayesClassifier, X: Any, y: Integers, names: Sequence[str], costs: Costs | None = None
+) -> dict[str, RowScores | str]:
+    """Score a fitted classifier's answers to rows `X` with label codes `y`, under each rule."""
+    return score_rules(classifier.hypotheses, classifier.seed_, classifier.rows(X), y, names, costs)
+
+
+def score_rules(
+    hypotheses: Callable[[str], HypothesisSet],
+    seed: int,
+    rows: Rows,
+    y: Integers,
+    names: Sequence[str],
+    costs: Costs | None = None,
+) -> dict[str, RowScores | str]:
+    """Score the answers of one model under each rule; a rule that cannot answer has its reason instead.
+
+    The posterior is averaged over once, whatever the number of rules that average; with costs once more for `gibbs`.
+
+    Parameters
+    ----------
+    hypotheses
+        Returns the hypotheses of a source, ``"mle"``, ``"map"``, ``"mean"`` or ``"posterior"``, or raises
+        `DoesNotExist` or `Refused`.
+    seed
+        Of the Gibbs classifier.
+    rows, y
+        Encoded rows and their label codes (row).
+    names
+        Rules.
+    costs
+        What decisions cost, and the limit beyond which rows are rejected; None for no such scores.
+    """
+    shared = _PosteriorPass(hypotheses, seed, rows)
+    answers: dict[str, RowScores | str] = {}
+    for name in names:
+        try:
+            with warnings.catch_warnings():
+                # Rows that are impossible under every class show in the scores of their rule.
+                warnings.simplefilter("ignore", PredictionWarning)
+                answers[name] = shared.scores(name, y, costs)
+        except (DoesNotExist, Refused) as reason:
+            answers[name] = str(reason)
+    return answers
+
+
+@dataclass(eq=False)
+class _PosteriorPass:
+    """The average over the posterior of some rows, taken once and shared by the rules."""
+
+    hypotheses: Callable[[str], HypothesisSet]
+    seed: int
+    rows: Rows
+
+    @cached_property
+    def averages(self) -> averaging.Averages:
+        """The averages, computed on first use."""
+        return averaging.average(self.hypotheses("posterior"), self.rows)
+
+    def scores(self, name: str, y: Integers, costs: Costs | None) -> RowScores:
+        """Return the scores of one rule, with what its decisions cost; for `gibbs` all are in expectation."""
+        hypotheses = self.hypotheses(RULES[name].source)
+        if name == "gibbs":
+            log_proba = rules.log_proba(name, hypotheses, self.rows, self.seed)
+            scored = scores.score_gibbs(log_proba, self.averages, y)
+        elif name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
+            scored = scores.score(self.averages.log_proba, y)
+        else:
+            scored = scores.score(rules.log_proba(name, hypotheses, self.rows), y)
+        if costs is None:
+            return scored
+        found = (
+            gibbs_decision_costs(hypotheses, self.rows, y, costs)
+            if name == "gibbs"
+            else decision_costs(scored.log_proba, y, costs)
+        )
+        return replace(scored, cost=found.cost, rejected=found.rejected)
+
+
+def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
+    """Say once in how many folds the draws cannot be trusted, with the first reason as an example."""
+    wrong = [reasons for reasons in problems if reasons]
+    if wrong:
+        yield f"in {len(wrong)} of {len(problems)} folds the draws cannot be trusted yet: {wrong[0][0]}"
+
+
+def joined(parts: list[RowScores | str], splits: tuple[Split, ...], repeats: int) -> Answers:
+    """Return the scores of all rows, one entry a repeat; a rule that failed in any fold is not scored at all."""
+    reasons = [part for part in parts if isinstance(part, str)]
+    if reasons:
+        return Answers((), f"{reasons[0]} (in {len(reasons)} of {len(parts)} folds)")
+    scored = [part for part in parts if isinstance(part, RowScores)]
+    per_repeat = len(splits) // repeats
+    names = [field.name for field in fields(RowScores) if getattr(scored[0], field.name) is not None]
+    repeated = []
+    for repeat in range(repeats):
+        chosen = slice(repeat * per_repeat, (repeat + 1) * per_repeat)
+        order = np.argsort(np.concatenate([test for _, test in splits[chosen]]))
+        columns = {name: np.concatenate([getattr(part, name) for part in scored[chosen]])[order] for name in names}
+        repeated.append(RowScores(**columns))
+    return Answers(tuple(repeated))

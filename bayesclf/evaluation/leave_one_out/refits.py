@@ -1,0 +1,260 @@
+"""Leaving rows out exactly: models conditioned on all rows but one, under the prior that all rows resolved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isqrt
+from typing import Any, TypeGuard
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+
+from bayesclf import inference, rules
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
+from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
+from bayesclf.evaluation.leave_one_out.training import TrainingRows
+from bayesclf.families import Axes, Multinomial
+from bayesclf.families.base import Model, Rows, Statistics
+from bayesclf.families.hierarchical import Smoothed
+from bayesclf.families.multinomial import MultinomialStatistics
+from bayesclf.inference import NUTS, Engine, Exact, Laplace
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, parameter_count
+from bayesclf.rules import RULES
+from bayesclf.typing import Array, Integers, Parameters
+
+MOST_NUMBERS = 5 * 10**9
+"""Rows × draws × parameters that are drawn exactly at most: some minutes."""
+
+MOST_RUNS: dict[type, int] = {NUTS: 200, Laplace: 5_000}
+"""Rows that are left out by a run of the engine for each: NUTS takes a second or more, Laplace some milliseconds."""
+
+REST = "all other words"
+
+
+def exact(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(y_i | x_i, all rows but i) of some rows, (wanted).
+
+    In closed form where the rule is ``"predictive"`` and the model conjugate, else from a model without the row: its
+    estimate, or draws of its posterior, made by the classifier's engine with the same seed for every row.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    training
+        Its training rows.
+    rule
+        A rule other than ``"gibbs"``.
+    wanted
+        Numbers of the rows.
+
+    Raises
+    ------
+    Refused
+        Where it would be too much work, or the engine refuses the rows without one of them.
+    DoesNotExist
+        For a plug-in rule whose estimate does not exist without one of the rows.
+    """
+    without = np.full(len(wanted), np.nan)
+    if rule == "predictive" and conjugate(clf.model_):
+        labels = training.y[wanted]
+        joint = log_joint_without(clf.model_, training.rows[wanted], labels)
+        without = joint[np.arange(len(wanted)), labels] - logsumexp(joint, axis=1)
+    left = np.isnan(without)
+    if left.any():
+        without[left] = _refitted(clf, training, rule, wanted[left])
+    return without
+
+
+def conjugate(model: Model) -> TypeGuard[GenerativeModel]:
+    """Return whether a model's posterior has a closed form."""
+    return isinstance(model, GenerativeModel) and not model.not_conjugate()
+
+
+def too_much_work(clf: BayesClassifier, training: TrainingRows, rule: str, rows: int) -> str:
+    """Return why so many rows are not left out one by one, as a clause; empty where they can be."""
+    engine, model = _engine(clf, rule), clf.model_
+    if engine is None:
+        return ""
+    if not isinstance(engine, Exact):
+        limit, name = MOST_RUNS.get(type(engine), MOST_RUNS[NUTS]), type(engine).__name__
+        return f"leaving out {rows:,} rows would take as many runs of {name} (limit {limit:,})" if rows > limit else ""
+    assert isinstance(model, GenerativeModel)
+    numbers = rows * engine.draws * engine.chains * _numbers(model, training)
+    if numbers <= MOST_NUMBERS:
+        return ""
+    return f"leaving out {rows:,} rows would take {numbers:.0e} random numbers (limit {MOST_NUMBERS:.0e})"
+
+
+def _numbers(model: GenerativeModel, training: TrainingRows) -> int:
+    """Return how many parameters bear on one row, on average."""
+    whole, numbers = [], 0
+    for block, part in zip(model.blocks, training.rows.parts, strict=True):
+        if isinstance(block.family, Multinomial):
+            numbers += len(model.labels) * (1 + int(sparse.csr_array(part).nnz) // len(training))
+        else:
+            whole.append(block)
+    return numbers + parameter_count(replace(model, blocks=tuple(whole)))
+
+
+def _engine(clf: BayesClassifier, rule: str) -> Engine | None:
+    """Return what draws from the posterior without a row; None where the rule needs no draws."""
+    closed_form = conjugate(clf.model_)
+    if rule in ("map", "mle") or (closed_form and rule in ("mean", "predictive")):
+        return None
+    return Exact(len(clf.hypotheses("posterior")), 1) if closed_form else clf.inference_
+
+
+def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(y_i | x_i) under models conditioned on all rows but one each, (wanted)."""
+    if reason := too_much_work(clf, training, rule, len(wanted)):
+        raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
+    engine = _engine(clf, rule)
+    scores = []
+    for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
+        try:
+            hypotheses = _hypotheses(model, rule, engine, clf.seed_)
+        except (DoesNotExist, Refused) as error:
+            raise type(error)(f"without row {i + 1}: {error}") from None
+        with warnings.catch_warnings():
+            # A row that is impossible without itself shows in its score.
+            warnings.simplefilter("ignore", PredictionWarning)
+            scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+    return np.array(scores)
+
+
+def _hypotheses(model: Model, rule: str, engine: Engine | None, seed: int) -> HypothesisSet:
+    """Return the hypotheses that a rule asks for, after inference of the model."""
+    source = RULES[rule].source
+    if source in ("map", "mle"):
+        return Hypotheses(model, inference.estimate(model, source))
+    if engine is None:
+        assert isinstance(model, GenerativeModel)
+        return Hypotheses(model, model.mean() if source == "mean" else {})
+    drawn = inference.draw(model, engine, seed)
+    assert drawn is not None
+    if drawn.seeded is not None:
+        assert isinstance(model, GenerativeModel)
+        return SeededHypotheses(model, model.posterior(), drawn.seeded)
+    if source == "mean":
+        mean: Parameters = {name: values.mean(axis=0, keepdims=True) for name, values in drawn.parameters.items()}
+        return Hypotheses(model, mean)
+    return Hypotheses(model, drawn.parameters)
+
+
+def models_without(
+    model: Model, training: TrainingRows, wanted: Integers, narrow: bool = True
+) -> Iterator[tuple[int, Model, Rows]]:
+    """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
+
+    The prior stays the one that all rows resolved, and so do the columns that count, levels, vocabulary and edges.
+
+    Parameters
+    ----------
+    model
+        Conditioned on the rows.
+    training
+        The rows.
+    wanted
+        Numbers of the rows to leave out.
+    narrow
+        Whether a document's model need only have its own words, all others as one: their shares, means and Dirichlet
+        draws are those of the whole vocabulary, but not its mode.
+    """
+    if isinstance(model, LogisticModel):
+        yield from _logistic_without(model, training, wanted)
+        return
+    assert isinstance(model, GenerativeModel)
+    for i, statistics in _statistics_without(model, training, wanted, narrow):
+        row = training.rows[np.array([i])]
+        blocks, parts = [], []
+        for block, without, part in zip(model.blocks, statistics, row.parts, strict=True):
+            if without is None:
+                narrowed, cells = _of_own_words(block, part, int(training.y[i]))
+                blocks.append(narrowed)
+                parts.append(cells)
+            else:
+                blocks.append(_conditioned(block, without))
+                parts.append(part)
+        counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
+        yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), Rows(tuple(parts), 1)
+
+
+def _conditioned(block: Block, statistics: Statistics) -> Block:
+    """Return a block with other statistics, which a family that draws θ given α holds too."""
+    family = block.family.resolve_prior(statistics) if isinstance(block.family, Smoothed) else block.family
+    return replace(block, family=family, statistics=statistics)
+
+
+def _logistic_without(
+    model: LogisticModel, training: TrainingRows, wanted: Integers
+) -> Iterator[tuple[int, LogisticModel, Rows]]:
+    """Yield the same for logistic regression, which counts rows that are alike: one of them less."""
+    cells = np.column_stack([training.y, model.design.matrix(training.rows)])
+    different, kind, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    for i in wanted.tolist():
+        weight = counts - (np.arange(len(counts)) == kind.ravel()[i]).astype(float)
+        labels = different[:, 0].astype(np.intp)
+        yield i, replace(model, X=different[:, 1:], y=labels, sample_weight=weight), training.rows[np.array([i])]
+
+
+def _statistics_without(
+    model: GenerativeModel, training: TrainingRows, wanted: Integers, narrow: bool
+) -> Iterator[tuple[int, list[Statistics | None]]]:
+    """Yield the statistics of all rows but one, a block each; None for blocks that can be narrowed.
+
+    They are added up, never taken away from, so that nothing cancels: those of the rows outside of a stretch of √n,
+    once, and those of the others in it.
+    """
+    n, y = len(training), training.y
+    size = max(1, isqrt(n))
+    blocks = [
+        None if narrow and isinstance(block.family, Multinomial) else (block, part)
+        for block, part in zip(model.blocks, training.rows.parts, strict=True)
+    ]
+
+    def of(rows: Integers) -> list[Any]:
+        return [
+            None if b is None else b[0].family.statistics(b[1][rows], y[rows], b[0].statistics.axes) for b in blocks
+        ]
+
+    for start in range(0, n, size):
+        stretch = np.arange(start, min(start + size, n))
+        inside = wanted[(wanted >= start) & (wanted < start + size)]
+        if not inside.size:
+            continue
+        outside = of(np.concatenate([np.arange(start), np.arange(stretch[-1] + 1, n)]))
+        for i in inside.tolist():
+            others = of(stretch[stretch != i])
+            yield i, [None if b is None else b + rest for b, rest in zip(outside, others, strict=True)]
+
+
+def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
+    """Return a block of a document's own words and one for all others, without the document, and its counts.
+
+    If θ is Dirichlet, so is θ with some of its parts added up, whose α and counts add up too.
+    """
+    family: Any = block.family
+    document = sparse.csr_array(row)
+    counts = block.statistics.arrays()["counts"].copy()
+    counts[label, document.indices] -= document.data
+    own = np.zeros(counts.shape[1], dtype=bool)
+    own[document.indices] = True
+    words = np.flatnonzero(own)
+    names = [family.axes.features[j] for j in words]
+    cells = np.bincount(np.searchsorted(words, document.indices), document.data, minlength=len(words))
+    alpha = np.asarray(family.alpha)
+    tables = [values[:, own] for values in (alpha, counts)]
+    if not own.all():
+        names.append(REST)
+        cells = np.append(cells, 0.0)
+        tables = [np.column_stack([t, v[:, ~own].sum(axis=1)]) for t, v in zip(tables, (alpha, counts), strict=True)]
+    axes = Axes(family.axes.labels, tuple(names))
+    narrowed: Any = MultinomialStatistics(axes, tables[1])
+    return replace(block, family=replace(family, alpha=tables[0], axes=axes), statistics=narrowed), cells[None]

@@ -1,0 +1,97 @@
+"""The training rows of a fit, given again: most classifiers hold what rows have taught, not the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.errors import InputError
+from bayesclf.families.base import Rows
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.typing import Array, Integers
+
+NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
+
+SAME = 1e-6
+"""Relative difference up to which statistics are those of the same rows: rows in another order differ by rounding."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Training rows in the encoding of their model, and their label codes (row)."""
+
+    rows: Rows
+    y: Integers
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
+    """Return the rows that a classifier was fitted on, encoded, or raise `InputError` where they are others.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    X, y
+        The table (row, feature) and labels (row) that `fit` was given, or `partial_fit` in all, in any order; a row of
+        weight w as w rows.
+
+    Raises
+    ------
+    InputError
+        For other rows.
+    """
+    rows = clf.rows(X)
+    labels = checked_labels(y, len(rows))
+    model: Any = clf.model_
+    logistic = isinstance(model, LogisticModel)
+    expected = np.bincount(model.y, model.sample_weight, len(clf.classes_)) if logistic else model.label_counts
+    found, counts = np.unique(labels, return_counts=True)
+    if not np.array_equal(clf.classes_[expected > 0], found) or not np.array_equal(expected[expected > 0], counts):
+        raise InputError(
+            f"{NEEDED}: the classifier was fitted on {_listed(clf.classes_, expected)}, but y has "
+            f"{_listed(found, counts)}"
+        )
+    codes = np.searchsorted(clf.classes_, labels)
+    if not (_same_design if logistic else _same_statistics)(model, rows, codes):
+        raise InputError(
+            f"{NEEDED}: X and y have as many rows of each class as the classifier was fitted on, but not the same ones"
+        )
+    return TrainingRows(rows, codes)
+
+
+def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
+    """Return whether rows have the statistics that a model was conditioned on."""
+    for block, part in zip(model.blocks, rows.parts, strict=True):
+        expected = block.statistics.arrays()
+        found = block.family.statistics(part, y, block.statistics.axes).arrays()
+        if not all(_close(found[name], values) for name, values in expected.items()):
+            return False
+    return True
+
+
+def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
+    """Return whether rows are those that a model holds, where rows that are alike may be one with a weight."""
+    held, given = np.column_stack([model.y, model.X]), np.column_stack([y, model.design.matrix(rows)])
+    _, kind = np.unique(np.vstack([held, given]), axis=0, return_inverse=True)
+    surplus = np.bincount(kind.ravel(), np.concatenate([model.sample_weight, np.full(len(given), -1.0)]))
+    return bool((np.abs(surplus) <= SAME).all())
+
+
+def _close(found: Array, expected: Array) -> bool:
+    """Return whether two arrays are the same up to rounding."""
+    largest = np.abs(expected).max(initial=0.0)
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=SAME, atol=SAME**2 * largest)
+
+
+def _listed(labels: NDArray[Any], counts: NDArray[Any]) -> str:
+    """Return how many rows there are of each label, in words."""
+    return ", ".join(f"{count:g} of {str(label)!r}" for label, count in zip(labels, counts, strict=True))

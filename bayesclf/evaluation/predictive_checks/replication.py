@@ -1,0 +1,351 @@
+"""Data sets replicated under prior and posterior, and how far the observed one lies from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Model, Rows
+from bayesclf.families.bernoulli import Bernoulli
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.typing import Array, Integers, Parameters
+
+MOST_ROWS = 2_000
+"""Rows that are replicated at most."""
+
+MOST_CELLS = 200_000
+"""Cells of a replicated table at most; a wider table has fewer rows, but never below `LEAST_ROWS`."""
+
+LEAST_ROWS = 50
+
+STREAM = 4
+"""Number of the random stream, in addition to those of the classifier."""
+
+AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "share": "level"}
+"""Second axis of each statistic, after the class."""
+
+
+def predictive_check(
+    classifier: BayesClassifier, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
+) -> xr.DataTree:
+    """Replicate labelled rows under prior and posterior, and compare them with the observed ones.
+
+    Parameters
+    ----------
+    classifier
+        Fitted, with a posterior.
+    X, y
+        Training rows; a random `MOST_ROWS` of a larger table.
+    draws
+        Replicated data sets.
+    random_state
+        Seed; that of the fit where None.
+    prior
+        Whether to replicate data under the prior too.
+
+    Returns
+    -------
+    DataTree
+        ``posterior_predictive``, ``prior_predictive``: label codes ``y`` (chain, draw, row) given each row's x;
+        ``observed_data``: the observed ones (row). `arviz.plot_ppc_pava` takes them (``data_type="categorical"`` for
+        more than two classes), and for more than two `arviz.plot_ppc_rootogram` and, where the codes' order has a
+        meaning, `arviz.plot_ppc_pit`.
+        ``posterior_statistics``, ``prior_statistics`` (chain, draw, …), ``observed_statistics``: of each data set
+        ``class_count_given_x`` and ``class_count`` (outcome), ``mean``, ``sd`` and ``max`` (outcome, feature) and
+        ``share`` (outcome, level).
+        ``p_value``: P(T(replicated) > T(observed)) + ½P(=) under the posterior, near 0 or 1 where the model does not
+        make such data; ``adjusted_p_value``: two-sided and over all statistics at once, by the largest studentised
+        deviation of each replicated data set. A prior that cannot be drawn from has no groups, and its reason in
+        ``attrs["no_prior"]``.
+
+    Raises
+    ------
+    Refused
+        Without a posterior, or where its draws are too large to hold.
+
+    References
+    ----------
+    Gelman, Meng, Stern (1996), Posterior predictive assessment of model fitness, Statistica Sinica 6. Westfall, Young
+    (1993), Resampling-based multiple testing (the adjusted p-values, maxT).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> tree = bc.GaussianNB(random_state=1).fit(X, y).predictive_check(X, y)
+    >>> tree["observed_statistics"]["mean"].values.ravel()
+    array([2.5, 1.5])
+    """
+    if draws < 1:
+        raise InputError(f"draws must be at least 1, not {draws}")
+    rows = classifier.rows(X)
+    codes = classifier.known_codes(checked_labels(y, len(rows)))
+    posterior = classifier.hypotheses("posterior")
+    if not isinstance(posterior, Hypotheses):
+        raise Refused(f"{len(posterior)} draws of this posterior are too large to hold, and to replicate data from")
+    rng = np.random.default_rng([classifier.seed_ if random_state is None else seed_of(random_state), STREAM])
+    chosen = _some_rows(rows, rng)
+    observed = _Observed(classifier.model_, rows[chosen], codes[chosen], chosen)
+    groups = observed.observed()
+    groups |= observed.replicated("posterior", posterior.take(rng.integers(len(posterior), size=draws)), rng)
+    attributes: dict[str, Any] = {"rows": len(chosen), "of_rows": len(rows)}
+    if prior:
+        try:
+            hypotheses = Hypotheses(classifier.model_, _prior_draws(classifier.model_, rng, draws))
+            groups |= observed.replicated("prior", hypotheses, rng)
+        except Refused as refusal:
+            attributes["no_prior"] = str(refusal)
+    p_value, adjusted = _p_values(groups["posterior_statistics"], groups["observed_statistics"])
+    tree = xr.DataTree.from_dict({**groups, "p_value": p_value, "adjusted_p_value": adjusted})
+    tree.attrs |= attributes
+    return tree
+
+
+def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
+    """Return the numbers of the rows to replicate, in order."""
+    cells = sum(part.shape[1] for part in rows.parts if not sparse.issparse(part))
+    most = min(len(rows), MOST_ROWS, max(MOST_CELLS // max(cells, 1), LEAST_ROWS))
+    return np.sort(rng.choice(len(rows), most, replace=False))
+
+
+def _prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
+    """Draw hypotheses from the prior; raises `Refused` where it is improper."""
+    if isinstance(model, GenerativeModel):
+        return model.prior_draw(rng, draws)
+    assert isinstance(model, LogisticModel)
+    prior = model.weight_prior
+    if prior.flat_intercept:
+        raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
+    vectors, columns = prior.mean.shape
+    noise = rng.standard_normal((draws, vectors + 1, columns))
+    # The difference of two independent vectors has the correlation ½ that the symmetric prior has between labels.
+    z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if prior.symmetric else noise[:, :-1]
+    u = prior.mean + prior.scale * z
+    weight = u[:, :, 1:]
+    return {"intercept": u[:, :, 0] + weight @ prior.shift, "weight": weight / model.design.scale}
+
+
+@dataclass(frozen=True, eq=False)
+class _Observed:
+    """The observed rows, which are replicated and compared with.
+
+    Attributes
+    ----------
+    model
+        That was fitted.
+    rows
+        In its encoding.
+    y
+        Label codes (row).
+    numbers
+        Of the rows in the user's table.
+    """
+
+    model: Model
+    rows: Rows
+    y: Integers
+    numbers: Integers
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """What is compared in each block; documents are not, as the model does not say how long they are."""
+        if not isinstance(self.model, GenerativeModel):
+            return []
+        parts = zip(self.model.blocks, self.rows.parts, strict=True)
+        return [
+            Summary(block, part, self.y)
+            for block, part in parts
+            if block.family.kind != "count" and not sparse.issparse(part)
+        ]
+
+    def observed(self) -> dict[str, xr.Dataset]:
+        """Return the groups of the observed data."""
+        counts = np.bincount(self.y, minlength=len(self.model.labels)).astype(float)
+        statistics = {"class_count_given_x": counts}
+        if self.model.generative:
+            statistics |= {"class_count": counts} | _joined([summary.of(summary.X) for summary in self.summaries])
+        one = self._dataset({name: values[None] for name, values in statistics.items()})
+        return {
+            "observed_data": xr.Dataset({"y": ("row", self.y)}, coords={"row": self.numbers}),
+            "observed_statistics": one.isel(chain=0, draw=0, drop=True),
+        }
+
+    def replicated(self, source: str, hypotheses: Hypotheses, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+        """Return the groups of what these hypotheses make, one data set each."""
+        blocks = averaging.blocks(hypotheses, self.rows)
+        y = np.concatenate([_drawn_labels(hypotheses, self.rows[block], rng) for block in blocks])
+        labels = len(self.model.labels)
+        given_x = np.stack([np.bincount(of_draw, minlength=labels) for of_draw in y.T]).astype(float)
+        statistics: dict[str, Array] = {"class_count_given_x": given_x}
+        if self.model.generative:
+            pi = np.broadcast_to(np.exp(hypotheses.log_class_prior()), (len(hypotheses), labels))
+            statistics["class_count"] = rng.multinomial(len(self.y), pi).astype(float)
+            made = [
+                _joined([summary.of(summary.made(one.parameters, self.y, rng)) for summary in self.summaries])
+                for one in (hypotheses.take(np.array([number])) for number in range(len(hypotheses)))
+            ]
+            statistics |= {name: np.stack([values[name] for values in made]) for name in made[0]}
+        data = xr.Dataset({"y": (("chain", "draw", "row"), y.T[None])}, coords={"row": self.numbers})
+        return {f"{source}_predictive": data, f"{source}_statistics": self._dataset(statistics)}
+
+    def _dataset(self, statistics: Mapping[str, Array]) -> xr.Dataset:
+        """Return statistics (draw, outcome) or (draw, outcome, feature or level) with their names."""
+        coords = {"outcome": list(self.model.labels)}
+        for summary in self.summaries:
+            coords[summary.axis] = coords.get(summary.axis, []) + summary.names
+        variables = {
+            name: (("chain", "draw", "outcome", *([AXIS_OF[name]] if name in AXIS_OF else [])), values[None])
+            for name, values in statistics.items()
+        }
+        return xr.Dataset(variables, coords=coords)
+
+
+def _drawn_labels(hypotheses: Hypotheses, rows: Rows, rng: np.random.Generator) -> Integers:
+    """Draw a label for each row under each hypothesis, (row, draw)."""
+    cumulative = np.cumsum(np.exp(averaging.conditional(hypotheses, rows).log_proba), axis=1)
+    position = rng.random((len(rows), 1, len(hypotheses))) * cumulative[:, -1:]
+    return np.asarray((position >= cumulative[:, :-1]).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The statistics of the cells of one block: of numbers, of the levels of categories, or of events.
+
+    Attributes
+    ----------
+    block
+        Of the model.
+    X
+        The observed cells (row, feature).
+    y
+        Label codes (row).
+    """
+
+    block: Block
+    X: NDArray[Any]
+    y: Integers
+
+    @property
+    def axis(self) -> str:
+        """Name of the second axis, after the class."""
+        return "feature" if self.block.family.kind == "number" and self._threshold is None else "level"
+
+    @property
+    def names(self) -> list[str]:
+        """Names along it."""
+        axes = self.block.statistics.axes
+        if axes.levels:
+            pairs = zip(axes.features, axes.levels, strict=True)
+            return [f"{name}={value}" for name, values in pairs for value in values]
+        return list(axes.features)
+
+    def made(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        """Return cells made by one hypothesis for the labels, missing where they were."""
+        cells = self.block.family.sample(self.block.own(parameters), y, rng)
+        missing = np.isnan(self.X) if self.X.dtype.kind == "f" else self.X < 0
+        return np.where(missing, np.nan if self.X.dtype.kind == "f" else -1, cells)
+
+    def of(self, X: NDArray[Any]) -> dict[str, Array]:
+        """Return statistics by class of cells (row, feature)."""
+        axes = self.block.statistics.axes
+        if self.axis == "feature":
+            return _moments(X, self.y, len(axes.labels))
+        if axes.levels:
+            events = np.hstack([X[:, [j]] == np.arange(size) for j, size in enumerate(axes.sizes)]).astype(float)
+            known = np.repeat(X >= 0, axes.sizes, axis=1).astype(float)
+        else:
+            known = (~np.isnan(X)).astype(float)
+            events = (self._threshold < X).astype(float)
+        members = (self.y == np.arange(len(axes.labels))[:, None]).astype(float)
+        with np.errstate(invalid="ignore"):  # a class without a known cell has no share
+            return {"share": (members @ events) / (members @ known)}
+
+    @property
+    def _threshold(self) -> Any:
+        """Value above which a cell is an event; None where cells are numbers or levels."""
+        family: Any = self.block.family
+        family = getattr(family, "family", family)  # what a family that selects or smooths wraps
+        return family.threshold if isinstance(family, Bernoulli) else None
+
+
+def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
+    """Return mean, sd and maximum of the known cells of each class, (outcome, feature); NaN where there are none."""
+    found = {name: np.full((labels, X.shape[1]), np.nan) for name in ("mean", "sd", "max")}
+    for k in range(labels):
+        own = X[y == k]
+        known = ~np.isnan(own)
+        n = known.sum(axis=0)
+        some = n > 0
+        if not some.any():
+            continue
+        centre = np.where(known, own, -np.inf).max(axis=0)  # a cell of the column, so that no digits are lost
+        deviation = np.where(known, own - np.where(some, centre, 0.0), 0.0)
+        mean = deviation.sum(axis=0)[some] / n[some]
+        found["max"][k, some] = centre[some]
+        found["mean"][k, some] = centre[some] + mean
+        square = np.where(known[:, some], deviation[:, some] - mean, 0.0) ** 2
+        found["sd"][k, some] = np.sqrt(square.sum(axis=0) / n[some])
+    return found
+
+
+def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    """Return the statistics of all blocks, columns side by side."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: np.hstack([part[name] for part in parts if name in part]) for name in names}
+
+
+def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return P(T(replicated) > T(observed)) + ½P(=), and the same two-sided, adjusted for how many there are.
+
+    A statistic's deviation is |T − mean|/sd over the replicated data sets; the adjusted p-value is the share of data
+    sets, the observed one included, whose largest deviation over all statistics is at least as large.
+    """
+    made, known = replicated.isel(chain=0), observed.notnull()
+    p_value = ((made > observed) + 0.5 * (made == observed)).mean("draw").where(known)
+    mean, sd = made.mean("draw"), made.std("draw")
+    # A statistic that never varies has sd 0: its own deviations 0/0 count as 0, and an observed one that differs is ∞
+    scaled, deviation = ((abs(values - mean) / sd).fillna(0.0) for values in (made, observed))
+    of_draw = scaled.max([dim for dim in scaled.dims if dim != "draw"]).to_array().max("variable")
+    adjusted = (1 + (of_draw >= deviation).sum("draw")) / (1 + of_draw.size)
+    return p_value, adjusted.where(known)
+
+
+def p_value_table(tree: xr.DataTree) -> pd.DataFrame:
+    """Return one row per statistic: observed, mean and sd of the replicated ones, p-values; the most extreme first.
+
+    Parameters
+    ----------
+    tree
+        What `predictive_check` returned.
+    """
+    replicated, observed, p_value, adjusted = (
+        tree[group].to_dataset()
+        for group in ("posterior_statistics", "observed_statistics", "p_value", "adjusted_p_value")
+    )
+    of_draws = ("chain", "draw")
+    groups = observed, replicated.mean(of_draws), replicated.std(of_draws), p_value, adjusted
+    lines = []
+    for name, values in observed.items():
+        labels = product(*(values[dim].values for dim in values.dims))
+        for (outcome, *column), *numbers in zip(labels, *(group[name].values.ravel() for group in groups), strict=True):
+            lines.append((name, str(outcome), str(column[0]) if column else "", *map(float, numbers)))
+    columns = ["statistic", "outcome", "column", "observed", "replicated", "sd", "p_value", "adjusted_p_value"]
+    table = pd.DataFrame(lines, columns=columns)
+    deviation = ((table["observed"] - table["replicated"]).abs() / table["sd"]).fillna(0.0)
+    order = np.lexsort((-deviation, table["adjusted_p_value"].fillna(1.0)))
+    return table.iloc[order].reset_index(drop=True)

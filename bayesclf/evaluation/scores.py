@@ -1,0 +1,233 @@
+"""Scores of class probabilities: proper scores a row, calibration, and standard errors over resamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.posterior.averaging import Averages
+from bayesclf.typing import Array, Integers
+
+CALIBRATION_BINS = 10
+"""Bins of equal width of the binned calibration error."""
+
+BOOTSTRAPS = 200
+"""Resamples of the rows for the interval of the calibration error."""
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """Scores of each row under one rule, smaller is better.
+
+    Attributes
+    ----------
+    log_proba
+        log P(k | x), (row, outcome), unclipped.
+    error
+        0-1 loss (row); for the Gibbs classifier its expectation over the drawn hypothesis, as the other two.
+    log_loss
+        −log P(y | x), (row), infinite where the true class was given probability 0.
+    brier
+        Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
+    cost, rejected
+        As in `bayesclf.decisions.DecisionCosts`, where costs or a limit were given.
+    """
+
+    log_proba: Array
+    error: Array
+    log_loss: Array
+    brier: Array
+    cost: Array | None = None
+    rejected: Array | None = None
+
+
+def score(log_proba: Array, y: Integers) -> RowScores:
+    """Score probabilities log P(k | x), (row, outcome), against label codes `y` (row)."""
+    rows = np.arange(len(y))
+    proba = np.exp(log_proba)
+    return RowScores(
+        log_proba,
+        (log_proba.argmax(axis=1) != y).astype(float),
+        -log_proba[rows, y],
+        (proba**2).sum(axis=1) - 2 * proba[rows, y] + 1,
+    )
+
+
+def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
+    """Score the Gibbs classifier by its expectation over the posterior, not by one noisy run.
+
+    Parameters
+    ----------
+    log_proba
+        Those of the hypotheses drawn, one a row, (row, outcome).
+    averages
+        Averages over the posterior.
+    y
+        Label codes (row).
+    """
+    rows = np.arange(len(y))
+    own = np.exp(averages.log_proba[rows, y])
+    return RowScores(
+        log_proba,
+        1 - averages.votes[rows, y],
+        -averages.mean_log_proba[rows, y],
+        averages.mean_square - 2 * own + 1,
+    )
+
+
+@dataclass(frozen=True)
+class LogLoss:
+    """A mean log loss that says how much of it is infinite.
+
+    Attributes
+    ----------
+    mean
+        Over all rows, infinite if any is.
+    finite_mean
+        Over the rows where it is finite.
+    infinite
+        Number of rows whose true class was given probability 0.
+    """
+
+    mean: float
+    finite_mean: float
+    infinite: int
+
+
+def mean_log_loss(log_loss: Array) -> LogLoss:
+    """Average the log loss of rows."""
+    finite = log_loss[np.isfinite(log_loss)]
+    return LogLoss(
+        float(log_loss.mean()), float(finite.mean()) if finite.size else np.inf, int(log_loss.size - finite.size)
+    )
+
+
+def resampled_standard_error(values: Array, train: int, test: int) -> float:
+    """Return the standard error of a mean over cross-validation folds, (fold).
+
+    √((1/J + n_test/n_train) s²), J folds in all: training sets overlap, so that the naive s/√J is far too small.
+
+    References
+    ----------
+    Nadeau & Bengio, *Inference for the Generalization Error*, Machine Learning 52 (2003).
+    """
+    folds = len(values)
+    if folds < 2 or not np.isfinite(values).all():
+        return float("nan")
+    return float(np.sqrt((1 / folds + test / train) * values.var(ddof=1)))
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """A reliability diagram of the predicted class.
+
+    Attributes
+    ----------
+    confidence
+        Mean predicted probability of the predicted class in each non-empty bin (bin).
+    accuracy
+        Share of right predictions (bin).
+    count
+        Rows (bin).
+    """
+
+    confidence: Array
+    accuracy: Array
+    count: NDArray[np.intp]
+
+    @property
+    def error(self) -> float:
+        """Binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|."""
+        return float((self.count * np.abs(self.accuracy - self.confidence)).sum() / self.count.sum())
+
+
+def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, Array]:
+    """Return bin, confidence and rightness (0 or 1) of each row's predicted class."""
+    confidence = np.exp(log_proba.max(axis=1))
+    index = np.minimum((confidence * bins).astype(np.intp), bins - 1)
+    return index, confidence, (log_proba.argmax(axis=1) == y).astype(float)
+
+
+def reliability(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> Reliability:
+    """Bin rows by the probability of their predicted class, bins of equal width on [0, 1]."""
+    index, confidence, right = _binned(log_proba, y, bins)
+    count = np.bincount(index, minlength=bins)
+    kept = count > 0
+    sums = (np.bincount(index, values, minlength=bins)[kept] for values in (confidence, right))
+    mean_confidence, accuracy = (values / count[kept] for values in sums)
+    return Reliability(mean_confidence, accuracy, count[kept])
+
+
+@dataclass(frozen=True)
+class CalibrationError:
+    """The binned calibration error with a bootstrap interval over rows (5 % to 95 %)."""
+
+    error: float
+    low: float
+    high: float
+    bins: int
+
+
+def calibration_error(
+    log_proba: Array, y: Integers, seed: int, repeats: int = 1, bins: int = CALIBRATION_BINS
+) -> CalibrationError:
+    """Return the binned calibration error; it is biased upwards on few rows.
+
+    Resampling rows adds that bias once more: the interval is that of the bootstrap less what its mean has over the
+    error, and not below 0.
+
+    Parameters
+    ----------
+    log_proba, y
+        log P(k | x), (row, outcome), and label codes (row).
+    seed
+        Of the bootstrap.
+    repeats
+        How many answers to each row stand one after the other; the bootstrap resamples rows, not answers.
+    bins
+        Number of bins.
+    """
+    index, confidence, right = _binned(log_proba, y, bins)
+    gap = right - confidence
+    rng = np.random.default_rng(seed)
+    rows = len(y) // repeats
+    resampled = np.empty(BOOTSTRAPS)
+    for i in range(BOOTSTRAPS):
+        weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
+        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
+    error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / len(y))
+    low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
+    return CalibrationError(error, float(low), float(high), bins)
+
+
+@dataclass(frozen=True)
+class Corp:
+    """The Brier score as miscalibration − discrimination + uncertainty, summed over the labels."""
+
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+def corp(log_proba: Array, y: Integers) -> Corp:
+    """Decompose the Brier score by recalibrating each label's probability isotonically.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, *Stable reliability diagrams for probabilistic classifiers*, PNAS 118 (2021).
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    parts = np.zeros(3)
+    for k in range(log_proba.shape[1]):
+        proba = np.exp(log_proba[:, k])
+        truth = (y == k).astype(float)
+        index = np.unique(proba, return_inverse=True)[1]
+        count = np.bincount(index)
+        recalibrated = isotonic_regression(np.bincount(index, truth) / count, sample_weight=count)[index]
+        base = ((truth - truth.mean()) ** 2).mean()
+        best = ((truth - recalibrated) ** 2).mean()
+        parts += (((truth - proba) ** 2).mean() - best, base - best, base)
+    return Corp(*map(float, parts))

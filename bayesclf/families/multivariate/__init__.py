@@ -1,0 +1,1 @@
+"""Gaussian features that depend on each other within a class."""

@@ -1,0 +1,423 @@
+"""Gaussian features that depend on each other: the class-conditional density of Gaussian discriminant analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.special import multigammaln
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.gaussian import LOST, log_student_t
+from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.multivariate import estimates
+from bayesclf.families.multivariate.covariance import (
+    LKJ,
+    NO_MODE,
+    Whitening,
+    Whitenings,
+    inverse_wishart_factors,
+    outer,
+    quadratic_forms,
+    require_lkj,
+    submatrix,
+)
+from bayesclf.families.multivariate.scatters import Scatters, by_pattern
+from bayesclf.families.terms import Density, LinearDesign, LinearTerms
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.multivariate.pymc import Reference
+
+COVARIANCE_DIMS = {
+    "shared": ("feature", "other_feature"),
+    "class": ("outcome", "feature", "other_feature"),
+}
+"""Covariance structures, and the axes of Σ."""
+
+WHITENINGS = Whitenings()
+
+
+@dataclass(frozen=True)
+class MultivariateGaussian(Family[Scatters]):
+    """x | y = k ~ Normal(μ_k, Σ) over d features, with a normal-inverse-Wishart prior.
+
+    ========= ================= ================== =========================================
+    parameter support           prior              posterior
+    ========= ================= ================== =========================================
+    Σ         positive definite InvWishart(ν, Ψ)   InvWishart(ν + n, Ψ + S + κn/(κ+n) δδᵀ)
+    μ_k | Σ   real              Normal(m_k, Σ/κ)   Normal((κm + n x̄)/(κ + n), Σ/(κ + n))
+    ========= ================= ================== =========================================
+
+    n, x̄, S are weight, mean and scatter matrix of a class's rows, δ = x̄ − m; where the classes share Σ its n, S and
+    δδᵀ are sums over them. MLE: x̄ and S/n (Abu-El-Haija 2.1). MAP: the joint mode in (μ, Σ), Ψ_n/(ν_n + d + 1 + M),
+    M the number of means that share Σ. The predictive is the multivariate Student's t with ν_n − d + 1 degrees of
+    freedom, location m_n and scale Ψ_n (κ_n + 1)/(κ_n (ν_n − d + 1)). With one feature all of it is `Gaussian`, with
+    a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
+
+    A row with missing cells contributes the marginal density of its seen cells. Then the prior is not conjugate:
+    MLE and MAP are found by expectation and maximisation, the posterior by NUTS.
+
+    Parameters
+    ----------
+    covariance
+        ``"shared"``, one Σ for all classes (the boundaries are linear), or ``"class"``, Σ_k (quadratic).
+    m, kappa, nu, psi
+        Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
+        number a covariance, above d − 1; Ψ is a matrix (feature, other_feature), one a class (outcome, feature,
+        other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
+        rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
+        that E[Σ] = diag(s²): features are independent until the rows say otherwise, and fewer rows than features
+        are enough.
+    covariance_prior
+        A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
+    axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Abu-El-Haija 2.1 (estimates); Murphy (2007), *Conjugate Bayesian analysis of the Gaussian distribution*, §9.
+    """
+
+    covariance: str = "shared"
+    m: float | Array | None = None
+    kappa: float | Array | None = None
+    nu: float | Array | None = None
+    psi: float | Array | None = None
+    covariance_prior: LKJ | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    name: ClassVar[str] = "multivariate-gaussian"
+    kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = Scatters
+
+    def __post_init__(self) -> None:
+        if self.covariance not in COVARIANCE_DIMS:
+            names = ", ".join(map(repr, COVARIANCE_DIMS))
+            raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
+        require_positive(kappa=self.kappa, nu=self.nu)
+        if self.covariance_prior is not None:
+            require_lkj(self.covariance_prior, {"kappa": self.kappa, "nu": self.nu, "psi": self.psi})
+
+    @override
+    def resolve_prior(self, statistics: Scatters) -> Self:
+        """Return the prior with all hyperparameters as arrays, in units of the columns."""
+        labels, d = statistics.mean.shape[1:]
+        pooled = statistics.cells().pooled()
+        s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
+        m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
+        if self.covariance_prior is not None:
+            prior = self.covariance_prior.resolve(np.sqrt(s2))
+            return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
+        groups = 1 if self._shared else labels
+        nu = broadcast("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
+        if not (nu > d - 1).all():
+            raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
+        if self.psi is None and not (nu > d + 1).all():
+            raise InputError(
+                f"nu is {nu.min():g}, at most {d + 1}, where Σ has no prior mean to set psi by; give psi too, or a "
+                "larger nu"
+            )
+        unit_information = (nu - d - 1)[:, None, None] * np.diag(s2)
+        return replace(
+            self,
+            m=m,
+            kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
+            nu=nu,
+            psi=unit_information if self.psi is None else estimates.given_scale(self.psi, (groups, d, d)),
+            axes=statistics.axes,
+        )
+
+    @override
+    def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
+        """Return False for constant and empty columns, unless location and covariance have priors of their own."""
+        lkj = self.covariance_prior
+        given = self.psi is not None or (lkj is not None and lkj.sd_scale is not None and lkj.mean_scale is not None)
+        if self.m is not None and given:
+            return np.ones(len(statistics.axes.features), dtype=bool)
+        return ~statistics.cells().constant()
+
+    @override
+    def mle(self, statistics: Scatters) -> Parameters:
+        """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
+        estimates.require_estimable(statistics, self._shared)
+        of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
+        return estimates.estimate(statistics, of_complete, partial(estimates.start, statistics, self._shared))
+
+    @override
+    def map(self, statistics: Scatters) -> Parameters:
+        """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
+        if self.covariance_prior is not None:
+            raise DoesNotExist(NO_MODE)
+        return estimates.estimate(statistics, self._mode, partial(estimates.start, statistics, self._shared))
+
+    @override
+    def not_conjugate(self, statistics: Scatters) -> str:
+        """Return that the prior is an LKJ, or that cells are missing."""
+        if self.covariance_prior is not None:
+            return "an LKJ prior of a covariance is not conjugate"
+        missing = statistics.missing()
+        if not missing:
+            return ""
+        columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+        return f"training rows lack cells of {columns}, on which the other columns depend in this model"
+
+    @override
+    def posterior(self, statistics: Scatters) -> Self:
+        """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"the posterior is not of the prior's family: {reason}")
+        m, kappa, nu, psi = self._updated(statistics)
+        return replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw Σ and μ | Σ."""
+        if self.covariance_prior is not None:
+            m = np.asarray(self.m)
+            Sigma = self.covariance_prior.draw(rng, draws, 1 if self._shared else len(m))
+            mu = m + np.asarray(self.covariance_prior.mean_scale) * rng.standard_normal((draws, *m.shape))
+            return {"mu": mu, "Sigma": self._squeeze(Sigma)}
+        m, kappa, nu, psi = self._hyperparameters()
+        factors = inverse_wishart_factors(nu, psi, rng, draws)
+        noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
+        return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors))}
+
+    @override
+    def mean(self) -> Parameters:
+        """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
+        if self.covariance_prior is not None:
+            m = np.asarray(self.m)
+            Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, 1 if self._shared else len(m), *m.shape[1:] * 2))
+            return {"mu": m[None], "Sigma": self._squeeze(Sigma)}
+        m, _, nu, psi = self._hyperparameters()
+        freedom = nu - m.shape[1] - 1
+        if np.any(freedom <= 0):
+            raise DoesNotExist(
+                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with larger nu"
+            )
+        return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
+
+    @override
+    def pymc(self, statistics: Scatters, suffix: str) -> None:
+        """Add μ and Σ, observing the scatters."""
+        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj, observe_scatters
+
+        lkj, conjugate = self.covariance_prior, self
+        if lkj is not None:
+            unit_information = (np.asarray(self.m), 1.0, len(self.axes.features) + 2.0, lkj.mean())
+            conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
+        reference, m = conjugate.reference(statistics), np.asarray(self.m)
+        if lkj is not None:
+            mu, Sigma = add_lkj(lkj, m, reference, suffix)
+        else:
+            _, kappa, nu, psi = self._hyperparameters()
+            mu, Sigma = add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
+        observe_scatters(f"x{suffix}", mu, Sigma, statistics)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and Σ."""
+        return {"mu": draws[f"mu{suffix}"], "Sigma": draws[f"Sigma{suffix}"]}
+
+    @override
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return log Normal(x; μ_k, Σ_k) of the seen cells, shape (draw, row, outcome)."""
+        mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
+        out = np.zeros((len(X), mu.shape[1], len(mu)))
+        for seen, rows in by_pattern(X):
+            whitening = WHITENINGS.of(parameters["Sigma"], Sigma, seen)
+            squares = quadratic_forms(X[rows][:, seen], mu[:, :, seen], whitening)
+            squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
+            squares *= -0.5
+            out[rows] = squares
+        return np.moveaxis(out, 2, 0)
+
+    @override
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density of the multivariate Student's t over the seen cells, (row, outcome)."""
+        if self.covariance_prior is not None:
+            raise Refused("there is no closed-form predictive under an LKJ prior; use the rule 'bayes-optimal'")
+        m, kappa, nu, psi = self._hyperparameters()
+        freedom = np.broadcast_to(nu - m.shape[1] + 1, (len(m),))
+        scale = psi * ((kappa + 1) / (kappa * freedom))[:, None, None]
+        out = np.zeros((len(X), len(m)))
+        for seen, rows in by_pattern(X):
+            whitening = Whitening.of(submatrix(scale, seen)[None])
+            distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
+            out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
+        return out
+
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Multivariate t with ν − 1 and Ψ − c uuᵀ, u = x − m and c = κ/(κ − 1) of the own class (Sherman–Morrison)."""
+        # The only rows with a missing cell, in a conjugate model, are those without any cell.
+        out = np.zeros((len(X), len(self.axes.labels)))
+        seen = np.flatnonzero(~np.isnan(X).any(axis=1))
+        out[seen] = self._log_t_without(X[seen], y[seen])
+        return out
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
+
+        References
+        ----------
+        Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 266.
+        """
+        _, kappa, nu, psi = self._hyperparameters()
+        d = len(self.axes.features)
+        of_means = estimates.shared_scatter(0.5 * d * np.log(kappa), self._shared)
+        of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
+        return np.asarray(of_covariance - of_means)[:, None]
+
+    @override
+    def log_base(self, statistics: Scatters) -> Array:
+        """log (2π)^(−nd/2)."""
+        n = estimates.shared_scatter(statistics.n.sum(axis=0), self._shared)
+        return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part where the classes share Σ, else one a class."""
+        if self.covariance_prior is not None:
+            raise Refused("the density of an LKJ prior is not at hand")
+        mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
+        m, kappa, nu, psi = self._hyperparameters()
+        labels, d = m.shape
+        log_det, inverse = np.linalg.slogdet(Sigma)[1], np.linalg.inv(Sigma)
+        deviation = mu - m
+        square = np.einsum("ski,skij,skj->sk", deviation, np.broadcast_to(inverse, (*mu.shape, d)), deviation)
+        of_means = -0.5 * (kappa * square + log_det)
+        of_covariance = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse))
+        densities = of_covariance + (of_means.sum(axis=1, keepdims=True) if self._shared else of_means)
+        part = np.zeros(labels, dtype=np.intp) if self._shared else np.arange(labels)
+        of_mu = np.broadcast_to(part[:, None], (labels, d))
+        of_Sigma = np.broadcast_to(part[:, None, None], (labels, d, d))
+        return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma})
+
+    @override
+    def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means; the columns depend on each other."""
+        mean = statistics.cells().pooled().mean[0]
+        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean), complete=True)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − centre and d = μ_k − centre (Abu-El-Haija 2.3)."""
+        if not self._shared:
+            raise Refused(
+                f"{design} has a covariance for each class, so that products of its columns stay in its log-odds; "
+                "covariance='shared' implies logistic weights"
+            )
+        distance = parameters["mu"] - design.centre
+        weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
+        return LinearTerms(weight, -0.5 * distance * weight)
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw x (row, feature)."""
+        mu = parameters["mu"][0]
+        factors = np.linalg.cholesky(self._expand(parameters["Sigma"])[0])
+        factors = np.broadcast_to(factors, (len(mu), *factors.shape[1:]))
+        return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first for one a class."""
+        return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
+
+    @property
+    @override
+    def variant(self) -> str:
+        return "inverse-wishart" if self.covariance_prior is None else "lkj"
+
+    def reference(self, statistics: Scatters) -> Reference:
+        """Return about where the posterior is and how wide, for NUTS to start at; it needs no digits."""
+        from bayesclf.families.multivariate.pymc import Reference
+
+        m, kappa, nu, psi = self._hyperparameters()
+        guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
+        point = estimates.maximise(statistics, self._mode, guess, steps=100).parameters
+        n = statistics.n.sum(axis=0)
+        return Reference(
+            point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))
+        )
+
+    def _updated(self, complete: Scatters) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, ν and Ψ of the posterior given complete rows, the first pattern."""
+        m, kappa, nu, psi = self._hyperparameters()
+        n, deviation = complete.n[0], complete.mean[0] - m
+        shrunk = (kappa * n / (kappa + n))[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
+        return (
+            m + (n / (kappa + n))[:, None] * deviation,
+            kappa + n,
+            nu + estimates.shared_scatter(n, self._shared),
+            psi + estimates.shared_scatter(complete.scatter[0] + shrunk, self._shared),
+        )
+
+    def _mode(self, complete: Scatters) -> Parameters:
+        """Return the joint posterior mode given complete rows."""
+        m, _, nu, psi = self._updated(complete)
+        Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
+        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
+
+    def _log_t_without(self, X: Array, y: Integers) -> Array:
+        """Return the predictive without each row itself, for complete rows."""
+        m, kappa, nu, psi = self._hyperparameters()
+        d = m.shape[1]
+        group = np.zeros_like(y) if self._shared else y
+        factors = np.linalg.cholesky(psi)
+        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[group]
+
+        def whitened(labels: Integers) -> Array:
+            """Return L⁻¹(x − m_k), (row, feature), with Ψ = LLᵀ of the row's own group."""
+            out, deviation = np.empty_like(X), X - m[labels]
+            for g in np.unique(group):
+                rows = group == g
+                out[rows] = linalg.solve_triangular(factors[g], deviation[rows].T, lower=True).T
+            return out
+
+        own, c = whitened(y), kappa[y] / (kappa[y] - 1)
+        remaining = 1 - c * (own**2).sum(axis=1)
+        kept = remaining > LOST
+        remaining = np.where(kept, remaining, 1.0)
+        freedom = nu[group] - d
+
+        def log_density(squares: Array, spread: Array) -> Array:
+            """Return the log density of t from (x − m)ᵀ(Ψ − cuuᵀ)⁻¹(x − m), (row), scaled by `spread`/freedom."""
+            scale = spread / freedom
+            return log_student_t(squares / scale, freedom, float(d), log_det + np.log(remaining) + d * np.log(scale))
+
+        out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
+        for k in range(len(m)) if self._shared else ():
+            other = whitened(np.full_like(y, k))
+            squares = (other**2).sum(axis=1) + c * (own * other).sum(axis=1) ** 2 / remaining
+            out[:, k] = log_density(squares, (kappa[k] + 1) / kappa[k])
+        out[np.arange(len(y)), y] = log_density(c**2 * (own**2).sum(axis=1) / remaining, c)
+        out[~kept] = np.nan
+        return out
+
+    @property
+    def _shared(self) -> bool:
+        return self.covariance == "shared"
+
+    def _squeeze(self, values: Array) -> Array:
+        """Drop the group axis of (draw, group, feature, other_feature) where there is one covariance."""
+        return np.asarray(values[:, 0] if self._shared else values)
+
+    def _expand(self, values: Array) -> Array:
+        """Put it back: the inverse of `_squeeze`."""
+        return np.asarray(values[:, None] if self._shared else values)
+
+    def _one(self, values: Array) -> Array:
+        """Drop the group axis of (group, ...) where there is one covariance."""
+        return np.asarray(values[0] if self._shared else values)
+
+    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.nu), np.asarray(self.psi))

@@ -1,0 +1,285 @@
+"""PyMC variables μ and Σ of a multivariate Gaussian, and the scatters that they are learnt from.
+
+Σ is sampled in the coordinates v of a reference factor R that is near its posterior: Σ = RGGᵀRᵀ, G lower triangular
+with logarithms of its diagonal, everything in units of the posterior's width; μ likewise. So NUTS meets nearly the
+same standard normal whatever the units, the correlations and the number of rows. The density is that of Σ and μ
+themselves; which reference is taken changes no answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.transforms import Transform
+from pytensor.compile.builders import OpFromGraph
+from pytensor.tensor import TensorVariable
+
+from bayesclf.families.multivariate.covariance import LKJ, inverse_wishart_factors, outer
+from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.typing import Array
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where the posterior is thought to be, and how wide.
+
+    Attributes
+    ----------
+    mu
+        (outcome, feature).
+    Sigma
+        (feature, other_feature), or (outcome, feature, other_feature).
+    rows, rows_of_covariance
+        Rows, those that the prior is worth included, that μ (outcome) and Σ are learnt from.
+    """
+
+    mu: Array
+    Sigma: Array
+    rows: Array
+    rows_of_covariance: Array
+
+
+class _Covariance(Transform):  # type: ignore[misc]
+    """Unconstrained coordinates (..., entry) of covariance matrices (..., feature, other_feature).
+
+    The reference factor R and the width w are the last two parameters of the variable.
+    """
+
+    name = "covariance"
+
+    def __init__(self, size: int) -> None:
+        rows, columns = np.tril_indices(size)
+        place = np.zeros((len(rows), size, size))
+        place[np.arange(len(rows)), rows, columns] = 1.0
+        self._place, self._size = place.reshape(len(rows), -1), size
+        self._diagonal = (rows == columns).astype(float)
+
+    def forward(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return v of Σ."""
+        *_, factor, width = inputs
+        whiten = pt.linalg.inv(factor)
+        G = pt.linalg.cholesky(pt.matmul(pt.matmul(whiten, value), whiten.mT))
+        entries = pt.matmul(G.reshape((*_batch(value, 2), self._size**2)), self._place.T)
+        logs = pt.log(pt.switch(self._diagonal > 0, entries, 1.0))
+        return pt.switch(self._diagonal > 0, logs, entries) / width[..., None]
+
+    def backward(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return Σ of v; the exponential is taken of the diagonal alone, as that of the others could overflow."""
+        *_, factor, width = inputs
+        scaled = value * width[..., None]
+        entries = pt.switch(self._diagonal > 0, pt.exp(scaled * self._diagonal), scaled)
+        G = pt.matmul(entries, self._place).reshape((*_batch(value, 1), self._size, self._size))
+        C = pt.matmul(factor, G)
+        return pt.matmul(C, C.mT)
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return log|dΣ/dv|, the sum over i from 0 of log(2 C_ii^(d−i) R_ii^(i+1) G_ii w^(i+1)), C = RG."""
+        *_, factor, width = inputs
+        i = np.arange(self._size)
+        log_diagonal = pt.matmul(value * width[..., None] * self._diagonal, self._place)
+        log_diagonal = log_diagonal.reshape((*_batch(value, 1), self._size, self._size)).sum(axis=-1)
+        log_factor = pt.log(_diagonal(factor))
+        constant = self._size * np.log(2.0) + self._size * (self._size + 1) / 2 * pt.log(width)
+        per_column = (self._size - i) * (log_factor + log_diagonal) + (i + 1) * log_factor + log_diagonal
+        return constant + per_column.sum(axis=-1)
+
+
+class _Location(Transform):  # type: ignore[misc]
+    """Coordinates w of means (outcome, feature): μ = centre + factor w, which are the variable's last parameters."""
+
+    name = "location"
+
+    def forward(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return w of μ."""
+        *_, centre, factor = inputs
+        return pt.matmul(pt.linalg.inv(factor), (value - centre)[..., None])[..., 0]
+
+    def backward(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return μ of w."""
+        *_, centre, factor = inputs
+        return centre + pt.matmul(factor, value[..., None])[..., 0]
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
+        """Return log|factor| of each class."""
+        *_, factor = inputs
+        return pt.log(_diagonal(factor)).sum(axis=-1)
+
+
+def _batch(value: TensorVariable, core: int) -> list[Any]:
+    """Return the lengths of the axes before the last `core`."""
+    return [value.shape[axis] for axis in range(value.ndim - core)]
+
+
+def add_inverse_wishart(
+    hyperparameters: tuple[Array, Array, Array, Array], reference: Reference, suffix: str
+) -> tuple[Any, Any]:
+    """Add Σ ~ InvWishart(ν, Ψ) and μ_k ~ Normal(m_k, Σ/κ_k); return them.
+
+    Parameters
+    ----------
+    hyperparameters
+        m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis.
+    """
+    m, kappa, nu, psi = hyperparameters
+    parameters = pm.Data(f"Sigma_nu{suffix}", nu), pm.Data(f"Sigma_psi{suffix}", psi)
+    functions = {"logp": _inverse_wishart_logp, "random": _inverse_wishart_random}
+    Sigma = _add_covariance(parameters, functions, "(),(d,d)", reference, suffix)
+    spread = (Sigma if psi.ndim == 3 else Sigma[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None]
+    return _add_means(m, spread, reference, suffix), Sigma
+
+
+def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[Any, Any]:
+    """Add Σ = diag(τ) R diag(τ), R ~ LKJ(η), τ ~ HalfNormal(s), and μ_k ~ Normal(m_k, t²); return them."""
+    sd_scale = np.array(np.broadcast_to(np.asarray(prior.sd_scale), reference.Sigma.shape[:-1]))
+    eta = np.full(sd_scale.shape[:-1], float(prior.eta))
+    parameters = pm.Data(f"Sigma_eta{suffix}", eta), pm.Data(f"Sigma_sd_scale{suffix}", sd_scale)
+    functions = {"logp": _lkj_logp, "random": _lkj_random}
+    Sigma = _add_covariance(parameters, functions, "(),(d)", reference, suffix)
+    variance = np.diag(np.asarray(prior.mean_scale) ** 2)
+    spread = pm.Data(f"mu_covariance{suffix}", np.tile(variance, (len(m), 1, 1)))
+    return _add_means(m, spread, reference, suffix), Sigma
+
+
+def observe_scatters(name: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
+    """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), a set for each pattern of missing cells.
+
+    Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the seen columns, for any real n ≥ 0 and
+    S ⪰ 0. A missing column enters as a standard normal coordinate of its own, which adds nothing.
+    """
+    seen = np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape)
+    pm.CustomDist(
+        f"{name}_mean",
+        mu[None],
+        Sigma[None] if Sigma.ndim == 3 else Sigma[None, None],
+        pm.Data(f"{name}_n", statistics.n),
+        pm.Data(f"{name}_scatter", statistics.scatter),
+        pm.Data(f"{name}_seen", np.array(seen)),
+        logp=_scatters_logp,
+        signature="(d),(d,d),(),(d,d),(d)->(d)",
+        observed=pm.Data(f"{name}_data", statistics.mean),
+    )
+
+
+def _add_covariance(
+    parameters: tuple[Any, Any], functions: dict[str, Any], signature: str, reference: Reference, suffix: str
+) -> Any:
+    """Add Σ with a density of two parameters, and return it; sampled around the reference."""
+    outcome = ("outcome",) if reference.Sigma.ndim == 3 else ()
+    return pm.CustomDist(
+        f"Sigma{suffix}",
+        *parameters,
+        pm.Data(f"Sigma_factor{suffix}", np.linalg.cholesky(reference.Sigma)),
+        pm.Data(f"Sigma_width{suffix}", 1 / np.sqrt(reference.rows_of_covariance)),
+        **functions,
+        support_point=lambda rv, size, first, second, factor, width: pt.matmul(factor, factor.mT),
+        signature=f"{signature},(d,d),()->(d,d)",
+        transform=_Covariance(reference.Sigma.shape[-1]),
+        dims=(*outcome, f"feature{suffix}", f"other_feature{suffix}"),
+    )
+
+
+def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: str) -> Any:
+    """Add μ_k ~ Normal(m_k, spread_k), and return it; unlike `pm.MvNormal` it is sampled around the reference."""
+    factor = np.linalg.cholesky(reference.Sigma) / np.sqrt(reference.rows)[:, None, None]
+    return pm.CustomDist(
+        f"mu{suffix}",
+        pm.Data(f"mu_m{suffix}", m),
+        spread,
+        pm.Data(f"mu_centre{suffix}", reference.mu),
+        pm.Data(f"mu_factor{suffix}", factor),
+        logp=_normal_logp,
+        random=_normal_random,
+        support_point=lambda rv, size, m, spread, centre, factor: centre,
+        signature="(d),(d,d),(d),(d,d)->(d)",
+        transform=_Location(),
+        dims=("outcome", f"feature{suffix}"),
+    )
+
+
+def _normal_logp(mu: Any, m: Any, spread: Any, *reference: Any) -> Any:
+    deviation = mu - m
+    square = (deviation[..., :, None] * pt.linalg.inv(spread) * deviation[..., None, :]).sum(axis=(-2, -1))
+    return -0.5 * (mu.shape[-1] * np.log(2 * np.pi) + _log_det(spread) + square)
+
+
+def _normal_random(m: Array, spread: Array, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
+    shape = np.broadcast_shapes(m.shape, spread.shape[:-1]) if size is None else (*size, m.shape[-1])
+    noise = rng.standard_normal((*shape, 1))
+    return np.asarray(m + (np.linalg.cholesky(spread) @ noise)[..., 0])
+
+
+def _log_det(matrix: Any) -> Any:
+    """Return log|matrix| of (..., feature, other_feature), whose gradient is the inverse.
+
+    PyTensor's own gradient of a Cholesky factor is not compiled by Numba for many matrices, and a determinant outside
+    the logarithm overflows.
+    """
+    variable = pt.as_tensor_variable(matrix)
+    inside = variable.type()
+    value = 2 * pt.log(_diagonal(pt.linalg.cholesky(inside))).sum(axis=-1)
+    return OpFromGraph([inside], [value], inline=True, pullback=_log_det_pullback)(variable)
+
+
+def _log_det_pullback(inputs: list[Any], outputs: list[Any], gradients: list[Any]) -> list[Any]:
+    return [gradients[0][..., None, None] * pt.linalg.inv(inputs[0]).mT]
+
+
+def _diagonal(matrix: Any) -> Any:
+    """Return the diagonals of (..., feature, other_feature); the gradient of `pt.diagonal` is not compiled either."""
+    return (matrix * pt.eye(matrix.shape[-1])).sum(axis=-1)
+
+
+def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any, *reference: Any) -> Any:
+    d = psi.shape[-1]
+    i = pt.arange(d)
+    log_gamma = d * (d - 1) / 4 * np.log(np.pi) + pt.gammaln((nu[..., None] - i) / 2).sum(axis=-1)
+    trace = (psi * pt.linalg.inv(Sigma)).sum(axis=(-2, -1))
+    constant = nu / 2 * (_log_det(psi) - d * np.log(2.0)) - log_gamma
+    return constant - (nu + d + 1) / 2 * _log_det(Sigma) - trace / 2
+
+
+def _lkj_logp(Sigma: Any, eta: Any, sd_scale: Any, *reference: Any) -> Any:
+    """Return log p(τ) + log p(R) − log|dΣ/d(τ, R)|, the last being Σ_i log 2τ_i^d."""
+    d = sd_scale.shape[-1]
+    variance = _diagonal(Sigma)
+    log_sd = 0.5 * pt.log(variance)
+    of_sd = (0.5 * np.log(2 / np.pi) - pt.log(sd_scale) - 0.5 * variance / sd_scale**2).sum(axis=-1)
+    of_correlation = (eta - 1) * (_log_det(Sigma) - 2 * log_sd.sum(axis=-1)) - _lkj_constant(eta, d)
+    return of_sd + of_correlation - d * np.log(2.0) - d * log_sd.sum(axis=-1)
+
+
+def _lkj_constant(eta: Any, d: Any) -> Any:
+    """Return the log integral of |R|^(η − 1): of row i of its factor π^(i/2) Γ(η + (d−1−i)/2)/Γ(η + (d−1)/2)."""
+    i = pt.arange(1, d)
+    rows = i / 2 * np.log(np.pi) + pt.gammaln(eta[..., None] + (d - 1 - i) / 2)
+    return (rows - pt.gammaln(eta[..., None] + (d - 1) / 2)).sum(axis=-1)
+
+
+def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any) -> Any:
+    both = seen[..., :, None] * seen[..., None, :]
+    covariance = Sigma * both + pt.eye(mean.shape[-1]) * (1 - both)
+    deviation = (mean - mu) * seen
+    moment = scatter + n[..., None, None] * deviation[..., :, None] * deviation[..., None, :]
+    squares = (pt.linalg.inv(covariance) * moment).sum(axis=(-2, -1))
+    return -0.5 * n * (np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(covariance)) - 0.5 * squares
+
+
+def _inverse_wishart_random(nu: Any, psi: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
+    batch = tuple(size) if size is not None else np.shape(nu)
+    groups = int(np.prod(batch, dtype=int))
+    d = psi.shape[-1]
+    nus = np.broadcast_to(nu, batch).reshape(groups)
+    psis = np.broadcast_to(psi, (*batch, d, d)).reshape(groups, d, d)
+    return outer(inverse_wishart_factors(nus, psis, rng, 1)[0]).reshape(*batch, d, d)
+
+
+def _lkj_random(eta: Any, sd_scale: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
+    batch = tuple(size) if size is not None else np.shape(eta)
+    groups = int(np.prod(batch, dtype=int))
+    first = sd_scale.reshape(-1, sd_scale.shape[-1])[0]
+    drawn = LKJ(float(np.ravel(eta)[0]), first).draw(rng, 1, groups)[0]
+    return np.asarray(drawn.reshape(*batch, len(first), len(first)))

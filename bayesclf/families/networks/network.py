@@ -1,0 +1,153 @@
+"""Tables of features that depend on each other: the joint table, and Bayesian networks.
+
+In a network each feature depends on the class and on its parents among the features; in the joint table on all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import InputError
+from bayesclf.families.base import Axes
+from bayesclf.families.networks import structure
+from bayesclf.families.networks.factors import Factor, Layout
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.networks.tables import ConditionalTables
+
+LEARNT = "tan"
+"""The tree that is learnt from the rows."""
+
+
+@dataclass(frozen=True)
+class JointTable(ConditionalTables):
+    """P(x = c | y = k) = θ_kc over all combinations c of the features' values: the unrestricted Bayes classifier.
+
+    ========== ================================= ================ ====================
+    parameter  support                           prior            posterior
+    ========== ================================= ================ ====================
+    θ_k        simplex over the combinations     Dirichlet(α_k)   Dirichlet(α_k + n_k)
+    ========== ================================= ================ ====================
+
+    MLE n_kc/n_k: P(y | x) is then the share of y among the training rows that equal x (CS4780), and undefined without
+    such a row; MAP (n_kc + α − 1)/(n_k + Σα − C). K classes and features with J_1, J_2, … levels have K(Π J − 1)
+    parameters: 2(2^n − 1) for n boolean features and two classes, against naive Bayes's 2n (Mitchell §1.1). A table
+    too large to hold is refused.
+
+    Missing cells are summed over: in prediction exactly; in training rows MLE and MAP are found by EM, and the
+    posterior by NUTS on the likelihood of what is seen.
+
+    Parameters
+    ----------
+    alpha
+        Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell), the last
+        feature's values fastest. 2 is Laplace's rule. The prior weighs as much as Σα = αC rows, which is much for a
+        large table; 1 + m/C is the m-estimate, whose MAP adds m rows in all.
+    basis
+        As in `Categorical`.
+    axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Mitchell §1.1; CS4780, Bayes classifier and naive Bayes.
+    """
+
+    name: ClassVar[str] = "joint"
+
+    @override
+    def layout(self, axes: Axes) -> Layout:
+        """Return one table of all features."""
+        return Layout(axes, (Factor(tuple(range(len(axes.features)))),))
+
+    @override
+    def _what(self, layout: Layout) -> str:
+        return f"the joint table of {layout.features} columns"
+
+
+@dataclass(frozen=True)
+class BayesianNetwork(ConditionalTables):
+    """P(x | y = k) = Π_j P(x_j | x_parents(j), y = k), with a Dirichlet for each configuration u of class and parents.
+
+    ========== ============================ ================= =======================
+    parameter  support                      prior             posterior
+    ========== ============================ ================= =======================
+    θ_jku      simplex over the levels of j Dirichlet(α_jku)  Dirichlet(α_jku + n_jku)
+    ========== ============================ ================= =======================
+
+    MLE n_jkul/n_jku; MAP (n_jkul + α − 1)/(n_jku + Σα − J). Without edges it is naive Bayes; with all edges of an
+    order of the features its MLE is the joint table's.
+
+    Missing cells are summed out in prediction, exactly: along a tree by message passing. In training rows a missing
+    cell that no seen one depends on tells nothing; others couple the tables, so that MLE and MAP are found by EM and
+    the posterior by NUTS on the likelihood of what is seen.
+
+    Parameters
+    ----------
+    alpha
+        Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell).
+    basis
+        As in `Categorical`.
+    axes
+        Set by `resolve_prior`.
+    edges
+        ``"tan"``: the tree that `bayesclf.families.networks.structure.tan` learns; or pairs of column names, (parent, child).
+
+    References
+    ----------
+    Aberdeen (belief networks); Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> bc.families.BayesianNetwork(edges=(("outlook", "humidity"),)).edges
+    (('outlook', 'humidity'),)
+    """
+
+    edges: str | tuple[structure.Edge, ...] = LEARNT
+    name: ClassVar[str] = "network"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.edges, str):
+            object.__setattr__(self, "edges", structure.check_edges(self.edges))
+        elif self.edges != LEARNT:
+            raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
+
+    @override
+    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+        """Return False for a feature without a single seen cell, after a look at what the edges name."""
+        if not isinstance(self.edges, str):
+            structure.check_columns(self.edges, statistics.axes.features)
+        return super().informative(statistics)
+
+    @override
+    def resolve_prior(self, statistics: RowCounts) -> Self:
+        """Return the prior with its edges, without those of features that are not used, and α in numbers."""
+        learnt = structure.tan(statistics).edges if isinstance(self.edges, str) else self.edges
+        used = set(statistics.axes.features)
+        edges = tuple((parent, child) for parent, child in learnt if {parent, child} <= used)
+        return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
+
+    @override
+    def layout(self, axes: Axes) -> Layout:
+        """Return a table for each feature, parents first."""
+        if isinstance(self.edges, str):
+            raise InputError("the edges are not learnt yet; resolve_prior learns them")
+        position = {name: j for j, name in enumerate(axes.features)}
+        return Layout(
+            axes,
+            tuple(
+                Factor((position[name],), tuple(position[parent] for parent in parents))
+                for name, parents in structure.in_order(self.edges, axes.features)
+            ),
+        )
+
+    @override
+    def _what(self, layout: Layout) -> str:
+        largest = max(layout.factors, key=lambda factor: layout.count(factor.scope))
+        name = layout.axes.features[largest.of[0]]
+        return f"the network, the most of it in column {name!r} with {len(largest.given)} parents,"

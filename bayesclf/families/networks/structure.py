@@ -1,0 +1,157 @@
+"""Which features depend on which: trees learnt from counts, and edges that are given.
+
+The tree of greatest information, Σ I(X_i; X_j) over its edges, is the most likely one (Chow and Liu); within classes
+that information is conditional on the class (Friedman, Geiger and Goldszmidt: tree-augmented naive Bayes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from bayesclf.errors import InputError
+from bayesclf.families import dirichlet
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.typing import Array
+
+type Edge = tuple[str, str]
+
+DIGITS = 12
+"""Decimals, in nats, to which two pieces of information must differ: sums of counts differ in the last bits."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Edges from parent to child, by the features' names.
+
+    Attributes
+    ----------
+    edges
+        (parent, child).
+    information
+        Of each edge, in nats, where it was learnt: the gain in mean log likelihood over leaving it out.
+    """
+
+    edges: tuple[Edge, ...]
+    information: tuple[float, ...] = ()
+
+
+def tan(statistics: RowCounts) -> Structure:
+    """Return the tree of greatest Σ I(X_i; X_j | Y), directed away from the first feature.
+
+    Ties go to the earlier feature, and an edge without information is left out, so that the tree may be a forest.
+
+    Parameters
+    ----------
+    statistics
+        Counts by label; a pair of features is judged by the rows that have both.
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesclf.families import Axes
+    >>> axes = Axes(("no", "yes"), ("wind", "rain", "moon"), (("a", "b"),) * 3)
+    >>> X = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
+    >>> tan(RowCounts.of(X, np.array([0, 0, 1, 1]), axes)).edges
+    (('wind', 'rain'),)
+    """
+    information = np.round(conditional_information(statistics), DIGITS)
+    features = statistics.axes.features
+    left = set(range(len(features)))
+    edges: list[tuple[int, int]] = []
+    while left:
+        reached = [min(left)]
+        left.discard(reached[0])
+        while candidates := [
+            (-information[i, j], i, j) for i in reached for j in sorted(left) if information[i, j] > 0
+        ]:
+            _, i, j = min(candidates)
+            edges.append((i, j))
+            reached.append(j)
+            left.discard(j)
+    return Structure(
+        tuple((features[i], features[j]) for i, j in edges), tuple(float(information[i, j]) for i, j in edges)
+    )
+
+
+def conditional_information(statistics: RowCounts) -> Array:
+    """Return I(X_i; X_j | Y) in nats, (feature, feature), from the counts of pairs within each class."""
+    sizes = statistics.axes.sizes
+    indicators = dirichlet.indicators(dirichlet.cells_of(statistics.rows, sizes), sum(sizes))
+    feature = np.repeat(np.arange(len(sizes)), sizes)
+    blocks = sparse.csr_array(
+        (np.ones(len(feature)), (np.arange(len(feature)), feature)), shape=(len(feature), len(sizes))
+    )
+    total = np.zeros((len(sizes), len(sizes)))
+    weight = np.zeros_like(total)
+    for counts in statistics.counts:
+        pairs = (indicators.T @ sparse.diags_array(counts) @ indicators).toarray()
+        # A margin of a pair is taken over the rows that have both features, (level of i, feature j).
+        margin = pairs @ blocks
+        number = blocks.T @ margin
+        total += blocks.T @ xlogy(pairs, pairs) @ blocks - _sums(blocks, margin) + xlogy(number, number)
+        weight += number
+    return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+
+
+def _sums(blocks: sparse.csr_array, margin: Array) -> Array:
+    """Return Σ n_i log n_i + Σ n_j log n_j of each pair, (feature, feature)."""
+    one = np.asarray(blocks.T @ xlogy(margin, margin))
+    return one + one.T
+
+
+def check_edges(edges: object) -> tuple[Edge, ...]:
+    """Return given edges, or raise `InputError` for what is no edge, an edge given twice, or a cycle."""
+    if not isinstance(edges, tuple | list) or not all(
+        isinstance(edge, tuple | list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)
+        for edge in edges
+    ):
+        raise InputError(f"edges must be pairs of column names, (parent, child), not {edges!r}")
+    given = tuple((parent, child) for parent, child in edges)
+    for number, edge in enumerate(given):
+        if edge in given[:number]:
+            raise InputError(f"the edge {edge} is given twice; give each edge once")
+    try:
+        TopologicalSorter(_parents(given)).prepare()
+    except CycleError as error:
+        cycle = " → ".join(map(repr, reversed(error.args[1])))
+        raise InputError(f"the edges go in a circle, {cycle}; leave one of them out") from None
+    return given
+
+
+def check_columns(edges: tuple[Edge, ...], features: Sequence[str]) -> None:
+    """Raise `InputError` for the first edge that names an unknown column."""
+    for edge in edges:
+        for name in edge:
+            if name not in features:
+                raise InputError(
+                    f"the edge {edge} names column {name!r}, but the table has {', '.join(map(repr, features))}"
+                )
+
+
+def _parents(edges: tuple[Edge, ...]) -> dict[str, set[str]]:
+    parents: dict[str, set[str]] = {}
+    for parent, child in edges:
+        parents.setdefault(child, set()).add(parent)
+    return parents
+
+
+def in_order(edges: tuple[Edge, ...], features: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each feature with its parents, parents first and otherwise in the order of the features."""
+    parents = _parents(edges)
+    ordered: list[tuple[str, tuple[str, ...]]] = []
+    done: set[str] = set()
+    while len(done) < len(features):
+        name = next(name for name in features if name not in done and parents.get(name, set()) <= done)
+        ordered.append((name, tuple(other for other in features if other in parents.get(name, set()))))
+        done.add(name)
+    return tuple(ordered)

@@ -1,0 +1,279 @@
+"""What joint tables and Bayesian networks share: a Dirichlet for each simplex of their tables."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import log10
+from typing import Any, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.networks import completions, elimination
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.pymc_statistics import observe_simplexes, simplexes_of
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Integers, Parameters
+
+LARGEST_THETA = 2**15
+"""Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
+
+
+@dataclass(frozen=True)
+class ConditionalTables(Family[RowCounts]):
+    """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses say which tables there are."""
+
+    alpha: float | Array = 2.0
+    basis: str = "simplex"
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    kind: ClassVar[str] = "category"
+    statistics_type: ClassVar[type[Statistics]] = RowCounts
+
+    def __post_init__(self) -> None:
+        require_positive(alpha=self.alpha)
+        if self.basis not in ("simplex", "softmax"):
+            raise InputError(f"basis must be 'simplex' or 'softmax', not {self.basis!r}")
+
+    @abstractmethod
+    def layout(self, axes: Axes) -> Layout:
+        """Return the tables on these features and levels."""
+
+    @override
+    def resolve_prior(self, statistics: RowCounts) -> Self:
+        """Return the prior with α as an array (outcome, cell).
+
+        Raises
+        ------
+        Refused
+            Where the tables are too large to hold.
+        """
+        layout = self.layout(statistics.axes)
+        shape = (len(statistics.axes.labels), layout.cells)
+        if shape[0] * shape[1] > LARGEST_THETA:
+            raise Refused(
+                f"{self._what(layout)} has {shape[0]} × {_count(shape[1])} probabilities "
+                f"({_size(8 * shape[0] * shape[1])} a hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 draws; "
+                f"limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
+            )
+        alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
+        return replace(self, alpha=alpha, axes=statistics.axes)
+
+    @override
+    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+        """Return False for a feature without a single seen cell."""
+        return np.asarray((statistics.rows >= 0).any(axis=0))
+
+    @override
+    def mle(self, statistics: RowCounts) -> Parameters:
+        """Return the relative frequencies, by EM where cells are missing.
+
+        A simplex of a configuration that no row has is arbitrary where the configuration itself has probability zero,
+        and uniform here; where it has not, or where a class has no row, the estimate does not exist.
+
+        Raises
+        ------
+        DoesNotExist
+            Naming the class and what its rows lack.
+        """
+        _require_seen(statistics)
+        layout = self.layout(statistics.axes)
+        counts, sums = completions.split(layout, statistics)
+        if len(sums):
+            theta = completions.expectation_maximisation(counts, sums, np.zeros_like(counts), layout.simplexes)
+        else:
+            theta = dirichlet.normalise(counts, layout.simplexes)
+        undefined = np.isnan(theta)
+        filled = np.where(undefined, 1 / np.repeat(layout.simplexes, layout.simplexes), theta)[None]
+        _require_irrelevant(layout, undefined, filled)
+        return {"theta": filled}
+
+    @override
+    def map(self, statistics: RowCounts) -> Parameters:
+        """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
+        layout = self.layout(self.axes)
+        counts, sums = completions.split(layout, statistics)
+        alpha = np.asarray(self.alpha)
+        if not len(sums):
+            posterior = replace(self, alpha=alpha + counts)
+            theta = (
+                posterior.mean()["theta"][0]
+                if self.basis == "softmax"
+                else dirichlet.mode(np.asarray(posterior.alpha), layout.simplexes)
+            )
+        else:
+            less = 0.0 if self.basis == "softmax" else 1.0
+            theta = completions.expectation_maximisation(counts, sums, alpha - less, layout.simplexes)
+            bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
+            theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
+        if np.isnan(theta).any():
+            label, cell = np.argwhere(np.isnan(theta))[0]
+            raise DoesNotExist(
+                f"class {self.axes.labels[label]!r} has no single most probable θ for {layout.names()[cell]!r} "
+                "(some count + α is below 1, or all are 1)"
+            )
+        return {"theta": theta[None]}
+
+    @override
+    def not_conjugate(self, statistics: RowCounts) -> str:
+        """Return the first column whose missing training cells couple the tables."""
+        layout = self.layout(statistics.axes)
+        for seen in np.unique(statistics.rows >= 0, axis=0):
+            for hidden in layout.plan(seen).hidden:
+                name = statistics.axes.features[hidden.features[0]]
+                return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
+        return ""
+
+    @override
+    def posterior(self, statistics: RowCounts) -> Self:
+        """Return Dirichlet(α + n), for rows without missing cells that matter."""
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"this posterior has no closed form ({reason})")
+        counts, _ = completions.split(self.layout(self.axes), statistics)
+        return replace(self, alpha=np.asarray(self.alpha) + counts)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ (draw, outcome, cell)."""
+        return {"theta": dirichlet.draw(np.asarray(self.alpha), self._simplexes, rng, draws)}
+
+    @override
+    def mean(self) -> Parameters:
+        """Return α/Σα."""
+        return {"theta": dirichlet.mean(np.asarray(self.alpha), self._simplexes)[None]}
+
+    @override
+    def pymc(self, statistics: RowCounts, suffix: str) -> None:
+        """Add θ, simplexes of one size together; it observes counts, and sums over what is missing."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        counts, sums = completions.split(self.layout(self.axes), statistics)
+        parts = observe_simplexes(np.asarray(self.alpha), counts, self._simplexes, suffix)
+        if len(sums):
+            cells = np.concatenate(list(dirichlet.cells_by_size(self._simplexes).values()))
+            back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
+            completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Flatten the groups back to θ (draw, outcome, cell)."""
+        return {"theta": simplexes_of(draws, self._simplexes, suffix)}
+
+    @override
+    def log_density(self, X: Integers, parameters: Parameters) -> Array:
+        """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
+        return elimination.log_density(self.layout(self.axes), X, parameters["theta"])
+
+    @override
+    def log_predictive(self, X: Integers) -> Array:
+        """Return the log density under E[θ] (row, outcome).
+
+        It is the average for one row, missing cells or not: each of its completions multiplies different simplexes,
+        which are independent.
+        """
+        return np.asarray(self.log_density(X, self.mean())[0])
+
+    @override
+    def log_predictive_without(self, X: Integers, y: Integers) -> Array:
+        """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior."""
+        cells = self.layout(self.axes).cells_of(X)
+        return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, self._simplexes))
+
+    @override
+    def log_normaliser(self) -> Array:
+        """log B(α), summed over all simplexes: which edges there are concerns the whole block.
+
+        References
+        ----------
+        Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
+        """
+        return dirichlet.log_beta(np.asarray(self.alpha), self._simplexes).sum(axis=1, keepdims=True)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex of the tables."""
+        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self._simplexes)
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
+        """Draw level codes (row, feature), one factor after the other."""
+        layout, theta = self.layout(self.axes), parameters["theta"][0]
+        X = np.zeros((len(y), layout.features), dtype=np.intp)
+        for f, factor in enumerate(layout.factors):
+            sizes = tuple(self.axes.sizes[j] for j in factor.of)
+            X[:, factor.of] = 0
+            first = layout.cells_of(X)[:, f]
+            below = np.cumsum(theta[y[:, None], first[:, None] + np.arange(np.prod(sizes))], axis=1)[:, :-1]
+            drawn = (rng.random((len(y), 1)) >= below).sum(axis=1)
+            X[:, factor.of] = np.column_stack(np.unravel_index(drawn, sizes))
+        return X
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"theta": ("outcome", "cell")}
+
+    @property
+    @override
+    def variant(self) -> str:
+        """How many simplexes of each size there are."""
+        return str(Counter(self._simplexes))
+
+    @override
+    def coords(self) -> dict[str, Any]:
+        """Return the cells' names, such as "wind=weak | outlook=sunny"."""
+        return {"cell": self.layout(self.axes).names()}
+
+    @abstractmethod
+    def _what(self, layout: Layout) -> str:
+        """Name the tables in a message."""
+
+    @property
+    def _simplexes(self) -> tuple[int, ...]:
+        return self.layout(self.axes).simplexes
+
+
+def _require_seen(statistics: RowCounts) -> None:
+    """Raise for the first class and feature without a single seen cell."""
+    seen = statistics.counts @ (statistics.rows >= 0)
+    for label, feature in np.argwhere(seen == 0):
+        axes = statistics.axes
+        raise DoesNotExist(f"class {axes.labels[label]!r} has no value in column {axes.features[feature]!r}")
+
+
+def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
+    """Raise for the first simplex without counts whose configuration has a probability above zero."""
+    simplex = 0
+    for factor in layout.factors:
+        width = layout.count(factor.of)
+        configurations = layout.count(factor.given)
+        start = dirichlet.starts(layout.simplexes)[simplex]
+        simplex += configurations
+        lacking = undefined[:, start : start + width * configurations : width]
+        for number in np.flatnonzero(lacking.any(axis=0)):
+            X = np.full((1, layout.features), -1)
+            X[0, factor.given] = np.unravel_index(number, [layout.axes.sizes[j] for j in factor.given])
+            possible = elimination.log_density(layout, X, theta)[0, 0] > -np.inf
+            for label in np.flatnonzero(possible & lacking[:, number]):
+                names = " and ".join(repr(layout.axes.features[j]) for j in factor.of)
+                cell = layout.names()[start + number * width].partition(" | ")[2]
+                where = f" where {cell}" if cell else ""
+                raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
+
+
+def _size(size: float) -> str:
+    """Return a number of bytes in a readable unit."""
+    power = min(int(log10(size)) // 3, 5)
+    return f"{_count(round(size / 1000**power))} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
+
+
+def _count(number: int) -> str:
+    """Return a number with its thousands marked; one that nobody can read by its size."""
+    return f"{number:,}" if number < 10**12 else f"{number:.0e}"

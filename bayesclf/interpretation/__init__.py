@@ -1,0 +1,1 @@
+"""What a fitted model says: explanations of single rows, contributions of features, logistic weights."""

@@ -1,0 +1,349 @@
+"""Why a row was classified as it was: the log-odds between two classes, feature by feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf import rules
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.training import MISSING_SUFFIX
+from bayesclf.errors import InputError, Refused, check_between
+from bayesclf.families.base import Rows
+from bayesclf.families.terms import Pair
+from bayesclf.interpretation.contributions import LogOdds, log_odds
+from bayesclf.posterior.averaging import blocks
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.rules import Gibbs
+from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
+"""Rules under which each hypothesis's log-odds are a sum over features."""
+
+PRIOR, INTERCEPT = "(class prior)", "(intercept)"
+"""The term of the log-odds that does not depend on x, of generative models and of logistic regression."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The log-odds between two classes of each row, and what each feature contributes to them.
+
+    With a posterior each number is the mean over the hypotheses, with the equal-tailed interval of probability
+    `ci_prob` in `low` and `high`; under a plug-in rule there is one hypothesis and no interval. The mean of the
+    log-odds is *not* the log-odds of the Bayes-optimal probabilities, which average probabilities: mostly it is further
+    from 0. Means add up over the features, intervals do not.
+
+    Attributes
+    ----------
+    terms
+        One line a row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
+        first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
+    rows
+        One line a row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
+        contributions, and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
+    rule
+        The rule that was explained.
+    ci_prob
+        Probability of the intervals; None without.
+    """
+
+    terms: pd.DataFrame
+    rows: pd.DataFrame
+    rule: str
+    ci_prob: float | None
+
+    def table(self, row: int = 0) -> pd.DataFrame:
+        """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
+        import pandas as pd
+
+        if row not in range(len(self.rows)):
+            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row!r}")
+        own = self.terms[self.terms["row"] == row].drop(columns="row")
+        own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
+        line = {name: column.iloc[int(row)] for name, column in self.rows.items()}
+        total = {"feature": f"log-odds of {line['outcome']} against {line['against']}", "value": None}
+        total |= {"contribution": line["log_odds"]} | {name: line[name] for name in ("low", "high") if name in own}
+        return pd.concat([own, pd.DataFrame([total]).astype({"value": object})], ignore_index=True)
+
+
+def explain(
+    classifier: BayesClassifier,
+    X: Any,
+    outcome: Any = None,
+    against: Any = None,
+    ci_prob: float = CI_PROB,
+    rule: str | Gibbs | None = None,
+) -> Explanation:
+    """Take the log-odds between two classes apart, feature by feature.
+
+    For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
+    (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
+    intercept, add up to log P(k | x)/P(k′ | x). The features of a block that has dependent ones are one, "a, b";
+    levels, and the indicator of a missing cell, belong to their column. Of a text, the words in it are the features.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    X
+        Table (row, feature).
+    outcome
+        The class k: a label, or one a row; by default the second of two classes, or the most probable of more.
+    against
+        The class k′, likewise; by default the other of two classes, or the most probable of the rest.
+    ci_prob
+        Posterior probability between the bounds, in (0, 1).
+    rule
+        ``"mle"``, ``"map"``, ``"mean"`` or ``"bayes-optimal"``; by default the classifier's own.
+
+    Raises
+    ------
+    InputError
+        For labels that are no classes, or the same ones twice, or `ci_prob` outside (0, 1).
+    Refused
+        For a rule that is not a sum over features, or a row that is impossible under both classes.
+
+    References
+    ----------
+    Mitchell, eqs 16 to 22 (the log-odds of naive Bayes as a sum). Kononenko, *Inductive and Bayesian learning in
+    medical diagnosis*, Applied Artificial Intelligence 7 (1993) (its terms as an explanation).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [["sunny"], ["rain"], ["rain"], ["sunny"], ["rain"]], ["no", "yes", "yes", "no", "no"]
+    >>> clf = bc.CategoricalNB(inference="map").fit(X, y)
+    >>> print(clf.explain([["sunny"]]).table().round(2).to_string(index=False))
+                       feature value  contribution
+                            x0 sunny         -0.88
+                 (class prior)  None         -0.41
+    log-odds of yes against no  None         -1.28
+    """
+    check_between("ci_prob", ci_prob)
+    check_is_fitted(classifier, "classes_")
+    frame = classifier.frame(X)
+    rows = classifier.encode(frame)
+    name = _explained(classifier.requested_rule(rule))
+    hypotheses = classifier.hypotheses(rules.RULES[name].source)
+    log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
+    pair = _pair(log_proba, classifier.classes_, outcome, against)
+    interval = ci_prob if name == "bayes-optimal" else None
+    places = {column.name: place for place, column in enumerate(classifier.columns_)}
+    found = list(_summaries(hypotheses, rows, pair, places, interval))
+    constant = PRIOR if hypotheses.generative else INTERCEPT
+    return Explanation(
+        _terms(found, constant, frame), _rows(found, pair, classifier.classes_, log_proba), name, interval
+    )
+
+
+def _explained(rule: str | Gibbs) -> str:
+    """Return the name of a rule whose hypotheses can be explained."""
+    name = rules.resolve(rule)[0].name
+    if name not in EXPLAINED:
+        raise Refused(
+            f"under the rule {name!r} the log-odds are not those of hypotheses that are the same for all rows; take "
+            f"one of {', '.join(map(repr, EXPLAINED))}"
+        )
+    return name
+
+
+def _pair(log_proba: Array, classes: NDArray[Any], outcome: Any, against: Any) -> Pair:
+    """Return the two classes of each row, those that were not given by default."""
+    rows, labels = log_proba.shape
+    first, second = (None if label is None else _codes(label, classes, rows) for label in (outcome, against))
+    if first is None:
+        first = np.ones(rows, dtype=np.intp) if labels == 2 and second is None else _most_probable(log_proba, second)
+    if second is None:
+        second = _most_probable(log_proba, first)
+    same = np.flatnonzero(first == second)
+    if same.size:
+        raise InputError(f"row {same[0] + 1} has {str(classes[first[same[0]]])!r} on both sides; choose two classes")
+    return Pair(first, second)
+
+
+def _most_probable(log_proba: Array, but: Integers | None) -> Integers:
+    """Return the most probable classes (row), of the others where some are taken."""
+    # a class of probability 0 still comes before the one that is taken
+    logs = np.maximum(log_proba, np.finfo(float).min)
+    if but is not None:
+        logs[np.arange(len(logs)), but] = -np.inf
+    return np.asarray(logs.argmax(axis=1))
+
+
+def _codes(label: Any, classes: NDArray[Any], rows: int) -> Integers:
+    """Return the codes (row) of a label, or of one a row."""
+    given = np.asarray(label)
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != rows):
+        raise InputError(f"give one label, or one for each of the {rows} rows, not shape {given.shape}")
+    unknown = ~np.isin(given, classes)
+    if unknown.any():
+        listed = ", ".join(repr(str(known)) for known in classes)
+        raise InputError(f"{str(given[unknown].flat[0])!r} is no class; the classes are {listed}")
+    return np.broadcast_to(np.searchsorted(classes, given), (rows,)).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class TermSummary:
+    """The terms of a block of rows: means over the hypotheses and, with an interval, its bounds.
+
+    Attributes
+    ----------
+    row, columns
+        Row in the block and columns of each term, (term); no columns for the constant, which comes first in its row.
+    counts
+        Count of a word, (term), NaN where the term is about no count.
+    terms, totals
+        Of each term and of each row's sum: (term, 1 or 3), (row, 1 or 3).
+    """
+
+    row: Integers
+    columns: list[tuple[str, ...]]
+    counts: Array
+    terms: Array
+    totals: Array
+
+
+def _summaries(
+    hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: Pair, places: Mapping[str, int], ci_prob: float | None
+) -> Iterator[TermSummary]:
+    """Yield the terms of blocks of rows.
+
+    Parameters
+    ----------
+    hypotheses
+        One, or a posterior.
+    rows, pair
+        Encoded rows and the two classes of each.
+    places
+        Position of each training column: the order of the terms of a row.
+    ci_prob
+        Probability of the equal-tailed intervals; None for none.
+    """
+    # the size of a sparse table is the number of cells that are stored
+    entries = sum(part.size + len(rows) for part in rows.parts)
+    for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows)))):
+        yield _summary(_of_all_parts(hypotheses, rows[block], pair[block]), places, ci_prob)
+
+
+def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: Pair) -> LogOdds:
+    """Return the terms under all hypotheses, which may come in parts."""
+    parts = [log_odds(part.model, rows, part.parameters, pair) for part in hypotheses.parts()]
+    values = np.concatenate([part.terms.values for part in parts])
+    return LogOdds(np.concatenate([part.constant for part in parts]), replace(parts[0].terms, values=values))
+
+
+def _summary(found: LogOdds, places: Mapping[str, int], ci_prob: float | None) -> TermSummary:
+    """Add up what belongs to one column, and sum up over the hypotheses."""
+    rows, entries = found.constant.shape[1], found.terms
+    used, place = np.unique(entries.feature, return_inverse=True)
+    homes = [_home(entries.features[j], places) for j in used]
+    names = sorted(set(homes), key=lambda columns: (places.get(columns[0], len(places)), columns))
+    number = {columns: index for index, columns in enumerate(names, 1)}
+    # a row's constant has number 0, its columns the others
+    numbers = np.array([0, *(number[home] for home in homes)], dtype=np.intp)
+    of_entry = np.concatenate([np.zeros(rows, dtype=np.intp), numbers[place + 1]])
+    keys = np.concatenate([np.arange(rows), entries.row]) * (len(names) + 1) + of_entry
+    terms, first, term = np.unique(keys, return_index=True, return_inverse=True)
+    row, column = np.divmod(terms, len(names) + 1)
+    values = _added(term, len(terms), np.concatenate([found.constant, entries.values], axis=1))
+    return TermSummary(
+        row,
+        [names[j - 1] if j else () for j in column],
+        np.concatenate([np.full(rows, np.nan), entries.counts])[first],
+        _mean_and_bounds(values, ci_prob),
+        _mean_and_bounds(_added(row, rows, values), ci_prob),
+    )
+
+
+def _home(columns: tuple[str, ...], places: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the column that an indicator of missing cells is about; other columns as they are."""
+    base = columns[0].removesuffix(MISSING_SUFFIX)
+    return (base,) if len(columns) == 1 and columns[0] not in places and base in places else columns
+
+
+def _added(place: Integers, size: int, values: Array) -> Array:
+    """Return sums of values (draw, entry) by their place, (draw, place)."""
+    entries = (np.ones(len(place)), (place, np.arange(len(place))))
+    with np.errstate(invalid="ignore"):
+        return np.asarray((sparse.csr_array(entries, shape=(size, len(place))) @ values.T).T)
+
+
+def _mean_and_bounds(values: Array, ci_prob: float | None) -> Array:
+    """Return mean and, with an interval, its bounds over the draws of values (draw, place), (place, 1 or 3)."""
+    with np.errstate(invalid="ignore"):
+        mean = values.mean(axis=0)
+    if ci_prob is None:
+        return mean[:, None]
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    # bounds are draws, as a mean of two infinite ones is none
+    return np.column_stack([mean, *np.quantile(values, tails, axis=0, method="inverted_cdf")])
+
+
+def _terms(found: list[TermSummary], constant: str, frame: Any) -> pd.DataFrame:
+    """Return one line a row and feature."""
+    import pandas as pd
+
+    starts = np.cumsum([0, *(len(part.totals) for part in found)])
+    row = np.concatenate([part.row + start for part, start in zip(found, starts, strict=False)])
+    columns = [names for part in found for names in part.columns]
+    values = _cells(row, columns, np.concatenate([part.counts for part in found]), frame)
+    numbers = np.concatenate([part.terms for part in found])
+    return pd.DataFrame(
+        {"row": row, "feature": [", ".join(names) or constant for names in columns]}
+        | {"value": pd.Series(values, dtype=object)}
+        | dict(zip(("contribution", "low", "high"), numbers.T, strict=False))
+    )
+
+
+def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: Any) -> NDArray[Any]:
+    """Return what each term is about: a count, the cell of its column, or the cells of its block."""
+    import pandas as pd
+
+    values = np.full(len(row), None, dtype=object)
+    counted = ~np.isnan(count)
+    values[counted] = count[counted]
+    if not isinstance(frame, pd.DataFrame):
+        return values
+    lines_of: dict[tuple[str, ...], list[int]] = {}
+    for index in np.flatnonzero(~counted).tolist():
+        lines_of.setdefault(columns[index], []).append(index)
+    for names, lines in lines_of.items():
+        if names and set(names) <= set(frame.columns):
+            cells = frame.iloc[row[lines]][list(names)].astype(object)
+            values[lines] = (
+                cells.iloc[:, 0] if len(names) == 1 else [", ".join(map(str, line)) for line in cells.values]
+            )
+    return values
+
+
+def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba: Array) -> pd.DataFrame:
+    """Return one line a row; raises for rows without log-odds."""
+    import pandas as pd
+
+    numbers = np.concatenate([part.totals for part in found])
+    undefined = np.flatnonzero(np.isnan(numbers[:, 0]))
+    if undefined.size:
+        row = int(undefined[0])
+        both = " and ".join(repr(str(classes[codes[row]])) for codes in (pair.outcome, pair.against))
+        raise Refused(
+            f"row {row + 1} has probability 0 under both {both}, so that their log-odds are undefined; take a rule "
+            "with smoothing, such as 'map'"
+        )
+    each = np.arange(len(log_proba))
+    return pd.DataFrame(
+        {"row": each, "outcome": classes[pair.outcome], "against": classes[pair.against]}
+        | dict(zip(("log_odds", "low", "high"), numbers.T, strict=False))
+        | {
+            "proba_outcome": np.exp(log_proba[each, pair.outcome]),
+            "proba_against": np.exp(log_proba[each, pair.against]),
+        }
+    )

@@ -1,0 +1,1 @@
+"""What an engine conditions on data: generative models, and logistic regression."""

@@ -1,0 +1,160 @@
+"""The conditional likelihood and the posterior density of logistic regression, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bayesclf.models.logistic.prior import WeightPrior
+from bayesclf.typing import Array, Integers
+
+HESSIAN_CELLS = 2_000_000
+"""Cells of a block of rows that the Hessian is summed over."""
+BLOCK_ROWS = 256
+BLOCK_DRAWS = 128
+"""Rows and draws whose log-odds are held at once: what stays in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The conditional likelihood of rows, Π P(y | x, θ)^weight, as a function of θ (outcome, column).
+
+    log P(y = k | x) = θ_k·x − log(1 + Σ_l exp θ_l·x), where the reference has θ = 0.
+
+    Attributes
+    ----------
+    X
+        (row, column), the intercept's column of ones included.
+    y
+        Codes (row) of the weight vectors, −1 for the reference.
+    weight
+        (row).
+    vectors
+        Number of weight vectors, classes − 1.
+
+    References
+    ----------
+    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
+    """
+
+    X: Array
+    y: Integers
+    weight: Array
+    vectors: int
+
+    def log_odds(self, theta: Array) -> Array:
+        """Return the log-odds against the reference, (row, outcome)."""
+        return np.asarray(self.X @ theta.T)
+
+    def value(self, theta: Array) -> float:
+        """Return the log likelihood."""
+        eta = self.log_odds(theta)
+        return float(self.weight @ (self._own(eta) - log_normaliser(eta)))
+
+    def values(self, theta: Array) -> Array:
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
+        out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
+        for draws in blocks(len(theta), BLOCK_DRAWS):
+            some = theta[draws]
+            stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
+            for rows in blocks(len(self.X), BLOCK_ROWS):
+                eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
+                out[draws] -= self.weight[rows] @ log_normaliser(eta, axis=1)
+        return out
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
+        eta = self.log_odds(theta)
+        log_total = log_normaliser(eta)
+        return float(self.weight @ (self._own(eta) - log_total)), self._slope(np.exp(eta - log_total[:, None]))
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        eta = self.log_odds(theta)
+        log_total = log_normaliser(eta)
+        P = np.exp(eta - log_total[:, None])
+        value = float(self.weight @ (self._own(eta) - log_total))
+        return value, self._slope(P), self._curvature(P, np.exp(-log_total))
+
+    def _own(self, eta: Array) -> Array:
+        """Return the log-odds of each row's own class, 0 for the reference."""
+        own = eta[np.arange(len(eta)), np.maximum(self.y, 0)]
+        return np.where(self.y >= 0, own, 0.0)
+
+    def _slope(self, P: Array) -> Array:
+        residual = -P
+        members = np.flatnonzero(self.y >= 0)
+        residual[members, self.y[members]] += 1
+        residual *= self.weight[:, None]
+        return residual.T @ self.X
+
+    def _curvature(self, P: Array, P_reference: Array) -> Array:
+        """Return Σ w P_k (1[k = l] − P_l) x xᵀ.
+
+        Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
+        1 − P_k is summed from the other labels, as it may be tiny. NumPy computes half of a product RᵀR.
+        """
+        vectors, columns = self.vectors, self.X.shape[1]
+        size = vectors * columns
+        out = np.zeros((vectors, columns, vectors, columns))
+        for block in blocks(len(P), max(HESSIAN_CELLS // size, 1)):
+            X, w, p = self.X[block], self.weight[block], P[block]
+            if vectors > 1:
+                A = ((np.sqrt(w)[:, None] * p)[:, :, None] * X[:, None, :]).reshape(-1, size)
+                between = (A.T @ A).reshape(out.shape)
+                for k in range(vectors):
+                    between[k, :, k] = 0.0
+                out -= between
+            for k in range(vectors):
+                rest = P_reference[block] + np.delete(p, k, axis=1).sum(axis=1) if vectors > 1 else P_reference[block]
+                R = np.sqrt(w * p[:, k] * rest)[:, None] * X
+                out[k, :, k] += R.T @ R
+        return out.reshape(size, size)
+
+
+@dataclass(frozen=True, eq=False)
+class LogPosterior:
+    """Log likelihood plus log prior, of θ with the weights per sd of a column."""
+
+    likelihood: Likelihood
+    prior: WeightPrior
+
+    def value(self, theta: Array) -> float:
+        """Return log p(θ, D)."""
+        return self.likelihood.value(theta) + float(self.prior.log_density(theta[None])[0])
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return log p(θ, D) and its gradient (outcome, column); Mitchell eq 26 with λ = 1/s²."""
+        value, slope = self.likelihood.gradient(theta)
+        return value + float(self.prior.log_density(theta[None])[0]), slope + self.prior.gradient(theta)
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log p(θ, D), its gradient, and minus its Hessian of θ raveled."""
+        value, slope, curvature = self.likelihood.derivatives(theta)
+        value += float(self.prior.log_density(theta[None])[0])
+        return value, slope + self.prior.gradient(theta), curvature + self._precision
+
+    @cached_property
+    def _precision(self) -> Array:
+        return self.prior.precision()
+
+
+def log_normaliser(eta: Array, axis: int = -1) -> Array:
+    """Return log(1 + Σ_k exp η_k) over the axis of the labels."""
+    if eta.shape[axis] == 1:
+        only = eta.squeeze(axis)
+        return np.asarray(np.maximum(only, 0) + np.log1p(np.exp(-np.abs(only))))
+    top = np.maximum(eta.max(axis=axis), 0)
+    odds = eta - np.expand_dims(top, axis)
+    np.exp(odds, out=odds)
+    return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
+
+
+def blocks(length: int, size: int) -> Iterator[slice]:
+    """Return the slices of at most `size` that make up a length."""
+    for start in range(0, length, size):
+        yield slice(start, start + size)

@@ -1,0 +1,328 @@
+"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import Rows
+from bayesclf.families.collinearity import collinear_features
+from bayesclf.families.column_space import ColumnSpace
+from bayesclf.families.laplace_approximation import LaplaceApproximation
+from bayesclf.families.logistic_density import LogisticDensity
+from bayesclf.models.linear_scores import LinearScores
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.identifiability import Separation, find_separation, plain_separation
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximise, newton
+from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["LogisticModel", "LogisticPrior"]
+
+MODERATE_LOG_ODDS = 30.0
+"""Maximum likelihood is only believed without a look at separability while all log-odds are below this."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel:
+    """P(y = k | x) ∝ exp(b_k + w_k·(x − centre)), where the reference class has b = w = 0.
+
+    ========= ======= ============================================== ==============================
+    parameter support prior (symmetric)                              axes
+    ========= ======= ============================================== ==============================
+    intercept real    N(m, s²) for the log-odds of any two classes    (outcome), the log-odds at the means
+    weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
+    ========= ======= ============================================== ==============================
+
+    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The label
+    axis of the parameters holds the other classes. See `LogisticPrior` for the priors' forms.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes, at least two.
+    design
+        How rows become columns.
+    X
+        Training rows as `design.matrix` returns them: standardised, (row, column).
+    y
+        Label codes (row).
+    sample_weight
+        (row), at least 0.
+    prior
+        The user's settings.
+
+    References
+    ----------
+    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients).
+    """
+
+    labels: tuple[str, ...]
+    design: LogisticDesign
+    X: Array
+    y: Integers
+    sample_weight: Array
+    prior: LogisticPrior
+    generative: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if len(self.labels) < 2:
+            raise InputError(f"logistic regression needs at least two classes, not {len(self.labels)}")
+        _ = self.weight_prior  # so that a setting that does not fit the columns is reported here
+
+    def mle(self) -> Parameters:
+        """Return the maximum conditional likelihood estimate; of collinear columns' the one of least norm.
+
+        Raises
+        ------
+        DoesNotExist
+            If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
+        """
+        likelihood = self._likelihood
+        counts = self._label_weights()
+        if not counts.all():
+            empty = self.labels[int(np.argmin(counts))]
+            raise DoesNotExist(
+                f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
+            )
+        # The mode is needed for most other purposes too, and is near the estimate or, if there is none, shows why.
+        mode = self._mode
+        self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
+        space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
+        reduced = Likelihood(
+            space.coordinates(likelihood.X[:, 1:]), likelihood.y, likelihood.weight, likelihood.vectors
+        )
+
+        def immoderate(gamma: Array) -> bool:
+            return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
+
+        optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
+        if not optimum.converged:
+            self._refuse(find_separation(likelihood.X, likelihood.y, space.weights(optimum.theta)))
+            optimum = newton(reduced, optimum.theta)
+        if not (optimum.converged or optimum.at_rounding):
+            raise DoesNotExist(
+                "the likelihood has no maximum within double precision: the classes are all but separable; "
+                "take rule 'map'"
+            )
+        return self.parameters(space.weights(optimum.theta))
+
+    def map(self) -> Parameters:
+        """Return the posterior mode.
+
+        Raises
+        ------
+        DoesNotExist
+            If the intercept is free (infinite scale) and a class has no rows.
+        """
+        return self.parameters(self._mode)
+
+    def collinear(self) -> tuple[str, ...]:
+        """Return the numbers, "… is missing" and categories whose weights the likelihood does not determine.
+
+        Other weights on these give the same probabilities to all training rows. The levels of one category, which add
+        up to 1 as no level is a reference, are not counted.
+        """
+        present = self.sample_weight > 0
+        return collinear_features(self.design, self.X[present], self.sample_weight[present])
+
+    def log_posterior(self, intercept: Array, weight: Array) -> Array:
+        """Return log p(θ) + Σ w log P(y | x, θ), constants included, shape (draw).
+
+        It is the density of the weights in the columns' own units, the logp of the PyMC model.
+
+        Parameters
+        ----------
+        intercept
+            (draw, outcome).
+        weight
+            (draw, outcome, feature).
+        """
+        theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight.
+        jacobian = (len(self.labels) - 1) * np.log(self.design.scale).sum()
+        return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
+
+    def laplace(self) -> LaplaceApproximation:
+        """Return the normal approximation at the mode.
+
+        Raises
+        ------
+        DoesNotExist
+            Where `map` does.
+        Refused
+            If there are more than `DENSE_PARAMETERS` parameters.
+        """
+        vectors, columns = self.weight_prior.mean.shape
+        if vectors * columns > DENSE_PARAMETERS:
+            raise Refused(
+                f"the Laplace approximation of {vectors * columns} parameters is refused: its covariance is dense, "
+                f"with a limit of {DENSE_PARAMETERS} parameters"
+            )
+        mode = self._mode
+        _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
+        return LaplaceApproximation.at(mode, curvature, self.design.scale)
+
+    def density(self) -> LogisticDensity:
+        """Return log p(θ, D) in the coordinates z of ``laplace().centre + laplace().factor z``; raises as `laplace`."""
+        approximation = self.laplace()
+        scale = self.design.scale
+        vectors = len(self.labels) - 1
+        unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
+        centre, factor = approximation.centre * unit, approximation.factor * unit[:, None]
+        return LogisticDensity(self._likelihood, self.weight_prior, centre, factor, scale)
+
+    def unravel(self, values: Array) -> Parameters:
+        """Return the parameters from vectors (draw, value) in the order of `laplace`."""
+        vectors = len(self.labels) - 1
+        return {
+            "intercept": values[:, :vectors],
+            "weight": values[:, vectors:].reshape(len(values), vectors, len(self.design)),
+        }
+
+    def pymc(self) -> pm.Model:
+        """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
+        from bayesclf.models.logistic.pymc import PymcData, build
+
+        data = PymcData(self.X * self.design.scale, self.y, self.sample_weight, self.weight_prior, self.design.scale)
+        return build(data, self.coords())
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return intercept and weight; a design without columns has no PyMC weight."""
+        intercept = draws["intercept"]
+        nothing = np.zeros((*intercept.shape, 0))
+        return {"intercept": intercept, "weight": draws["weight"] if len(self.design) else nothing}
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
+        prior = self.weight_prior
+        intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
+        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
+
+    def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
+        """Return the log-odds against the reference (draw, row, outcome), its own being 0.
+
+        The memory is laid out (row, outcome, draw).
+        """
+        return self.linear_scores(parameters).scores(rows)
+
+    def linear_scores(self, parameters: Parameters) -> LinearScores:
+        """Return the log-odds against the reference as what is linear in `columns`.
+
+        A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
+        as `unseen_weights` draws them, or the prior's mean.
+        """
+        weight = parameters["weight"].transpose(2, 1, 0)
+        unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
+        columns, vectors, draws = weight.shape
+        coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
+        coefficient[0] = parameters["intercept"].T
+        np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
+        coefficient[1 + columns :] = unseen
+        return LinearScores(self.columns, coefficient, self._reference)
+
+    def columns(self, rows: Rows) -> Array:
+        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        unseen = self.design.unseen(rows)
+        own = [np.ones((len(rows), 1)), self.design.matrix(rows)]
+        return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
+
+    def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw weights of unseen levels from their prior, (draw, outcome, category)."""
+        return self.weight_prior.draw_unseen(rng, draws)
+
+    def improper(self) -> str:
+        """Return why the posterior cannot be normalised, as a sentence; empty where it can."""
+        counts = self._label_weights()
+        if not self.weight_prior.flat_intercept or counts.all():
+            return ""
+        return (
+            f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
+            "posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        )
+
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form."""
+        return "the normal prior is not conjugate to the likelihood of logistic regression"
+
+    def log_class_prior(self, parameters: Parameters) -> Array:
+        """Return the log frequencies of the labels in the training rows, (1, outcome); uniform without rows."""
+        counts = self._label_weights()
+        if not counts.any():
+            counts = np.ones(len(self.labels))
+        with np.errstate(divide="ignore"):
+            return np.log(counts / counts.sum())[None]
+
+    def log_predictive(self, rows: Rows) -> None:
+        """Return None: there is no closed form, and no p(x)."""
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words."""
+        return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
+
+    def coords(self) -> dict[str, Any]:
+        """Return the labels, all but the reference, and the columns."""
+        return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
+
+    @cached_property
+    def weight_prior(self) -> WeightPrior:
+        """The prior in numbers."""
+        return self.prior.resolve(self.design, len(self.labels) - 1)
+
+    @cached_property
+    def _mode(self) -> Array:
+        """The posterior mode θ (outcome, 1 + column), weights per sd."""
+        if reason := self.improper():
+            raise DoesNotExist(reason)
+        objective, start = self.objective("map")
+        return maximise(objective, start)
+
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+        """Return what ``"mle"`` or ``"map"`` maximises, and a start θ (outcome, 1 + column), weights per sd."""
+        start = self.weight_prior.mean.copy()
+        counts = self._label_weights()
+        start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
+        likelihood = self._likelihood
+        return (likelihood if name == "mle" else LogPosterior(likelihood, self.weight_prior)), start
+
+    @cached_property
+    def _likelihood(self) -> Likelihood:
+        """The conditional likelihood of the rows of positive weight."""
+        present = self.sample_weight > 0
+        X = np.column_stack([np.ones(int(present.sum())), self.X[present]])
+        return Likelihood(X, self._codes[present], self.sample_weight[present], len(self.labels) - 1)
+
+    @property
+    def _reference(self) -> int:
+        return 0 if len(self.labels) == 2 else len(self.labels) - 1
+
+    @property
+    def _others(self) -> slice:
+        """The labels with a weight vector."""
+        return slice(1, 2) if len(self.labels) == 2 else slice(0, len(self.labels) - 1)
+
+    @property
+    def _codes(self) -> Integers:
+        """Codes (row) of the weight vectors, −1 for the reference."""
+        return np.where(self.y == self._reference, -1, self.y - self._others.start)
+
+    def _label_weights(self) -> Array:
+        return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
+
+    def parameters(self, theta: Array) -> dict[str, Array]:
+        """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
+        return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
+
+    def _refuse(self, found: Separation | None) -> None:
+        """Raise what a separation of the classes means for the estimate, if there is one."""
+        if found is not None:
+            raise DoesNotExist(found.sentence(self.design.names))

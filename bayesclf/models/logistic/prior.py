@@ -1,0 +1,248 @@
+"""The normal prior of logistic regression: what a user sets, and its numbers for one design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesclf.errors import InputError
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.typing import Array
+from bayesclf.wording import listed
+
+PRIOR_FORMS = ("symmetric", "reference")
+INTERCEPTS_AT = ("means", "zero")
+LISTED_NAMES = 5
+DEFAULT_MEAN = 0.0
+DEFAULT_SCALE = 2.5
+"""Mean and sd of a weight per sd of its column."""
+LOG_2_PI = float(np.log(2 * np.pi))
+
+type Setting = float | Array | Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticPrior:
+    """Normal priors of the weights and of the intercept.
+
+    ``"symmetric"``: the vectors w_k − w_reference have covariance s_j²·½(I + 11ᵀ) for column j, that is, the weight
+    of x_j in the log-odds between *any* two classes is N(0, s_j²); so no class is special. ``"reference"``:
+    independent N(m_kj, s_kj²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
+    classes the reference is special. For two classes the forms are the same.
+
+    Parameters
+    ----------
+    prior_mean, prior_scale
+        Mean and sd (above 0, finite) of the weights: a number; an array (column) or (outcome, column) with a row for
+        each class but the reference; or a mapping from the name of a column, or of a category for all its levels,
+        to a number, the other columns keeping the default. A scale by label needs ``"reference"``.
+    prior_form
+        ``"symmetric"`` or ``"reference"``.
+    intercept_mean, intercept_scale
+        Of the intercept; an infinite scale leaves it free.
+    intercept_at
+        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every number, so that a shift of a
+        column changes nothing, or ``"zero"``, at x = 0.
+    standardize
+        Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
+
+    References
+    ----------
+    Mitchell, eq 26 (λ = 1/s²).
+
+    Examples
+    --------
+    >>> LogisticPrior(prior_scale={"age": 0.5}, intercept_scale=float("inf")).prior_form
+    'symmetric'
+    """
+
+    prior_mean: Setting = DEFAULT_MEAN
+    prior_scale: Setting = DEFAULT_SCALE
+    prior_form: str = "symmetric"
+    intercept_mean: float = 0.0
+    intercept_scale: float = 5.0
+    intercept_at: str = "means"
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        if self.prior_form not in PRIOR_FORMS:
+            raise InputError(f"prior_form must be one of {', '.join(map(repr, PRIOR_FORMS))}, not {self.prior_form!r}")
+        if self.intercept_at not in INTERCEPTS_AT:
+            raise InputError(
+                f"intercept_at must be one of {', '.join(map(repr, INTERCEPTS_AT))}, not {self.intercept_at!r}"
+            )
+        if not np.all(np.isfinite(_numbers("prior_mean", self.prior_mean))):
+            raise InputError(f"prior_mean must be finite, not {self.prior_mean}")
+        scale = _numbers("prior_scale", self.prior_scale)
+        if not np.all((scale > 0) & np.isfinite(scale)):
+            raise InputError(f"prior_scale must be above 0 and finite, not {self.prior_scale}")
+        if not np.all(np.isfinite(_numbers("intercept_mean", self.intercept_mean))):
+            raise InputError(f"intercept_mean must be finite, not {self.intercept_mean}")
+        if not np.all(_numbers("intercept_scale", self.intercept_scale) > 0):
+            raise InputError(f"intercept_scale must be above 0, infinity allowed, not {self.intercept_scale}")
+
+    def resolve(self, design: LogisticDesign, vectors: int) -> WeightPrior:
+        """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1)."""
+        symmetric = self.prior_form == "symmetric"
+        if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", self.prior_scale)) == 2:
+            raise InputError(
+                "prior_scale by label and column needs prior_form='reference'; the symmetric prior of more than two "
+                "classes has one scale a column"
+            )
+        mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
+        scale, unseen_scale = _per_column("prior_scale", self.prior_scale, DEFAULT_SCALE, design, vectors)
+        unit = 1.0 if self.standardize else design.scale
+        at_zero = self.intercept_at == "zero"
+        return WeightPrior(
+            mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
+            scale=np.column_stack([np.full(vectors, self.intercept_scale), scale * unit]),
+            shift=design.centre / design.scale if at_zero else np.zeros(len(design)),
+            at_zero=at_zero,
+            symmetric=symmetric and vectors > 1,
+            unseen_mean=unseen_mean,
+            unseen_scale=unseen_scale,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPrior:
+    """The normal prior in numbers, of θ = (intercept, weights) with the weights per sd of a column.
+
+    Its density is that of u = (b − shift·w, w), normal with mean m, sd s and, between the labels, the correlation
+    matrix I or ½(I + 11ᵀ). The map from θ to u is linear with determinant 1.
+
+    Attributes
+    ----------
+    mean, scale
+        m and s, (outcome, 1 + column), the intercept first; an infinite scale is a flat prior.
+    shift
+        How the intercept of the prior differs from the one at the means, per weight (column).
+    at_zero
+        Whether it differs at all.
+    symmetric
+        Whether the correlation is ½(I + 11ᵀ).
+    unseen_mean, unseen_scale
+        Of the weight of a level that the training rows do not have, (outcome, category).
+    """
+
+    mean: Array
+    scale: Array
+    shift: Array
+    at_zero: bool
+    symmetric: bool
+    unseen_mean: Array
+    unseen_scale: Array
+
+    @property
+    def flat_intercept(self) -> bool:
+        """Whether the intercept is free."""
+        return bool(np.isinf(self.scale[0, 0]))
+
+    def log_density(self, theta: Array) -> Array:
+        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); a flat intercept counts as 1."""
+        vectors, columns = self.mean.shape
+        z = self._standardised(theta)
+        square = np.sum(z * self._decorrelated(z), axis=(1, 2))
+        proper = columns - self.flat_intercept
+        log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
+        log_scale = np.log(self.scale[:, self.flat_intercept :]).sum()
+        constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
+        return np.asarray(constant - 0.5 * square)
+
+    def gradient(self, theta: Array) -> Array:
+        """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
+        z = self._standardised(theta[None])
+        slope: Array = -(self._decorrelated(z) / self.scale)[0]
+        slope[:, 1:] -= slope[:, :1] * self.shift
+        return slope
+
+    def precision(self) -> Array:
+        """Return the precision matrix of θ raveled, label by label."""
+        vectors, columns = self.mean.shape
+        to_u = np.eye(columns)
+        to_u[0, 1:] = -self.shift
+        correlation = self._decorrelated(np.eye(vectors)[None, :, :])[0]
+        out = np.empty((vectors, columns, vectors, columns))
+        for k in range(vectors):
+            for other in range(vectors):
+                weights = correlation[k, other] / (self.scale[k] * self.scale[other])
+                out[k, :, other] = to_u.T @ (weights[:, None] * to_u)
+        return out.reshape(vectors * columns, -1)
+
+    def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw the weights of unseen levels, (draw, outcome, category)."""
+        vectors, categories = self.unseen_mean.shape
+        noise = rng.standard_normal((draws, vectors + 1, categories))
+        z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if self.symmetric else noise[:, :-1]
+        return self.unseen_mean + self.unseen_scale * z
+
+    def _standardised(self, theta: Array) -> Array:
+        """Return (u − m)/s, (draw, outcome, 1 + column)."""
+        z: Array = theta - self.mean
+        z[:, :, 0] -= theta[:, :, 1:] @ self.shift
+        z /= self.scale
+        return z
+
+    def _decorrelated(self, z: Array) -> Array:
+        """Multiply by the inverse correlation of the labels, I or 2(I − 11ᵀ/K) with K classes."""
+        if not self.symmetric:
+            return z
+        return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
+
+
+def _numbers(name: str, setting: Setting) -> Array:
+    """Return the numbers of a setting, whatever its form."""
+    values = list(setting.values()) if isinstance(setting, Mapping) else setting
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, an array or a mapping to numbers, not {setting!r}") from None
+
+
+def _per_column(
+    name: str, setting: Setting, default: float, design: LogisticDesign, vectors: int
+) -> tuple[Array, Array]:
+    """Return a setting as (outcome, column), and for the unseen level of each category as (outcome, category).
+
+    An unseen level has the average of its category's levels; where those are given by one number, that number.
+    """
+    categories = design.category_names
+    if isinstance(setting, Mapping):
+        _require_known(name, setting, design)
+        cells: Any = [
+            float(setting.get(column, setting.get(feature, default)))
+            for column, feature in zip(design.names, design.features, strict=True)
+        ]
+        fallback = [float(setting.get(category, default)) for category in categories]
+    else:
+        values = _numbers(name, setting)
+        if values.ndim and (values.ndim > 2 or values.shape not in ((len(design),), (vectors, len(design)))):
+            raise InputError(
+                f"{name} has shape {values.shape}; it must be a number, an array of {len(design)} columns or one of "
+                f"(outcome, column) = {(vectors, len(design))}"
+            )
+        cells = values
+        fallback = [float(values) if values.ndim == 0 else default] * len(categories)
+    per_column = np.array(np.broadcast_to(cells, (vectors, len(design))), dtype=float)
+    unseen = np.array(np.broadcast_to(fallback, (vectors, len(categories))), dtype=float)
+    belongs = np.array(design.features, dtype=object)
+    for j, (category, size) in enumerate(zip(categories, design.sizes, strict=True)):
+        if size:
+            # The levels of a category lie side by side behind the numbers, which may bear the same name.
+            columns = np.flatnonzero(belongs == category)[-size:]
+            unseen[:, j] = per_column[:, columns].mean(axis=1)
+    return per_column, unseen
+
+
+def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesign) -> None:
+    """Raise for a name that is no column: one that another fold may drop, or lack gaps in, is none the less known."""
+    indicators = {f"{number} is missing" for number in design.number_names}
+    known = {*design.names, *design.features, *design.constant, *design.category_names, *indicators}
+    unknown = [key for key in setting if key not in known]
+    if unknown:
+        some = listed(map(repr, unknown), LISTED_NAMES)
+        columns = listed(map(repr, design.names), LISTED_NAMES)
+        raise InputError(f"{name} names {some}, which no column of the design has; there are {columns or 'none'}")

@@ -1,0 +1,159 @@
+"""Logistic regression as a PyMC model: intercept, weights in the columns' own units, one likelihood term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
+from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor import TensorVariable
+
+
+@dataclass(frozen=True, eq=False)
+class PymcData:
+    """What the PyMC model is built from.
+
+    Attributes
+    ----------
+    X
+        Columns in their own units, measured from their means (row, feature).
+    y
+        Label codes (row); the reference is the first of two labels, or the last of more.
+    sample_weight
+        (row).
+    prior
+        The prior, of weights per sd of a column.
+    scale
+        The columns' sds (feature).
+    """
+
+    X: Array
+    y: Integers
+    sample_weight: Array
+    prior: WeightPrior
+    scale: Array
+
+
+def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
+    """Return the PyMC model; `coords` names the labels (all but the reference) and the features."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with pm.Model(coords=coords) as model:
+        intercept, weight = _coefficients(data, model)
+        row_weight = pm.Data("row_weight", data.sample_weight, dims="row")
+        y = pm.Data("y_data", data.y, dims="row")
+        eta = intercept + pt.zeros((row_weight.shape[0], 1))
+        if weight is not None:
+            eta = eta + pm.Data("X", data.X, dims=("row", "feature")) @ weight.T
+        dist: Callable[..., Any]
+        logp: Callable[..., Any]
+        if len(coords["outcome"]) == 1:
+            scores, dist, logp, signature = eta[:, 0], _binary_dist, _binary_logp, "(),()->()"
+        else:
+            scores = pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
+            dist, signature = _multinomial_dist, "(k),()->()"
+            logp = partial(_multinomial_logp, np.arange(len(coords["outcome"]) + 1))
+        pm.CustomDist("y", scores, row_weight, dist=dist, logp=logp, signature=signature, observed=y, dims="row")
+    return model
+
+
+def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
+
+    Without a column there is no weight. The prior's intercept at x = 0 is intercept − centre·weight. The shapes of the
+    means, and with them those of both variables, are fixed: JAX, and so NumPyro, makes no array of an unknown shape.
+    """
+    import pymc as pm
+
+    prior, has_columns = data.prior, bool(len(data.scale))
+    weight = None
+    if has_columns:
+        means = prior.mean[:, 1:] / data.scale
+        mean = pm.Data("weight_mean", means, dims=("outcome", "feature"), shape=means.shape)
+        sds = prior.scale[:, 1:] / data.scale
+        if prior.symmetric:
+            weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
+        else:
+            weight = pm.Normal.dist(mean, pm.Data("weight_scale", sds, dims=("outcome", "feature")))
+    if prior.flat_intercept:
+        intercept = pm.Flat.dist(shape=(len(prior.mean),))
+    else:
+        mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome", shape=(len(prior.mean),))
+        if prior.at_zero and weight is not None:
+            mean = mean + weight @ pm.Data("centre", prior.shift * data.scale, dims="feature")
+        distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
+        intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
+    model.register_rv(intercept, "intercept", dims=("outcome",))
+    if weight is not None:
+        model.register_rv(weight, "weight", dims=("outcome", "feature"))
+    return intercept, weight
+
+
+def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
+    """Return a normal whose first axis, the labels, has covariance scale²·½(I + 11ᵀ)."""
+    import pymc as pm
+
+    return pm.CustomDist.dist(
+        mean,
+        scale,
+        dist=_symmetric_dist,
+        logp=_symmetric_logp,
+        signature="(k,p),(p)->(k,p)" if mean.ndim == 2 else "(k),()->(k)",
+        class_name="SymmetricNormal",
+    )
+
+
+def _symmetric_dist(mean: TensorVariable, scale: TensorVariable, size: TensorVariable) -> Any:
+    """Draw one vector a class, independently with variance scale²/2, and take differences from the reference."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    reference = pm.Normal.dist(pt.zeros_like(mean[0]), scale / np.sqrt(2))
+    return pm.Normal.dist(mean, scale / np.sqrt(2)) - reference
+
+
+def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> Any:
+    """Return the log density, from the precision 2(I − 11ᵀ/K) and its determinant 2^(K−1)/K."""
+    import pytensor.tensor as pt
+
+    z = (value - mean) / scale
+    vectors = value.shape[0]
+    square = 2 * (pt.sum(z**2, axis=0) - pt.sum(z, axis=0) ** 2 / (vectors + 1))
+    log_determinant = vectors * np.log(2) - pt.log(vectors + 1)
+    return pt.sum(-0.5 * square + 0.5 * log_determinant - vectors * (0.5 * LOG_2_PI + pt.log(scale)))
+
+
+def _binary_dist(eta: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
+    import pymc as pm
+
+    return pm.Bernoulli.dist(logit_p=eta)
+
+
+def _binary_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
+    import pytensor.tensor as pt
+
+    # log P = −softplus(−η) for the second class, −softplus(η) for the first, the reference.
+    return -row_weight * pt.softplus(pt.switch(y, -eta, eta))
+
+
+def _multinomial_dist(scores: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
+    import pymc as pm
+
+    return pm.Categorical.dist(logit_p=scores)
+
+
+def _multinomial_logp(labels: Integers, y: TensorVariable, scores: TensorVariable, row_weight: TensorVariable) -> Any:
+    """Return the log likelihood of each row; `labels` are 0, 1, …, as JAX makes no range of an unknown length."""
+    import pytensor.tensor as pt
+
+    own = pt.sum(pt.switch(pt.eq(y[:, None], labels), scores, 0.0), axis=1)
+    return row_weight * (own - pt.logsumexp(scores, axis=1))

@@ -1,0 +1,315 @@
+"""Weighted sets of hypotheses: what rules and averages need to know of a posterior, and the draws of one model.
+
+Draws that are too large to hold are kept as a seed, from which blocks of them are made anew whenever they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Model, Rows
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.linear_scores import LinearModel, LinearScores
+from bayesclf.posterior.datatree import to_dataset
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+POSTERIOR_BYTES = 2**26
+"""Draws of an exact posterior that are held in memory at most; beyond it, a posterior is kept as a seed."""
+
+DRAW_BLOCK_BYTES = 2**22
+"""Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
+
+
+class HypothesisSet(Protocol):
+    """A weighted set of hypotheses: a posterior's draws, one point estimate, or a finite space."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+
+    @property
+    def generative(self) -> bool:
+        """Whether a hypothesis has a p(x | y)."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the set is the whole posterior rather than draws from it."""
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the hypotheses are too large to be held at once, so that `parts` yields them block by block."""
+
+    @property
+    def log_weights(self) -> Array:
+        """Log weights (draw), adding up to 1 outside the logs."""
+
+    def __len__(self) -> int: ...
+
+    def parts(self) -> Iterator[HypothesisSet]:
+        """Yield blocks of hypotheses, in order; weights are equal where there is more than one."""
+
+    def take(self, draws: Integers) -> HypothesisSet:
+        """Return some of the hypotheses, equally weighted."""
+
+    def log_scores(self, rows: Rows) -> Array:
+        """Return (draw, row, outcome), log p(x, y | h) or, for discriminative models, log P(y | x, h) + constant."""
+
+    def log_class_prior(self) -> Array:
+        """Return log P(y | h), (draw, outcome) or (1, outcome)."""
+
+    def log_predictive(self, rows: Rows) -> Array | None:
+        """Return log p(x, y | D), (row, outcome), in closed form, or None."""
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """Equally weighted parameter values of one model.
+
+    Attributes
+    ----------
+    offset
+        Log odds (outcome) added to the scores, for other base rates.
+    """
+
+    model: Model
+    parameters: Parameters
+    offset: Array | None = None
+    exact: ClassVar[bool] = False
+    in_parts: ClassVar[bool] = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.model.labels
+
+    @property
+    def generative(self) -> bool:
+        """Whether the model has a p(x | y)."""
+        return self.model.generative
+
+    @property
+    def log_weights(self) -> Array:
+        """Log weights (draw)."""
+        return np.full(len(self), -np.log(len(self)))
+
+    def __len__(self) -> int:
+        return max((len(values) for values in self.parameters.values()), default=1)
+
+    def parts(self) -> Iterator[Hypotheses]:
+        """Yield itself."""
+        yield self
+
+    def take(self, draws: Integers) -> Hypotheses:
+        """Return some of the hypotheses, equally weighted."""
+        chosen = {name: values[draws] for name, values in self.parameters.items()}
+        return Hypotheses(self.model, chosen, self.offset)
+
+    def log_scores(self, rows: Rows) -> Array:
+        """Return the model's scores (draw, row, outcome)."""
+        if self.linear_scores is not None:
+            return self.linear_scores.scores(rows)
+        scores = self.model.log_scores(rows, self.parameters)
+        return scores if self.offset is None else scores + self.offset
+
+    @cached_property
+    def linear_scores(self) -> LinearScores | None:
+        """The scores as what is linear in columns of the rows, made once; None where they are not linear."""
+        if self.generative or not isinstance(self.model, LinearModel):
+            return None
+        scores = self.model.linear_scores(self.parameters)
+        if self.offset is None:
+            return scores
+        # A base rate of 0 has no log-odds to the others.
+        return scores.plus(self.offset) if np.isfinite(self.offset).all() else None
+
+    def log_class_prior(self) -> Array:
+        """Return the model's log class prior."""
+        prior = self.model.log_class_prior(self.parameters)
+        return prior if self.offset is None else prior + self.offset
+
+    def log_predictive(self, rows: Rows) -> Array | None:
+        """Return the model's closed-form predictive, if it has one."""
+        joint = self.model.log_predictive(rows)
+        return joint if joint is None or self.offset is None else joint + self.offset
+
+
+@dataclass(frozen=True)
+class SeededDraws:
+    """Independent draws that are made when they are needed: the same ones each time, in whatever order.
+
+    Draws ``b·block`` to ``(b + 1)·block`` come from a generator of their own, of (seed, b).
+
+    Attributes
+    ----------
+    seed
+        Seed of all.
+    draws
+        Number of draws.
+    block
+        Draws that are made together.
+    """
+
+    seed: int
+    draws: int
+    block: int
+
+    def __len__(self) -> int:
+        return self.draws
+
+    def blocks(self) -> Iterator[Integers]:
+        """Return the numbers of the draws of each block."""
+        return (np.arange(start, min(start + self.block, self.draws)) for start in range(0, self.draws, self.block))
+
+    def make(self, posterior: GenerativeModel, number: int) -> Parameters:
+        """Return the draws of block `number` from a model whose hyperparameters are the posterior's."""
+        return posterior.prior_draw(self._rng(number), self._size(number))
+
+    def class_prior(self, posterior: GenerativeModel) -> Parameters:
+        """Return all draws of the class prior, which each block draws first."""
+        numbers = range(-(-self.draws // self.block))
+        parts = [posterior.class_prior.draw(self._rng(number), self._size(number)) for number in numbers]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _size(self, number: int) -> int:
+        return min(self.block, self.draws - number * self.block)
+
+    def _rng(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, number])
+
+
+def seeded_if_large(model: Model, draws: int, seed: int) -> SeededDraws | None:
+    """Return how to make draws of a model that would exceed `POSTERIOR_BYTES`; None where they fit."""
+    size = 8 * parameter_count(model)
+    return None if size * draws <= POSTERIOR_BYTES else SeededDraws(seed, draws, max(1, DRAW_BLOCK_BYTES // size))
+
+
+def parameter_count(model: Model) -> int:
+    """Return how many numbers one hypothesis has."""
+    coords = model.coords()
+    return sum(int(np.prod([len(coords[axis]) for axis in axes])) for axes in model.dims().values())
+
+
+@dataclass(frozen=True)
+class SeededHypotheses:
+    """Equally weighted parameter values of one model, made from a seed: the last block made is kept, no other.
+
+    Attributes
+    ----------
+    model
+        Scores rows; its class prior may be another than the posterior's.
+    posterior
+        The model whose hyperparameters are the posterior's.
+    seeded
+        Which draws.
+    """
+
+    model: GenerativeModel
+    posterior: GenerativeModel
+    seeded: SeededDraws
+    exact: ClassVar[bool] = False
+    in_parts: ClassVar[bool] = True
+    generative: ClassVar[bool] = True
+    _last: dict[int, Parameters] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.model.labels
+
+    @property
+    def parameters(self) -> Parameters:
+        """All draws at once, which these are too many for."""
+        raise Refused(
+            f"{len(self)} draws of this posterior are too large to hold at once; take some of them with `take`, some "
+            "features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
+        )
+
+    @property
+    def log_weights(self) -> Array:
+        """Log weights (draw)."""
+        return np.full(len(self), -np.log(len(self)))
+
+    def __len__(self) -> int:
+        return len(self.seeded)
+
+    def parts(self) -> Iterator[Hypotheses]:
+        """Yield the blocks of draws, in order."""
+        return (Hypotheses(self.model, self._block(number)) for number, _ in enumerate(self.seeded.blocks()))
+
+    def take(self, draws: Integers) -> Hypotheses:
+        """Return some of the hypotheses, equally weighted."""
+        numbers = draws // self.seeded.block
+        chosen: dict[str, Array] = {}
+        for number in np.unique(numbers):
+            place = np.flatnonzero(numbers == number)
+            for name, values in self._block(int(number)).items():
+                target = chosen.setdefault(name, np.empty((len(draws), *values.shape[1:])))
+                target[place] = values[draws[place] % self.seeded.block]
+        return Hypotheses(self.model, chosen)
+
+    def log_scores(self, rows: Rows) -> Array:
+        """Return log p(x, y | h), (draw, row, outcome)."""
+        scores, done = np.empty((len(self), len(rows), len(self.labels))), 0
+        for part in self.parts():
+            scores[done : done + len(part)] = part.log_scores(rows)
+            done += len(part)
+        return scores
+
+    def log_class_prior(self) -> Array:
+        """Return log P(y | h), (draw, outcome) or (1, outcome)."""
+        return self.model.log_class_prior(self.seeded.class_prior(self.posterior))
+
+    def log_predictive(self, rows: Rows) -> Array | None:
+        """Return log p(x, y | D), (row, outcome), in closed form."""
+        return self.model.log_predictive(rows)
+
+    def _block(self, number: int) -> Parameters:
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = self.seeded.make(self.posterior, number)
+        return self._last[number]
+
+
+def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str], chains: int) -> xr.Dataset:
+    """Return the draws of some features' parameters, (chain, draw, …).
+
+    Parameters
+    ----------
+    hypotheses
+        The posterior.
+    names
+        Coordinates of any axis beside the classes: features, words, or levels such as "outlook=sunny".
+    chains
+        Number of chains.
+    """
+    model = hypotheses.model
+    coords, dims = model.coords(), model.dims()
+    picked = {axis: _positions(coords[axis], names) for axes in dims.values() for axis in axes if axis != "outcome"}
+    lacking = set(names).difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
+    if lacking:
+        raise InputError(f"{sorted(lacking)[0]!r} is none of the model's features; look at clf.model_.coords()")
+    shown = {name: axes for name, axes in dims.items() if all(len(picked.get(axis, [0])) for axis in axes)}
+    parts: dict[str, list[Array]] = {name: [] for name in shown}
+    for part in hypotheses.parts():
+        for name, axes in shown.items():
+            values = part.parameters[name]
+            for place, axis in enumerate(axes, 1):
+                values = values if axis == "outcome" else np.take(values, picked[axis], axis=place)
+            parts[name].append(values)
+    some = {axis: [coords[axis][j] for j in found] for axis, found in picked.items()}
+    joined = {name: np.concatenate(values) for name, values in parts.items()}
+    return to_dataset(joined, shown, {**coords, **some}, chains)
+
+
+def _positions(coordinates: Sequence[str], names: Sequence[str]) -> Integers:
+    wanted = set(names)
+    return np.array([j for j, name in enumerate(coordinates) if name in wanted], dtype=np.intp)

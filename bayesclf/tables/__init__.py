@@ -1,0 +1,1 @@
+"""Tables: reading files, kinds and levels of columns, and data sets by name."""

@@ -1,0 +1,262 @@
+"""Columns of a table: what each holds, and its cells as numbers or level codes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from bayesclf.errors import CellTypeError, InputError
+from bayesclf.families.base import MISSING, UNSEEN
+from bayesclf.tables.kinds import column_kind
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import LISTED_ROWS, counted, listed
+
+type Kind = Literal["number", "category", "count", "text"]
+
+MISSING_LEVEL = None
+"""The level that stands for "missing" where missing cells are a level of their own."""
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse table, of which only the cells that are not 0 are stored; it stands where a DataFrame would.
+
+    Attributes
+    ----------
+    cells
+        (row, feature).
+    columns
+        Names of the features.
+    """
+
+    cells: sparse.csr_array
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[0])
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> SparseTable:
+        return SparseTable(self.cells[np.flatnonzero(rows)], self.columns)
+
+
+type Table = pd.DataFrame | SparseTable
+
+
+def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
+    """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
+    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False))
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
+    cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
+    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
+
+
+def to_frame(X: Any) -> pd.DataFrame:
+    """Return `X` (row, feature) as a DataFrame with column names as strings.
+
+    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types.
+
+    Raises
+    ------
+    InputError
+        For duplicate column names or columns of dates.
+    """
+    if not isinstance(X, pd.DataFrame):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+        if X.dtype.kind == "c":
+            raise InputError("Complex data not supported: X holds complex numbers; give their real parts")
+        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        X = X.infer_objects()
+    elif len(X) == 0:
+        raise InputError("X has no rows (0 sample(s)); give at least one")
+    names = [str(name) for name in X.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
+    frame: pd.DataFrame = X.set_axis(names, axis=1)
+    for name in names:
+        kind_of(frame[name])  # refuses dates, whatever the column is wanted for
+    return frame
+
+
+def kind_of(column: pd.Series) -> Kind:
+    """Return ``"number"`` or ``"category"``, as `column_kinds.column_kind` decides by the dtype; dates are refused."""
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
+        raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
+    return column_kind(column, text=False)
+
+
+def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
+    """Return columns as floats (row, feature), NaN where a cell is missing.
+
+    Raises
+    ------
+    InputError
+        For a cell that is infinite or not a number.
+    """
+    X = np.empty((len(frame), len(names)))
+    for j, name in enumerate(names):
+        column = frame[name]
+        try:
+            X[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
+        except (ValueError, TypeError):
+            _check_cells(column)
+            raise InputError(
+                f"column {name!r} holds {_first_word(column)!r}, which is not a number; "
+                "declare it categorical or clean it"
+            ) from None
+        infinite = np.flatnonzero(np.isinf(X[:, j]))
+        if infinite.size:
+            values = counted(infinite.size, "infinite value", thousands="")
+            rows = listed(infinite + 1, LISTED_ROWS)
+            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+    return X
+
+
+def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:
+    """Return the cells of a sparse table (row, feature), all of its columns.
+
+    Raises
+    ------
+    InputError
+        For a cell that is missing or infinite.
+    """
+    wrong = np.flatnonzero(~np.isfinite(table.cells.data))
+    if wrong.size:
+        row, name = _place(table.cells, int(wrong[0]), names)
+        what = "an infinite" if np.isinf(table.cells.data[wrong[0]]) else "a missing (NaN)"
+        raise InputError(
+            f"column {name!r} of the sparse table has {what} value (row {row + 1}); replace it, or give a dense table, "
+            "where missing cells are allowed"
+        )
+    return table.cells
+
+
+def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
+    """Return columns as counts (row, feature), real and at least 0; sparse where the table is.
+
+    Raises
+    ------
+    InputError
+        For a cell that is missing, infinite or negative.
+    """
+    if isinstance(table, SparseTable):
+        cells = sparse_numbers(table, names)
+        negative = np.flatnonzero(cells.data < 0)
+        if negative.size:
+            row, name = _place(cells, int(negative[0]), names)
+            raise InputError(NEGATIVE.format(name=name, value=f"{cells.data[negative[0]]:g}", row=row + 1))
+        return cells
+    X = numbers(table, names)
+    for row, j in np.argwhere(np.isnan(X))[:1]:
+        raise InputError(
+            f"column {names[j]!r} has a missing count (NaN, row {row + 1}), and so the document an unknown length; "
+            "give the count, 0 for a word that is not there, or drop the row"
+        )
+    for row, j in np.argwhere(X < 0)[:1]:
+        raise InputError(NEGATIVE.format(name=names[j], value=f"{X[row, j]:g}", row=row + 1))
+    return X
+
+
+NEGATIVE = "Negative values in data: column {name!r} holds {value} (row {row}), and a count is at least 0; correct it"
+
+
+def _place(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
+    """Return the row and the column's name of a stored entry."""
+    return int(np.searchsorted(cells.indptr, entry, side="right")) - 1, names[cells.indices[entry]]
+
+
+def _first_word(column: pd.Series) -> object:
+    words = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+    return words.iloc[0] if len(words) else column.iloc[0]
+
+
+def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
+    """Return a column's levels: the categories of a pandas categorical, else its values in order.
+
+    With ``missing="level"`` a column with empty cells has `MISSING_LEVEL` as its last level.
+    """
+    _check_cells(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        levels = tuple(_plain(value) for value in column.dtype.categories)
+    else:
+        levels = in_order({_plain(value) for value in pd.unique(column.dropna())})
+    return (*levels, MISSING_LEVEL) if missing == "level" and column.isna().any() else levels
+
+
+def _check_cells(column: pd.Series) -> None:
+    """Raise for the first cell that cannot be a level, such as a list."""
+    if column.dtype != object:
+        return
+    for row, value in enumerate(column):
+        if not isinstance(value, Hashable):
+            raise CellTypeError(
+                f"column {column.name!r} holds {value!r} (row {row + 1}), but the argument must be a string or a number"
+            )
+
+
+def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:
+    """Sort values of any types: by type, then by value; `MISSING_LEVEL` last."""
+    known = sorted((v for v in values if v is not MISSING_LEVEL), key=_sort_key)
+    return (*known, MISSING_LEVEL) if MISSING_LEVEL in values else tuple(known)
+
+
+def _sort_key(value: Hashable) -> tuple[str, Any]:
+    if isinstance(value, bool | int | float):
+        return ("", value)
+    return (type(value).__name__, value if isinstance(value, str) else str(value))
+
+
+def _plain(value: Any) -> Hashable:
+    """Return a NumPy scalar as the Python value it stands for."""
+    plain: Hashable = value.item() if isinstance(value, np.generic) else value
+    return plain
+
+
+def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
+    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
+    X = np.empty((len(frame), len(names)), dtype=np.intp)
+    for j, name in enumerate(names):
+        _check_cells(frame[name])
+        index = {level: code for code, level in enumerate(levels[j])}
+        found, uniques = pd.factorize(frame[name])
+        table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
+        X[:, j] = table[found]
+    return X
+
+
+def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:
+    """Return a sentence that names the first column with unseen levels, and the levels; empty if there is none."""
+    for j, name in enumerate(names):
+        rows = np.flatnonzero(X[:, j] == UNSEEN)
+        if rows.size:
+            values = sorted({repr(_plain(value)) for value in frame[name].iloc[rows]})[:5]
+            return f"column {name!r} has levels that the training rows lack: {', '.join(values)}"
+    return ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A training column: its name, and its levels if it is categorical."""
+
+    name: str
+    kind: Kind
+    levels: tuple[Hashable, ...] = ()
+
+    def union(self, other: Column) -> Column:
+        """Return the column with the levels of both."""
+        if self.levels == other.levels:
+            return self
+        return Column(self.name, self.kind, in_order({*self.levels, *other.levels}))
+
+
+def is_missing(X: Array) -> NDArray[np.intp]:
+    """Return codes of the two levels (False, True) of "this number is missing"."""
+    return np.isnan(X).astype(np.intp)

@@ -1,0 +1,130 @@
+"""Description of a table: what each column was taken for, and what deserves a look."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Mapping
+
+import pandas as pd
+
+from bayesclf.tables.kinds import (
+    LISTED_LEVELS,
+    ColumnKind,
+    as_words,
+    column_kind,
+    not_numbers,
+    require_column,
+    require_kinds,
+)
+from bayesclf.wording import IN_ALL, flagged_rows, listed
+
+IDENTIFIER = 0.9
+MANY_ROWS = 20
+"""A column of categories with more different values than this share of the rows, if these are many, gets a note."""
+
+ALMOST_NUMBERS = 0.5
+"""A column of categories in which more than this share of the cells are numbers gets a note."""
+
+SUMMARY_WIDTH = 48
+"""The most characters of a cell in a summary."""
+
+
+def describe_columns(
+    frame: pd.DataFrame, target: str | None = None, dtypes: Mapping[str, ColumnKind] | None = None
+) -> pd.DataFrame:
+    """Show what each column of a table was taken for, so that a wrong guess is seen before a model is fitted.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table, as from `read_table`.
+    target : str, optional
+        The column with the labels.
+    dtypes : mapping of str to {"number", "category", "text"}, optional
+        What the user has said the columns are; the others are guessed by `column_kind`.
+
+    Returns
+    -------
+    DataFrame
+        One row a column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
+        ``dtype``, ``missing`` (number of cells), ``distinct`` (number of different values, missing ones aside),
+        ``summary`` (the range, the most frequent levels with their counts, or the start of a text)
+        and ``note`` (empty, or one sentence about something that deserves a look).
+
+    Raises
+    ------
+    InputError
+        If `target` or a name in `dtypes` is not a column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": ["31", "NA", "45"], "rain": [0.5, 2.0, None], "play": ["no", "yes", "yes"]})
+    >>> table = describe_columns(frame, target="play")
+    >>> table[["column", "kind", "missing", "distinct", "summary"]]
+      column      kind  missing  distinct           summary
+    0    age  category        0         3  31 1, NA 1, 45 1
+    1   rain    number        1         2          0.5 to 2
+    2   play     label        0         2       yes 2, no 1
+    >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
+    column 'age' is read as categories because of 'NA' (row 2); leave that cell empty to read the column as
+    numbers, or give it the dtype "category" if this is meant
+    """
+    dtypes = dtypes or {}
+    if target is not None:
+        require_column(target, list(frame.columns), "the table")
+    require_kinds(dtypes, list(frame.columns), "the table")
+    lines = []
+    for name, column in frame.items():
+        kind = "label" if name == target else dtypes.get(str(name)) or column_kind(column)
+        lines.append(
+            {
+                "column": name,
+                "kind": kind,
+                "dtype": str(column.dtype),
+                "missing": int(column.isna().sum()),
+                "distinct": int(column.nunique()),
+                "summary": _summary(column, kind),
+                "note": _note(name, column, kind),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _summary(column: pd.Series, kind: str) -> str:
+    cells = column.dropna()
+    if cells.empty:
+        return "no values"
+    if kind == "number":
+        return f"{cells.min():.6g} to {cells.max():.6g}"
+    if kind == "text":
+        return _start(cells.iloc[0])
+    levels = (f"{_start(level)} {count}" for level, count in cells.value_counts().items() if count)
+    return listed(levels, LISTED_LEVELS)
+
+
+def _start(cell: object) -> str:
+    return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
+
+
+def _note(name: Hashable, column: pd.Series, kind: str) -> str:
+    if column.isna().all():
+        return f"column {name!r} has no values at all; leave it out"
+    if kind == "category" and len(column) >= MANY_ROWS and column.nunique() > IDENTIFIER * len(column):
+        return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
+    if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
+        return _almost_numbers(name, column)
+    return ""
+
+
+def _almost_numbers(name: Hashable, column: pd.Series) -> str:
+    """Say which cells keep a column from being read as numbers, if the others are numbers."""
+    words = as_words(column)
+    bad = not_numbers(words)
+    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
+        return ""
+    found = [f"{word!r} ({flagged_rows(words == word)})" for word in words[bad].unique()]
+    cells = "that cell" if bad.sum() == 1 else "those cells"
+    return (
+        f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; "
+        f'leave {cells} empty to read the column as numbers, or give it the dtype "category" if this is meant'
+    )
