@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesclf.families.column_space import ColumnSpace
-from bayesclf.models.logistic.identifiability import find_separation, plain_separation
+from bayesclf.models.logistic.identifiability import ColumnSpace, find_separation, plain_separation
 
 NO_GUESS = np.zeros((1, 3))
 

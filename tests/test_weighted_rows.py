@@ -13,9 +13,9 @@ from helpers.effort import calls
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist
-from bayesclf.families import weighted_rows
 from bayesclf.families.base import Rows
-from bayesclf.families.weighted_rows import WeightedRows
+from bayesclf.models.logistic import design
+from bayesclf.models.logistic.design import WeightedRows
 
 
 def rows_of(numbers, codes, y, weight) -> WeightedRows:
@@ -105,7 +105,7 @@ class TestLogisticRegression:
         """The merged fit and the one of all rows."""
         X, y, weight = table(n_labels)
         out = [bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None)]
-        monkeypatch.setattr(weighted_rows, "WORTHWHILE", 0.0)
+        monkeypatch.setattr(design, "WORTHWHILE", 0.0)
         out.append(bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None))
         assert len(out[0].model_.X) < 200
         assert len(out[1].model_.X) == 300

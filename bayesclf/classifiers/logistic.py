@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.families.base import Model, Rows
-from bayesclf.families.weighted_rows import WeightedRows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
-from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns

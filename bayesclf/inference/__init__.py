@@ -11,12 +11,11 @@ from bayesclf.families.base import Model
 from bayesclf.inference import automatic, exact, laplace, nuts
 from bayesclf.inference.automatic import Auto
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
-from bayesclf.inference.exact import Exact
+from bayesclf.inference.exact import MAP, MLE, Exact, Optimiser, estimate, watch
 from bayesclf.inference.laplace import Laplace, LaplaceSample
 from bayesclf.inference.machine_code import HasMachineCode, MachineCode
 from bayesclf.inference.nuts import NUTS
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
-from bayesclf.inference.point import MAP, MLE, Optimiser, estimate, watch
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count

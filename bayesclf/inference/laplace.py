@@ -14,7 +14,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.families.laplace_approximation import LaplaceApproximation
+    from bayesclf.models.logistic.likelihood import LaplaceApproximation
 
 PROPOSALS_PER_DRAW = 4
 LEAST_PROPOSALS = 1000

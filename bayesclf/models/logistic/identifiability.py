@@ -1,4 +1,9 @@
-"""Separable classes: when the maximum of the conditional likelihood does not exist, and why."""
+"""Separable classes: when the maximum of the conditional likelihood does not exist, and why.
+
+Collinear columns of a design: those whose weights the likelihood of logistic regression does not determine.
+
+The space that the columns of a design span: coordinates in which maximum likelihood is unique.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import linalg, optimize, sparse
 
+from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.likelihood import BLOCK_ROWS, blocks
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
@@ -174,3 +182,134 @@ def _steepest(margins: Any, penalised: NDArray[np.bool_]) -> Array:
         raise RuntimeError(f"the linear programme of separability has no answer: {found.message}")
     positive, negative = np.split(np.asarray(found.x), 2)
     return np.asarray(positive - negative)
+
+
+RANK_TOLERANCE = 1e-9
+"""Directions in which the rows vary by less than this, relative to the widest one, are collinearity."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSpace:
+    """Orthonormal coordinates of the space that the columns span, seen from their mean.
+
+    Attributes
+    ----------
+    mean
+        Weighted mean of the rows (column).
+    basis
+        (column, coordinate): Z = (X − mean) @ basis has mean 0 and covariance I.
+    """
+
+    mean: Array
+    basis: Array
+
+    @classmethod
+    def of(cls, X: Array, weight: Array) -> ColumnSpace:
+        """Find it for rows X (row, column) without the intercept, of positive weight (row)."""
+        share = weight / weight.sum()
+        mean = share @ X
+        R = np.linalg.qr(np.sqrt(share)[:, None] * (X - mean), mode="r")
+        _, spread, directions = np.linalg.svd(R)
+        rank = int(np.sum(spread > RANK_TOLERANCE * spread.max(initial=0.0)))
+        return cls(mean, directions[:rank].T / spread[:rank])
+
+    def coordinates(self, X: Array) -> Array:
+        """Return 1 and Z for rows X, (row, 1 + coordinate)."""
+        return np.column_stack([np.ones(len(X)), (X - self.mean) @ self.basis])
+
+    def of_weights(self, theta: Array) -> Array:
+        """Return the coordinates (label, 1 + coordinate) that give the rows the log-odds of θ (outcome, 1 + column)."""
+        weights = theta[:, 1:]
+        return np.column_stack(
+            [theta[:, 0] + weights @ self.mean, weights @ (self.basis / (self.basis**2).sum(axis=0))]
+        )
+
+    def weights(self, gamma: Array) -> Array:
+        """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""
+        weights = gamma[:, 1:] @ self.basis.T
+        return np.column_stack([gamma[:, 0] - weights @ self.mean, weights])
+
+
+SUSPECT = 1e-12
+"""A column is looked at closely where the others leave less than this share of its variance, by their products."""
+TAKES_PART = 1e-7
+"""Smallest weight, in sds, by which a column takes part in a weighted sum of columns that is constant."""
+
+
+def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple[str, ...]:
+    """Return the features of which some weighted sum is the same for all rows.
+
+    Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
+    category always add up to 1, and that a level occurs in no row, is not counted. Designs of more than
+    `DENSE_PARAMETERS` columns are not looked at.
+
+    Parameters
+    ----------
+    design
+        What the columns are.
+    X
+        Rows as `design.matrix` returns them, (row, column).
+    weight
+        (row), above 0.
+
+    Returns
+    -------
+    tuple of str
+        Names of numbers, of "… is missing" and of categories, in the design's order.
+    """
+    if not len(X) or not 0 < len(design) <= DENSE_PARAMETERS:
+        return ()
+    share = weight / weight.sum()
+    mean = share @ X
+    contrasts = _contrasts(design, X, mean)
+    covariance = _covariance(X, share, mean)
+    between = contrasts.T @ covariance @ contrasts
+    sd = np.sqrt(np.diag(between))
+    sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
+    if not sums.shape[1]:
+        return ()
+    constant = share @ (X @ sums - mean @ sums) ** 2 < RANK_TOLERANCE**2
+    weights = sums[:, constant] * np.sqrt(np.diag(covariance))[:, None]
+    involved = np.abs(weights).max(axis=1, initial=0.0) > TAKES_PART
+    return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
+
+
+def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
+    """Return combinations (column, contrast) that span all but what is constant by construction.
+
+    They are the columns themselves, but for a category that every row has, orthonormal contrasts of its levels.
+    """
+    own = len(design) - sum(design.sizes)
+    parts = [np.eye(own)]
+    start = own
+    for size in design.sizes:
+        levels = np.flatnonzero(mean[start : start + size] > 0)
+        block = np.eye(size)[:, levels]
+        if len(levels) and X[:, start : start + size].any(axis=1).all():
+            block = block @ linalg.helmert(len(levels)).T
+        parts.append(block)
+        start += size
+    return np.asarray(linalg.block_diag(*parts))
+
+
+def _covariance(X: Array, share: Array, mean: Array) -> Array:
+    total = np.zeros((X.shape[1], X.shape[1]))
+    for rows in blocks(len(X), BLOCK_ROWS):
+        R = np.sqrt(share[rows])[:, None] * (X[rows] - mean)
+        total += R.T @ R
+    return total
+
+
+def _constant_sums(correlation: Array) -> Array:
+    """Return weights (column, sum) of the sums that a pivoted Cholesky factor finds all but constant.
+
+    Each is one column less what it is of the columns that were chosen before.
+    """
+    if not len(correlation):
+        return np.zeros((0, 0))
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(correlation, tol=SUSPECT)
+    out = np.zeros((len(correlation), len(correlation) - rank))
+    order = pivots - 1
+    out[order[:rank]] = -linalg.solve_triangular(factor[:rank, :rank], factor[:rank, rank:])
+    out[order[rank:], np.arange(out.shape[1])] = 1.0
+    return out

@@ -11,14 +11,17 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Rows
-from bayesclf.families.collinearity import collinear_features
-from bayesclf.families.column_space import ColumnSpace
-from bayesclf.families.laplace_approximation import LaplaceApproximation
-from bayesclf.families.logistic_density import LogisticDensity
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.identifiability import Separation, find_separation, plain_separation
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
+from bayesclf.models.logistic.identifiability import (
+    ColumnSpace,
+    Separation,
+    collinear_features,
+    find_separation,
+    plain_separation,
+)
+from bayesclf.models.logistic.kernel import LogisticDensity
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximise, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
