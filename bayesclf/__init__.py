@@ -1,9 +1,13 @@
 """Simple classifiers as PyMC generative models: MAP, Bayes-optimal and Gibbs answers of one posterior, side by side.
 
-Names are looked up on first use, so that ``import bayesclf`` loads neither PyMC nor ArviZ nor matplotlib.
+Names are looked up on first use, so that ``import bayesclf`` loads neither PyMC nor ArviZ nor matplotlib. Module paths
+of earlier versions import the same objects: ``bayesclf.datasets`` *is* ``bayesclf.tables.datasets``.
 """
 
+import sys
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
         TextNB,
     )
     from bayesclf.conformal import SplitConformal
-    from bayesclf.evaluation import predictive_checks, selective
+    from bayesclf.evaluation import predictive_checks
+    from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.inference import (
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
         GradientAscent,
         Laplace,
         LBFGSOptimiser,
+        LBFGSOptimizer,
         Newton,
     )
     from bayesclf.interpretation.weights import compare_weights
@@ -46,33 +52,49 @@ if TYPE_CHECKING:
 
 __version__ = version("bayesclf")
 
-_HOMES = {
+_NAMES = {
     "bayesclf.classifiers": (
-        "BayesNetClassifier",
-        "BernoulliNB",
-        "CategoricalNB",
-        "GaussianDiscriminantAnalysis",
-        "GaussianNB",
-        "JointBayes",
-        "LogisticRegression",
-        "MultinomialNB",
-        "NaiveBayes",
-        "TextNB",
+        *("BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
+        *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
-    "bayesclf.evaluation.comparison": ("Comparison", "compare"),
     "bayesclf.conformal": ("SplitConformal",),
+    "bayesclf.evaluation.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.inference": (
         *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
-        *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "Newton"),
+        *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
-    "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.interpretation.weights": ("compare_weights",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""Public names by the module that defines them."""
+_HOME = {name: home for home, names in _NAMES.items() for name in names}
+
+_RENAMED = {
+    "averaging": "posterior.averaging",
+    "columns": "tables.columns",
+    "comparison": "evaluation.comparison",
+    "coverage": "evaluation.selective",
+    "cross_validation": "evaluation.cross_validation",
+    "datasets": "tables.datasets",
+    "decision_costs": "decisions",
+    "explanation": "interpretation.explanation",
+    "hypotheses": "finite",
+    "hypothesis_set": "posterior.hypotheses",
+    "leave_one_out": "evaluation.leave_one_out",
+    "logistic_weights": "interpretation.weights",
+    "prediction_sets": "decisions",
+    "predictive_checks": "evaluation.predictive_checks",
+    "sample_size": "experiments.sample_size",
+    "score_table": "evaluation.comparison",
+    "scores": "evaluation.scores",
+}
+"""Modules of earlier versions, and where their contents are today."""
+
 _MODULES = ("averaging", "coverage", "datasets", "diagnostics", "families", "plots", "predictive_checks", "rules")
+"""Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
     "MAP",
@@ -91,6 +113,7 @@ __all__ = [
     "GradientAscent",
     "JointBayes",
     "LBFGSOptimiser",
+    "LBFGSOptimizer",
     "Laplace",
     "LogisticRegression",
     "MultinomialNB",
@@ -115,11 +138,27 @@ __all__ = [
 ]
 
 
+class _RenamedModules(MetaPathFinder, Loader):
+    """Imports a module of today under its path of an earlier version, as one module with two names."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        return ModuleSpec(fullname, self) if package == __name__ and name in _RENAMED else None
+
+    def exec_module(self, module: Any) -> None:
+        # The import system takes what it finds here in the place of the empty module that it made.
+        name = module.__name__
+        sys.modules[name] = import_module(f"{__name__}.{_RENAMED[name.partition('.')[2]]}")
+
+
+sys.meta_path.append(_RenamedModules())
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"bayesclf.{name}")
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
+        return import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
 
 

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.rules import Gibbs
 from bayesclf.typing import Array, Integers
 

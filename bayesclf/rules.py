@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.posterior.averaging import answers, average_proba, conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.typing import Array, Integers

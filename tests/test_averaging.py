@@ -10,8 +10,8 @@ import threadpoolctl
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from bayesclf import rules
-from bayesclf.families.base import Rows
 from bayesclf.models import linear_scores
+from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior

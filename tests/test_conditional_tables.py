@@ -138,12 +138,6 @@ def test_impossible_rows_have_density_zero_with_missing_cells_too():
 # Identities
 
 
-def n_parameters(family):
-    """Return the number of free parameters: a simplex of J cells has J − 1."""
-    layout = family.layout(family.axes)
-    return len(family.axes.labels) * (layout.cells - len(layout.simplexes))
-
-
 def test_a_joint_table_of_one_feature_is_categorical(rng):
     X, y = rows(rng, missing=0.1)
     axes = Axes(AXES.labels, ("b",), (AXES.levels[1],))
@@ -155,7 +149,7 @@ def test_a_joint_table_of_one_feature_is_categorical(rng):
         one, other = getattr(joint, estimate)(counted), getattr(categorical, estimate)(counts)
         np.testing.assert_allclose(one["theta"], other["theta"], rtol=1e-12)
     np.testing.assert_allclose(joint.posterior(counted).alpha, categorical.posterior(counts).alpha, rtol=1e-12)
-    assert n_parameters(joint) == 2 * 2
+    assert joint.n_parameters == 2 * 2
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -186,11 +180,11 @@ def test_parameter_counts_are_the_textbooks(n):
     """Mitchell §1.1: 2(2^n − 1) for the unrestricted classifier of n boolean features, 2n for naive Bayes."""
     names = tuple(f"x{j}" for j in range(n))
     axes = Axes(("no", "yes"), names, ((False, True),) * n)
-    assert n_parameters(JointTable(axes=axes)) == 2 * (2**n - 1)
-    assert n_parameters(BayesianNetwork(edges=(), axes=axes)) == 2 * n
+    assert JointTable(axes=axes).n_parameters == 2 * (2**n - 1)
+    assert BayesianNetwork(edges=(), axes=axes).n_parameters == 2 * n
     pairs, chain = tuple(itertools.combinations(names, 2)), tuple(itertools.pairwise(names))
-    assert n_parameters(BayesianNetwork(edges=pairs, axes=axes)) == 2 * (2**n - 1)
-    assert n_parameters(BayesianNetwork(edges=chain, axes=axes)) == 2 * (2 * n - 1)
+    assert BayesianNetwork(edges=pairs, axes=axes).n_parameters == 2 * (2**n - 1)
+    assert BayesianNetwork(edges=chain, axes=axes).n_parameters == 2 * (2 * n - 1)
 
 
 # Posterior

@@ -3,6 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 from scipy import stats
 
 from bayesclf import rules
@@ -13,7 +14,6 @@ from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
-from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 
 SIGNS = ("+", "-")
 PLUS, MINUS = [1.0, 0.0], [0.0, 1.0]

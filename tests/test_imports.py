@@ -1,93 +1,128 @@
-"""Imports point one way, and importing the package stays light."""
+"""Imports point one way, without a circle, and importing the package stays light.
+
+All imports count: at the top of a module, inside functions, and under ``TYPE_CHECKING``.
+"""
 
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "bayesclf"
+import bayesclf
+
+PACKAGE = Path(bayesclf.__file__).parent
 
 LAYERS = (
-    {"errors", "threads", "wording"},
-    {"posterior", "column_kinds", "tables", "table_description", "files"},
-    {"families", "datasets"},
-    {"columns"},
-    {"hypothesis_set"},
-    {"inference", "mixture"},
-    {"averaging"},
-    {"rules", "decisions"},
-    {"hypotheses", "scores", "coverage"},
-    {"classifiers"},
-    {
-        "storage",
-        "cross_validation",
-        "conformal",
-        "leave_one_out",
-        "explanation",
-        "logistic_weights",
-    },
-    {"comparison", "predictive_checks", "stacking"},
-    {"plots", "diagnostics"},
+    {"errors", "typing", "wording", "files"},
+    {"families", "tables"},
+    {"models"},
+    {"posterior"},
+    {"rules", "decisions", "inference"},
+    {"finite", "classifiers"},
+    {"storage", "evaluation", "interpretation"},
+    {"conformal", "stacking", "plots", "diagnostics"},
     {"report"},
     {"experiments"},
-    {"cli", "sample_size"},
+    {"cli"},
 )
+"""Rooms from the ground up: a room imports from lower layers, and from rooms of its own without a circle."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
+OUTSIDE = {"__init__"}
+"""The package's own front door, which names every room and is imported by none."""
+
 UPWARD = {
-    ("classifiers/base.py", "report"): "BayesClassifier.report",
-    ("classifiers/base.py", "storage"): "BayesClassifier.save",
-    ("classifiers/base.py", "explanation"): "BayesClassifier.explain",
-    ("classifiers/base.py", "diagnostics"): "BayesClassifier.diagnose",
-    ("classifiers/base.py", "predictive_checks"): "BayesClassifier.predictive_check",
-    ("classifiers/base.py", "leave_one_out"): "BayesClassifier.loo",
-    ("comparison.py", "report"): "Comparison.report",
-    ("comparison.py", "plots"): "Comparison.plot_…",
+    ("classifiers.base", "report"): "BayesClassifier.report",
+    ("classifiers.base", "storage"): "BayesClassifier.save",
+    ("classifiers.base", "interpretation.explanation"): "BayesClassifier.explain",
+    ("classifiers.base", "diagnostics"): "BayesClassifier.diagnose",
+    ("classifiers.base", "evaluation.predictive_checks"): "BayesClassifier.predictive_check",
+    ("classifiers.base", "evaluation.leave_one_out"): "BayesClassifier.loo",
+    ("evaluation.comparison", "report"): "Comparison.report",
+    ("evaluation.comparison", "plots"): "Comparison.plot_…",
 }
-"""Convenience methods that reach upward, inside the function, and hold no logic of their own."""
+"""Convenience methods that reach upward, by (module, what it imports): three lines, the import inside."""
 
 
-def imports():
-    """Yield (file, module it belongs to, module that it imports, whether at the top level)."""
+def modules():
+    """Return the path of every module of the package by its name, packages by the name of their folder."""
+    names = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        file = path.relative_to(PACKAGE)
-        if file == Path("__init__.py"):
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        hidden = {
-            id(node)
-            for block in ast.walk(tree)
-            if (isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING")
-            or isinstance(block, ast.FunctionDef)
-            for node in ast.walk(block)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bayesclf"):
-                parts = node.module.split(".")
-                names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-                for name in set(names) & set(LEVEL):
-                    yield file.as_posix(), file.parts[0].removesuffix(".py"), name, id(node) not in hidden
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return names
 
 
-def test_every_module_has_a_layer():
-    modules = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert {name for name in modules if not name.startswith("__")} - {"data", "py.typed"} == set(LEVEL)
+MODULES = modules()
+
+
+def imports(name):
+    """Return the modules of the package that one imports, wherever in the file, each with whether at the top level."""
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) or _is_for_types(node)]
+    inner = {id(node) for block in blocks for node in ast.walk(block)}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bayesclf":
+            module = node.module.removeprefix("bayesclf").removeprefix(".")
+            for alias in node.names:
+                target = f"{module}.{alias.name}".removeprefix(".")
+                target = target if target in MODULES else module
+                if target and target != name:
+                    found[target] = found.get(target, False) or id(node) not in inner
+    return found
+
+
+def _is_for_types(node):
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+GRAPH = {name: imports(name) for name in MODULES if name.split(".")[0] not in OUTSIDE}
+
+
+def is_upward(name, target):
+    return any(name == module and f"{target}.".startswith(f"{aim}.") for module, aim in UPWARD)
+
+
+def level(name):
+    return LEVEL[name.split(".")[0]]
+
+
+def test_every_room_has_a_layer():
+    assert {name.split(".")[0] for name in MODULES} - OUTSIDE == set(LEVEL)
 
 
 def test_imports_point_one_way():
     wrong = [
-        (file, name)
-        for file, module, name, _ in imports()
-        if LEVEL[name] > LEVEL[module] and (file, name) not in UPWARD
+        (name, target)
+        for name, targets in GRAPH.items()
+        for target in targets
+        if level(target) > level(name) and not is_upward(name, target)
     ]
     assert wrong == []
 
 
-def test_upward_imports_are_inside_functions_and_still_there():
-    found = {(file, name): top for file, module, name, top in imports() if LEVEL[name] > LEVEL[module]}
-    assert set(found) == set(UPWARD)
+def test_no_imports_run_in_a_circle():
+    below = {name: {t for t in targets if not is_upward(name, t)} for name, targets in GRAPH.items()}
+    try:
+        list(TopologicalSorter(below).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_upward_imports_are_inside_methods_and_still_there():
+    found = {
+        (name, target): top
+        for name, targets in GRAPH.items()
+        for target, top in targets.items()
+        if is_upward(name, target)
+    }
+    assert {
+        (name, aim) for name, aim in UPWARD if any(n == name and f"{t}.".startswith(f"{aim}.") for n, t in found)
+    } == set(UPWARD)
     assert not any(found.values())
 
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import integrate, stats
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Rows
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.inference import laplace
 from bayesclf.inference.laplace import Laplace, sample
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior

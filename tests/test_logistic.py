@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.logistic import likelihood, newton
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.likelihood import LogPosterior

@@ -22,13 +22,13 @@ RECORD = Path(__file__).with_name("public_api.json")
 MODULES = (
     *(f"bayesclf.{name}" for name in ("averaging", "coverage", "datasets", "diagnostics", "families", "plots")),
     *(f"bayesclf.{name}" for name in ("predictive_checks", "rules", "experiments", "hypotheses", "sample_size")),
-    *("bayesclf.tables.reading", "bayesclf.errors"),
+    *("bayesclf.tables", "bayesclf.errors"),
 )
 """Modules of public names, beside the package itself."""
 
 PATHS = (
     *("columns", "comparison", "conformal", "cross_validation", "decision_costs", "evaluation", "explanation"),
-    *("hypothesis_set", "leave_one_out", "log_odds", "logistic_weights", "posterior", "prediction_sets"),
+    *("hypothesis_set", "leave_one_out", "logistic_weights", "posterior", "prediction_sets"),
     *("score_table", "scores", "stacking"),
 )
 """Further modules of the package whose path and public names stay importable wherever the code goes."""

@@ -10,8 +10,8 @@ import bayesclf as bc
 from bayesclf import rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Gaussian, KnownClassPrior
-from bayesclf.families.base import Rows
 from bayesclf.finite import FiniteSpace
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses

@@ -13,7 +13,7 @@ from helpers.effort import calls
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design
 from bayesclf.models.logistic.design import WeightedRows
 

@@ -18,8 +18,8 @@ from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.families.base import Model, Rows
 from bayesclf.inference import Draws, Optimiser, Trace
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.datatree import to_constants, to_dataset
@@ -459,7 +459,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def predictive_check(
         self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
     ) -> xr.DataTree:
-        """Compare the training rows with replicated ones; see `bayesclf.evaluation.predictive_checks.predictive_check`."""
+        """Compare the training rows with replicated ones; see `bayesclf.predictive_checks.predictive_check`."""
         from bayesclf.evaluation.predictive_checks import predictive_check
 
         check_is_fitted(self, "classes_")
@@ -468,7 +468,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     def explain(
         self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
     ) -> Explanation:
-        """Take the log-odds between two classes apart, feature by feature; see `bayesclf.interpretation.explanation.explain`."""
+        """Take log-odds between two classes apart by feature; see `bayesclf.interpretation.explanation.explain`."""
         from bayesclf.interpretation.explanation import explain
 
         return explain(self, X, outcome, against, ci_prob, rule)

@@ -26,10 +26,11 @@ from bayesclf.classifiers.training import (
 )
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import FAMILIES, Axes, Categorical
-from bayesclf.families.base import Family, Model, Rows, Statistics
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs

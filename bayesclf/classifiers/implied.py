@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Rows
 from bayesclf.families.terms import LinearDesign, LinearTerms
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.datatree import to_dataset
 from bayesclf.typing import Array, Parameters

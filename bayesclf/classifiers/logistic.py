@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.families.base import Model, Rows
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs

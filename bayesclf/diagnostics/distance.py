@@ -15,7 +15,8 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.check import check
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, passed, tip
-from bayesclf.families.base import UNSEEN, Rows
+from bayesclf.families.base import UNSEEN
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging

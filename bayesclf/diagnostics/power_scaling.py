@@ -26,9 +26,9 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import NotApplicable, Skipped
 from bayesclf.diagnostics.rows import NO_ROWS, Labelled
 from bayesclf.errors import Refused
-from bayesclf.families.base import Model
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
+from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Parameters

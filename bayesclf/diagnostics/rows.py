@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.tables.columns import SparseTable, Table
 from bayesclf.typing import Integers
 

@@ -356,7 +356,7 @@ def score_table(comparison: Comparison) -> pd.DataFrame:
 
 
 def mean(comparison: Comparison, key: Key, metric: str) -> float:
-    """Return a metric's mean over rows and repeats; the metrics are fields of `bayesclf.evaluation.scores.RowScores`."""
+    """Return a metric's mean over rows and repeats; the metrics are fields of `RowScores`."""
     return float(np.mean([getattr(part, metric).mean() for part in comparison.answers[key].scores]))
 
 

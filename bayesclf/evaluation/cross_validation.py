@@ -22,8 +22,8 @@ from bayesclf.decisions import Costs, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.families.base import Rows
 from bayesclf.inference import MAP, Laplace, automatic
+from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.rules import RULES

@@ -21,7 +21,8 @@ from bayesclf.experiments.gibbs_bound import ratio_of_means
 from bayesclf.experiments.nested import Logistic, NaiveBayes, growing
 from bayesclf.experiments.problems import Encoded, Problem
 from bayesclf.families import MultivariateGaussian
-from bayesclf.families.base import Axes, Rows
+from bayesclf.families.base import Axes
+from bayesclf.models.base import Rows
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import style
 from bayesclf.typing import Array, Integers

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
+
+from bayesclf.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +29,20 @@ type Drawing = figure.Figure
 
 type Axes = axes.Axes
 """Axes of matplotlib."""
+
+
+EXPERIMENTS: tuple[str, ...] = (
+    "ng-jordan",
+    "convergence",
+    "gibbs-bound",
+    "assumptions",
+    "hypotheses",
+    "sample-size",
+    "parameter-count",
+    "newsgroups",
+    "small-data",
+)
+"""Names of the experiments; the module's has underscores."""
 
 
 @dataclass(frozen=True)
@@ -111,3 +128,10 @@ class Experiment(Protocol):
 def option(default: Any, help: str) -> Any:
     """Return a field of settings with its help."""
     return field(default=default, metadata={"help": help})
+
+
+def find(name: str) -> Experiment:
+    """Return an experiment by its name."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"unknown experiment {name!r}; they are {', '.join(EXPERIMENTS)}")
+    return cast(Experiment, import_module(f"bayesclf.experiments.{name.replace('-', '_')}"))

@@ -19,9 +19,10 @@ from bayesclf.errors import InputError
 from bayesclf.experiments.curves import GREY
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.families import Gaussian
-from bayesclf.families.base import Axes, Rows
+from bayesclf.families.base import Axes
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.finite import FiniteSpace
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import style
 from bayesclf.posterior import averaging

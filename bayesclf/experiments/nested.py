@@ -18,9 +18,10 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
-from bayesclf.families.base import Axes, Family, Model, Rows, Statistics
+from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.inference import NUTS, Exact, Laplace, laplace, nuts
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
-from bayesclf.experiments.experiment import Experiment, Record, Results, Unit
+from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
 from bayesclf.files import write_whole
 
 if TYPE_CHECKING:
@@ -138,8 +138,6 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
     Linear algebra keeps to one thread: several would change the order of sums, and with it the last digits.
     """
     from threadpoolctl import threadpool_limits
-
-    from bayesclf.experiments import find
 
     experiment = find(name)
     try:

@@ -1,6 +1,9 @@
-"""Class-conditional families, one file each, and the models they make up."""
+"""Class-conditional families P(x_block | y), one file each."""
 
-from bayesclf.families.base import Axes, Family, Model, Rows
+from importlib import import_module
+from typing import Any
+
+from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
@@ -40,3 +43,10 @@ __all__ = [
     "Rows",
     "Selected",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Models are made of families; these names stood here before models had a room of their own.
+    if name in ("Model", "Rows"):
+        return getattr(import_module("bayesclf.models.base"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

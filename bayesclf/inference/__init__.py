@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.families.base import Model
 from bayesclf.inference import automatic, exact, laplace, nuts
 from bayesclf.inference.automatic import Auto
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
@@ -15,7 +14,15 @@ from bayesclf.inference.exact import MAP, MLE, Exact, Optimiser, estimate, watch
 from bayesclf.inference.laplace import Laplace, LaplaceSample
 from bayesclf.inference.machine_code import HasMachineCode, MachineCode
 from bayesclf.inference.nuts import NUTS
-from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.inference.optimisers import (
+    ConjugateGradient,
+    GradientAscent,
+    LBFGSOptimiser,
+    LBFGSOptimizer,
+    Newton,
+    Trace,
+)
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count
@@ -42,6 +49,7 @@ __all__ = [
     "GradientAscent",
     "Inferred",
     "LBFGSOptimiser",
+    "LBFGSOptimizer",
     "Laplace",
     "Newton",
     "Optimiser",

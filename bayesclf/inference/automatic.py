@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.families.base import Model
 from bayesclf.inference import laplace
 from bayesclf.inference.laplace import LEAST_PROPOSALS, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS
+from bayesclf.models.base import Model
 
 FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""

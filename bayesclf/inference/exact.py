@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Model
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import SeededDraws, seeded_if_large

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Model
+from bayesclf.models.base import Model
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -214,6 +214,9 @@ class Newton:
         return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
 
 
+LBFGSOptimizer = LBFGSOptimiser
+"""The same, in American spelling."""
+
 OPTIMISERS = {
     "gradient-ascent": GradientAscent,
     "conjugate-gradient": ConjugateGradient,

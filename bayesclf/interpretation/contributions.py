@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Model, Rows
 from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Parameters

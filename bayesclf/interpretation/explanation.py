@@ -15,9 +15,9 @@ from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.errors import InputError, Refused, check_between
-from bayesclf.families.base import Rows
 from bayesclf.families.terms import Pair
 from bayesclf.interpretation.contributions import LogOdds, log_odds
+from bayesclf.models.base import Rows
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs

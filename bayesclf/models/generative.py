@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Family, Rows, Statistics
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 OWN_BYTES = 2**20

@@ -10,7 +10,7 @@ from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
-from bayesclf.plots.optimiser import optimiser_trace
+from bayesclf.plots.optimiser import optimiser_trace, optimizer_trace
 from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, uncertainty
 from bayesclf.plots.predictive import predictive_counts
@@ -30,6 +30,7 @@ __all__ = [
     "explanation",
     "learning_curve",
     "optimiser_trace",
+    "optimizer_trace",
     "pareto_k",
     "posterior_forest",
     "posterior_rank",

@@ -44,3 +44,7 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     for ax in (gap, norm):
         style.quiet(ax)
     return figure
+
+
+optimizer_trace = optimiser_trace
+"""The same, in American spelling."""

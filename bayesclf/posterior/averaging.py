@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.posterior import threads
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.posterior.linear import mean_proba
 from bayesclf.posterior.threads import Memory
 from bayesclf.typing import Array
+
+__all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]
 
 MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""
@@ -172,6 +174,23 @@ def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
         return Conditional(*parts[0])
     log_proba, log_x, impossible = zip(*parts, strict=True)
     return Conditional(np.concatenate(log_proba, axis=2), np.concatenate(log_x, axis=1), np.concatenate(impossible, 1))
+
+
+def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool, first: int = 0) -> Array:
+    """Return log w_s, (draw), or with `given_x` log P(h_s | D, x), (row, draw); `first` is the block's first row.
+
+    Raises
+    ------
+    Refused
+        Where too few draws have nearly all the weight given x.
+    """
+    if not given_x or not hypotheses.generative:
+        return hypotheses.log_weights
+    joint = answer.log_x + hypotheses.log_weights
+    log_mass = logsumexp(joint, axis=1)
+    _require_effective_draws(hypotheses, log_mass, logsumexp(2 * joint, axis=1), first)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(log_mass)[:, None], hypotheses.log_weights, joint - log_mass[:, None])
 
 
 def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) -> Iterator[slice]:

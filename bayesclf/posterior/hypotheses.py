@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Model, Rows
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.linear_scores import LinearModel, LinearScores
 from bayesclf.posterior.datatree import to_dataset

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.posterior import threads
 from bayesclf.posterior.threads import Memory

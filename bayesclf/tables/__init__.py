@@ -1,1 +1,12 @@
-"""Tables: reading files, kinds and levels of columns, and data sets by name."""
+"""Tables: reading files, what columns hold, and data sets by name."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "description": ["describe_columns"],
+        "kinds": ["ColumnKind", "column_kind", "convert_columns", "require_column"],
+        "reading": ["read_table"],
+    },
+)

@@ -11,8 +11,8 @@ from scipy import integrate, stats
 import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, Categorical, Gaussian, KnownClassPrior, LearntAlpha, LearntClassPrior
-from bayesclf.families.base import Rows
 from bayesclf.families.hierarchical import Smoothed
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 
 every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])

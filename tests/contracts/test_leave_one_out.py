@@ -8,7 +8,7 @@ from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
 from bayesclf.evaluation.leave_one_out.refits import models_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 
 every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.typing import Array, Integers
 

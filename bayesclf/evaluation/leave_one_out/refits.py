@@ -18,10 +18,11 @@ from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
 from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.families import Axes, Multinomial
-from bayesclf.families.base import Model, Rows, Statistics
+from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.inference import NUTS, Engine, Exact, Laplace
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, parameter_count

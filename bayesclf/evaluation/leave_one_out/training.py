@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Integers

@@ -17,8 +17,8 @@ from scipy import sparse
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Model, Rows
 from bayesclf.families.bernoulli import Bernoulli
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging

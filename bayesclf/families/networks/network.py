@@ -94,7 +94,7 @@ class BayesianNetwork(ConditionalTables):
     axes
         Set by `resolve_prior`.
     edges
-        ``"tan"``: the tree that `bayesclf.families.networks.structure.tan` learns; or pairs of column names, (parent, child).
+        ``"tan"``: the tree that `structure.tan` learns from the rows; or pairs of column names, (parent, child).
 
     References
     ----------

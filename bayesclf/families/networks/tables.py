@@ -46,6 +46,12 @@ class ConditionalTables(Family[RowCounts]):
     def layout(self, axes: Axes) -> Layout:
         """Return the tables on these features and levels."""
 
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: a simplex of J cells has J − 1."""
+        layout = self.layout(self.axes)
+        return len(self.axes.labels) * (layout.cells - len(layout.simplexes))
+
     @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with α as an array (outcome, cell).

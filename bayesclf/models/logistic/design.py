@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import UNSEEN, Rows
+from bayesclf.families.base import UNSEEN
+from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers
 
 

@@ -4,7 +4,7 @@ Numba compiles `log_density` when it is first needed and keeps the code on disk.
 so that chains run at once. Rows come in blocks, in which the cells of a column are neighbours in memory: loops over
 them become vector instructions, and a block stays in the cache between its two products.
 
-The posterior of logistic regression in coordinates in which it is nearly standard normal, for NUTS.
+`LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, as NUTS likes it.
 """
 
 from __future__ import annotations
@@ -261,9 +261,7 @@ class LogisticDensity:
 
     @property
     def function(self) -> Any:
-        """The machine code, `logistic_kernel.log_density`, with its ``address``."""
-        pass  # MOVED
-
+        """The machine code, `log_density`, with its ``address``."""
         return compiled()
 
     @cached_property
@@ -273,9 +271,7 @@ class LogisticDensity:
 
     @cached_property
     def _arrays(self) -> tuple[Array, ...]:
-        """What `logistic_kernel.log_density` reads, in its order."""
-        pass  # MOVED
-
+        """What `log_density` reads, in its order."""
         likelihood, prior = self.likelihood, self.prior
         vectors, columns = prior.mean.shape
         blocks = -(-len(likelihood.X) // ROWS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Rows
+from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
@@ -20,7 +20,6 @@ from bayesclf.models.logistic.identifiability import (
     find_separation,
     plain_separation,
 )
-from bayesclf.models.logistic.kernel import LogisticDensity
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximise, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
@@ -28,6 +27,8 @@ from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
+
+    from bayesclf.models.logistic.kernel import LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
 
@@ -177,6 +178,8 @@ class LogisticModel:
 
     def density(self) -> LogisticDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().centre + laplace().factor z``; raises as `laplace`."""
+        from bayesclf.models.logistic.kernel import LogisticDensity
+
         approximation = self.laplace()
         scale = self.design.scale
         vectors = len(self.labels) - 1

@@ -1,0 +1,88 @@
+"""What every model provides to the engines that condition it, and the rows that it scores.
+
+A *model* composes families (`generative.py`) or is P(y | x) itself (`logistic/`). Parameters are plain arrays with a
+leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from numpy.typing import NDArray
+
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows encoded for a model: one array a block (generative models), or numbers and codes (logistic regression).
+
+    Indexing by a slice or an array of row numbers gives some of the rows.
+    """
+
+    parts: tuple[NDArray[Any], ...]
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, rows: slice | Integers) -> Rows:
+        length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
+        return Rows(tuple(part[rows] for part in self.parts), length)
+
+
+class Model(Protocol):
+    """A classifier's model with the statistics, or the data, that it was conditioned on.
+
+    Attributes
+    ----------
+    generative
+        Whether it has a p(x | y), so that a new x is itself evidence about θ.
+    """
+
+    generative: ClassVar[bool]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of the label axis."""
+
+    def mle(self) -> Parameters:
+        """Return the maximum likelihood estimate (draw axis of length 1), or raise `DoesNotExist`."""
+
+    def map(self) -> Parameters:
+        """Return the posterior mode (draw axis of length 1), or raise `DoesNotExist`."""
+
+    def pymc(self) -> pm.Model:
+        """Return the PyMC model whose posterior NUTS samples."""
+
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form of the PyMC model; equal signatures share compiled code."""
+
+    def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
+        """Return (draw, row, outcome) whose normalisation over the labels is log P(y | x, θ).
+
+        For a generative model it is log p(x, y | θ) itself.
+        """
+
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form, as a clause; empty where it has one."""
+
+    def log_class_prior(self, parameters: Parameters) -> Array:
+        """Return log P(y | θ), shape (draw, outcome): the answer where x is impossible under every class."""
+
+    def log_predictive(self, rows: Rows) -> Array | None:
+        """Return log p(x, y | D), shape (row, outcome), in closed form; None where there is none."""
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of each parameter, the draw axis left out."""
+
+    def coords(self) -> dict[str, Any]:
+        """Return the coordinates of the axes in `dims`."""
