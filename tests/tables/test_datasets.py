@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
+import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
 from bayesclf.tables.datasets import Dataset, available, load
@@ -70,7 +71,7 @@ class TestOwn:
         assert load("play_tennis").frame.shape == (1, 2)
 
     def test_every_own_table_is_described_and_there(self):
-        data = Path(datasets.__file__).parents[1] / "data"
+        data = Path(bc.__file__).parents[1] / "data"
         if not data.is_dir():
             pytest.skip("an installed package has no folder data beside it")
         assert {path.stem for path in data.glob("*.csv")} == {info.name for info in available() if info.place == "own"}
