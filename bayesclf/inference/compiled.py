@@ -220,9 +220,11 @@ def _compile(model: pm.Model) -> CompiledModel:
 def _compile_density(
     model: pm.Model, point: dict[str, Any]
 ) -> tuple[Callable[..., tuple[Any, Array]], tuple[Slot, ...]]:
-    function = model.logp_dlogp_function(
+    compiled = model.logp_dlogp_function(
         grad_vars=model.value_vars, ravel_inputs=True, mode="NUMBA", initial_point=point
-    )._pytensor_function
+    )
+    # PyMC has no public way to the compiled function behind its wrapper.
+    function = compiled._pytensor_function  # noqa: SLF001
     # PyTensor's own call copies the data's references and checks types at every gradient; the Numba function does not.
     slots = _slots(model, [entry.variable for entry in function.maker.inputs[1:]])
     return function.vm.jit_fn, slots
