@@ -233,7 +233,7 @@ class Family[S: Statistics](ABC):
         out[np.arange(len(y)), y] = own
         return out
 
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """Return log Z, the integral of what the prior's density is proportional to, part by part, (group, part).
 
         A part has parameters of its own: a feature, or the whole block, where the last axis is 1. Z leaves out the
@@ -242,7 +242,7 @@ class Family[S: Statistics](ABC):
         raise Refused(f"the evidence of the family {self.name!r} has no closed form here")
 
     def log_base(self, statistics: S) -> Array | float:
-        """Return what the likelihood of rows has besides parameters, in the shape of `log_normaliser`."""
+        """Return what the likelihood of rows has besides parameters, in the shape of `log_normalizer`."""
         return 0.0
 
     def log_evidence(self, statistics: S) -> Array:
@@ -256,7 +256,7 @@ class Family[S: Statistics](ABC):
         Refused
             For a family without a closed form.
         """
-        posterior, prior = self.posterior(statistics).log_normaliser(), self.log_normaliser()
+        posterior, prior = self.posterior(statistics).log_normalizer(), self.log_normalizer()
         return np.asarray((posterior - prior + self.log_base(statistics)).sum(axis=0))
 
     def log_prior(self, parameters: Parameters) -> Density:

@@ -209,7 +209,7 @@ class Bernoulli(Family[BernoulliStatistics]):
         return self._with_own(X, y, own)
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log B(α, β): the evidence is the Beta-Bernoulli of the rows in their order."""
         return np.asarray(betaln(np.asarray(self.alpha), np.asarray(self.beta)))
 
@@ -226,8 +226,8 @@ class Bernoulli(Family[BernoulliStatistics]):
         """Measure from the share of rows with the feature."""
         pooled = statistics.pooled()
         share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
-        centre = share if at_means else np.zeros_like(share)
-        return LinearDesign(statistics.axes.features, (), centre, threshold=self.threshold)
+        center = share if at_means else np.zeros_like(share)
+        return LinearDesign(statistics.axes.features, (), center, threshold=self.threshold)
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:

@@ -73,7 +73,7 @@ class Categorical(Family[CategoricalStatistics]):
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all
         features side by side; or a `LearntAlpha`.
     basis
-        Where the density is maximised for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
+        Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
         the mode (n + α)/(N + Σα) always exists and equals the posterior mean.
     axes
         Set by `resolve_prior`.
@@ -115,7 +115,7 @@ class Categorical(Family[CategoricalStatistics]):
     @override
     def mle(self, statistics: CategoricalStatistics) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no cell of a feature."""
-        theta = dirichlet.normalise(statistics.counts, statistics.axes.sizes)
+        theta = dirichlet.normalize(statistics.counts, statistics.axes.sizes)
         require_defined(theta, statistics.axes, "has no value")
         return {"theta": theta[None]}
 
@@ -175,7 +175,7 @@ class Categorical(Family[CategoricalStatistics]):
         return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, sizes))
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log B(α_jk): the evidence is the Dirichlet-multinomial of the rows in their order."""
         return dirichlet.log_beta(np.asarray(self.alpha), self.axes.sizes)
 

@@ -33,7 +33,7 @@ class LearntClassPrior:
 
     def mle(self, counts: Array) -> Parameters:
         """Return the relative frequencies."""
-        return {"pi": dirichlet.normalise(counts, (counts.size,))[None]}
+        return {"pi": dirichlet.normalize(counts, (counts.size,))[None]}
 
     def map(self, counts: Array) -> Parameters:
         """Return the mode of the posterior; raises `DoesNotExist` where some n_k + α_k < 1."""

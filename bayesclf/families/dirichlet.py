@@ -30,7 +30,7 @@ def totals(values: Array, sizes: tuple[int, ...]) -> Array:
     return np.repeat(np.add.reduceat(values, starts(sizes), axis=-1), sizes, axis=-1)
 
 
-def normalise(values: Array, sizes: tuple[int, ...]) -> Array:
+def normalize(values: Array, sizes: tuple[int, ...]) -> Array:
     """Divide by the sum of each simplex; 0/0 is NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return values / totals(values, sizes)
@@ -38,7 +38,7 @@ def normalise(values: Array, sizes: tuple[int, ...]) -> Array:
 
 def mean(alpha: Array, sizes: tuple[int, ...]) -> Array:
     """Return E[θ_j] = α_j / Σα."""
-    return normalise(alpha, sizes)
+    return normalize(alpha, sizes)
 
 
 def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
@@ -52,12 +52,12 @@ def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
     Mitchell, eqs 7 and 9 (with l = α − 1).
     """
     bounded = np.minimum.reduceat(alpha, starts(sizes), axis=-1) >= 1
-    theta = np.where(np.repeat(bounded, sizes, axis=-1), normalise(alpha - 1, sizes), np.nan)
+    theta = np.where(np.repeat(bounded, sizes, axis=-1), normalize(alpha - 1, sizes), np.nan)
     return np.where(np.repeat(np.equal(sizes, 1), sizes), 1.0, theta)
 
 
 def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: int) -> Array:
-    """Draw θ, shape (draw, ..., cell), by normalised Gamma variates.
+    """Draw θ, shape (draw, ..., cell), by normalized Gamma variates.
 
     Γ(α) is drawn as Γ(α + 1)·U^(1/α) and kept as a logarithm, because for small α the variates themselves
     underflow and a simplex would become 0/0.
@@ -65,11 +65,11 @@ def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: 
     shape = (draws, *alpha.shape)
     log_gamma = np.log(rng.standard_gamma(alpha + 1, size=shape)) + np.log(rng.random(shape)) / alpha
     largest = np.maximum.reduceat(log_gamma, starts(sizes), axis=-1)
-    return normalise(np.exp(log_gamma - np.repeat(largest, sizes, axis=-1)), sizes)
+    return normalize(np.exp(log_gamma - np.repeat(largest, sizes, axis=-1)), sizes)
 
 
 def log_beta(alpha: Array, sizes: tuple[int, ...]) -> Array:
-    """Return the log normaliser Σ log Γ(α_j) − log Γ(Σα) of each simplex, shape (..., simplex)."""
+    """Return the log normalizer Σ log Γ(α_j) − log Γ(Σα) of each simplex, shape (..., simplex)."""
     first = starts(sizes)
     return np.asarray(np.add.reduceat(gammaln(alpha), first, axis=-1) - gammaln(np.add.reduceat(alpha, first, axis=-1)))
 

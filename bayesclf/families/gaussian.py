@@ -284,9 +284,9 @@ class Gaussian(Family[Moments]):
         missing = np.isnan(X)
         out = np.empty((len(X), labels, draws))
         for k in range(labels):
-            centre = mu[:, k].mean(axis=0)
-            z = np.where(missing, 0.0, X - centre)
-            shift, precision = (mu[:, k] - centre).T, 1 / sigma2[:, k].T
+            center = mu[:, k].mean(axis=0)
+            z = np.where(missing, 0.0, X - center)
+            shift, precision = (mu[:, k] - center).T, 1 / sigma2[:, k].T
             constant = -0.5 * (np.log(2 * np.pi / precision) + precision * shift**2)
             np.matmul(np.hstack([z**2, z]), np.vstack([-0.5 * precision, precision * shift]), out=out[:, k])
             out[:, k] += (~missing).astype(float) @ constant if missing.any() else constant.sum(axis=0)
@@ -349,7 +349,7 @@ class Gaussian(Family[Moments]):
         return out
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log Γ(a) b^−a Π κ^−½, the product over the means that share the variance.
 
         References
@@ -389,7 +389,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-        """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − centre, d = μ_ik − centre (Mitchell, eqs 17 to 19)."""
+        """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
             raise Refused(
                 f"{design} has a variance for each class (variance={self.variance!r}), so that x² stays in its "

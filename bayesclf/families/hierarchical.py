@@ -46,7 +46,7 @@ class LearntAlpha:
     Parameters
     ----------
     method
-        ``"evidence"``: empirical Bayes, α maximises p(n | α) and is then taken as given, so that the posterior is
+        ``"evidence"``: empirical Bayes, α maximizes p(n | α) and is then taken as given, so that the posterior is
         exact but does not know that α is uncertain. ``"posterior"``: log α ~ Normal(log `median`, `spread`²), by NUTS.
     scope
         ``"block"``: one α for all features of the block; ``"feature"``: one for each.
@@ -221,7 +221,7 @@ class Smoothed(Wrapper):
 
 
 def most_probable(tables: Tables, scope: str, hyperprior: LearntAlpha | None = None) -> Array:
-    """Return the α that maximises the evidence, (group), within [`LOWEST`, `HIGHEST`].
+    """Return the α that maximizes the evidence, (group), within [`LOWEST`, `HIGHEST`].
 
     Parameters
     ----------
@@ -270,9 +270,9 @@ def _cells(alpha: Array, sizes: tuple[int, ...]) -> Array:
 def _collapsed_logp(
     counts: TensorVariable, alpha: TensorVariable, sizes: TensorVariable, totals: TensorVariable
 ) -> Any:
-    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normaliser."""
+    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normalizer."""
     import pytensor.tensor as pt
 
     total_alpha = sizes * alpha
-    normaliser = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
-    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normaliser / sizes
+    normalizer = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
+    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normalizer / sizes

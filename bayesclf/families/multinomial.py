@@ -99,7 +99,7 @@ class Multinomial(Family[MultinomialStatistics]):
     @override
     def mle(self, statistics: MultinomialStatistics) -> Parameters:
         """Return the words' shares; raises `DoesNotExist` for a class without a word."""
-        theta = dirichlet.normalise(statistics.counts, (statistics.counts.shape[1],))
+        theta = dirichlet.normalize(statistics.counts, (statistics.counts.shape[1],))
         _require_defined(theta, statistics.axes, "has no words in its training rows")
         return {"theta": theta[None]}
 
@@ -167,7 +167,7 @@ class Multinomial(Family[MultinomialStatistics]):
         return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log B(α_k): the evidence is Pólya's of all words of a class, without the multinomial coefficients."""
         return dirichlet.log_beta(np.asarray(self.alpha), self._sizes)
 

@@ -16,7 +16,7 @@ from bayesclf.typing import Array, Integers
 
 @dataclass(frozen=True)
 class LinearDesign:
-    """The columns z(x) of a block: a number less its centre, or a 0/1 column a level.
+    """The columns z(x) of a block: a number less its center, or a 0/1 column a level.
 
     log p(x | y = k, θ) = Σ_c [offset_kc + weight_kc z_c(x)] + terms that all classes share. A generative classifier
     made of such blocks *is* a logistic regression, whose weights follow from θ.

@@ -167,11 +167,11 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
     approximation = model.laplace()
-    size = len(approximation.centre)
+    size = len(approximation.center)
     degrees = max(LEAST_DEGREES, size)
     z = rng.standard_normal((number, size))
     z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
-    parameters = model.unravel(approximation.centre + z @ approximation.factor.T)
+    parameters = model.unravel(approximation.center + z @ approximation.factor.T)
     # |z|² is the distance in the metric of the covariance, and gives log q up to its constant.
     log_weight = model.log_posterior(**parameters) + 0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
     log_weight -= log_weight.max()

@@ -184,7 +184,7 @@ def test_the_gibbs_classifier_averages_to_bayes_optimal(case, mixed_table):
 
 
 @every_case
-def test_posterior_is_a_tree_with_labelled_axes(case, mixed_table):
+def test_posterior_is_a_tree_with_labeled_axes(case, mixed_table):
     X, y = case.table(mixed_table)
     clf = case.make().fit(X, y)
     tree = clf.posterior_

@@ -401,7 +401,7 @@ def test_gaussian_posterior_is_that_of_quadrature(x):
     family = Gaussian(m=0.5, kappa=0.8, a=4.0, b=2.0)
     statistics = family.statistics(X, np.zeros(len(x), dtype=int), axes)
     found = family.resolve_prior(statistics).posterior(statistics)
-    # Even grids in standardised μ and in log σ²: the sums converge faster than any power of the step.
+    # Even grids in standardized μ and in log σ²: the sums converge faster than any power of the step.
     t, log_sigma2 = np.meshgrid(np.linspace(-12, 12, 241), np.linspace(-6, 8, 1401), indexing="ij")
     sigma2 = np.exp(log_sigma2)
     mu = 0.5 + t * np.sqrt(sigma2 / 0.8)

@@ -30,14 +30,14 @@ def model_of(case, X, y, class_prior=None):
 
 
 def by_chain_rule(case, X, y):
-    """Return log p(x_i, y = k | x_-i, y_-i) as the evidence of the relabelled rows less that of the others."""
+    """Return log p(x_i, y = k | x_-i, y_-i) as the evidence of the relabeled rows less that of the others."""
     out = np.empty((len(y), 3))
     for i in range(len(y)):
         others = np.arange(len(y)) != i
         less = case.prior.log_evidence(case.statistics(X[others], y[others])).sum()
         for k in range(3):
-            relabelled = np.where(others, y, k)
-            out[i, k] = case.prior.log_evidence(case.statistics(X, relabelled)).sum() - less
+            relabeled = np.where(others, y, k)
+            out[i, k] = case.prior.log_evidence(case.statistics(X, relabeled)).sum() - less
     return out
 
 

@@ -75,7 +75,7 @@ def test_log_weights_are_those_of_the_draws() -> None:
     sampled = sample(model, Laplace(draws=100, chains=1), seed=0)
     draws = sampled.parameters["intercept"][0]
     approximation = model.laplace()
-    log_q = stats.t(laplace.LEAST_DEGREES, approximation.centre[0], approximation.factor[0, 0]).logpdf(draws[:, 0])
+    log_q = stats.t(laplace.LEAST_DEGREES, approximation.center[0], approximation.factor[0, 0]).logpdf(draws[:, 0])
     ratio = model.log_posterior(draws, np.zeros((100, 1, 0))) - log_q
     difference = ratio - sampled.stats["log_weight"].to_numpy()[0]
     np.testing.assert_allclose(difference, difference[0], atol=1e-9)
@@ -89,7 +89,7 @@ def test_log_weights_of_several_parameters() -> None:
     approximation = model.laplace()
     proposals = laplace.propose(model, 200, np.random.default_rng(1))
     theta = np.column_stack([proposals.parameters["intercept"], proposals.parameters["weight"][:, 0]])
-    density = stats.multivariate_t(approximation.centre, approximation.factor @ approximation.factor.T, df=13)
+    density = stats.multivariate_t(approximation.center, approximation.factor @ approximation.factor.T, df=13)
     difference = model.log_posterior(**proposals.parameters) - density.logpdf(theta) - proposals.log_weight
     np.testing.assert_allclose(difference, difference[0], atol=1e-8)
 
@@ -111,7 +111,7 @@ def test_the_long_side_of_a_skewed_posterior_is_reached(seed: int) -> None:
     model = model_of(x[:, None], x > 0, LogisticPrior(prior_scale=5.0))
     approximation = model.laplace()
     noise = np.stack(np.meshgrid(*[np.linspace(-7, 20, 600)] * 2), axis=-1).reshape(-1, 2)
-    grid = approximation.centre + noise @ np.diag(np.sign(approximation.centre)) @ approximation.factor.T
+    grid = approximation.center + noise @ np.diag(np.sign(approximation.center)) @ approximation.factor.T
     density = np.exp(model.log_posterior(**model.unravel(grid)) - model.log_posterior(**model.map()))
     density /= density.sum()
     sampled = sample(model, Laplace(draws=4000), seed)

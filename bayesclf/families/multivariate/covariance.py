@@ -104,8 +104,8 @@ def quadratic_forms(X: Array, mu: Array, whitening: Whitening) -> Array:
     out = np.empty((len(X), labels, draws))
     for k in range(labels):
         W = whitening.factor[min(k, len(whitening.factor) - 1)]
-        centre = np.median(mu[:, k], axis=0)
-        moved, shift = X - centre, np.einsum("ijd,dj->id", W, mu[:, k] - centre)
+        center = np.median(mu[:, k], axis=0)
+        moved, shift = X - center, np.einsum("ijd,dj->id", W, mu[:, k] - center)
         total = np.zeros((len(X), draws))
         for i in range(features):
             z = moved[:, : i + 1] @ W[i, : i + 1]

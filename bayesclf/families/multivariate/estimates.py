@@ -1,4 +1,4 @@
-"""Estimates of a multivariate Gaussian from scatters, by expectation and maximisation where cells are missing."""
+"""Estimates of a multivariate Gaussian from scatters, by expectation and maximization where cells are missing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def require_estimable(statistics: Scatters, shared: bool) -> None:
 
 
 def start(statistics: Scatters, shared: bool) -> Parameters:
-    """Return means and variances of the seen cells, where expectation and maximisation starts."""
+    """Return means and variances of the seen cells, where expectation and maximization starts."""
     cells = statistics.cells()
     pooled = cells.pooled()
     s2 = pooled.scatter[0] / np.maximum(pooled.n[0], 1)
@@ -99,7 +99,7 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Where expectation and maximisation arrived.
+    """Where expectation and maximization arrived.
 
     Attributes
     ----------
@@ -114,22 +114,22 @@ class Estimate:
 
 
 def estimate(
-    statistics: Scatters, maximisation: Callable[[Scatters], Parameters], start: Callable[[], Parameters]
+    statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Callable[[], Parameters]
 ) -> Parameters:
     """Return the estimate, at once from complete rows; raises `DoesNotExist` where it does not settle."""
     if not statistics.missing():
-        return maximisation(statistics)
-    found = maximise(statistics, maximisation, start())
+        return maximization(statistics)
+    found = maximize(statistics, maximization, start())
     if not found.settled:
         raise DoesNotExist(
-            f"the estimate has not settled after {STEPS} steps of expectation and maximisation: too few rows have the "
+            f"the estimate has not settled after {STEPS} steps of expectation and maximization: too few rows have the "
             "same cells; use inference='nuts', or drop columns"
         )
     return found.parameters
 
 
-def maximise(
-    statistics: Scatters, maximisation: Callable[[Scatters], Parameters], start: Parameters, steps: int = STEPS
+def maximize(
+    statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters, steps: int = STEPS
 ) -> Estimate:
     """Return the estimate from rows with missing cells; no step lowers its observed-data likelihood (times prior).
 
@@ -137,7 +137,7 @@ def maximise(
     ----------
     statistics
         Scatters of every pattern of missing cells.
-    maximisation
+    maximization
         The estimate from complete rows.
     start
         Where to start; Σ is (draw, feature, other_feature) or (draw, outcome, feature, other_feature).
@@ -150,7 +150,7 @@ def maximise(
     """
     now = start
     for _ in range(steps):
-        after = maximisation(expectation(statistics, now))
+        after = maximization(expectation(statistics, now))
         change = _change(now, after)
         now = after
         if change < TOLERANCE:

@@ -62,7 +62,7 @@ class MultivariateGaussian(Family[Scatters]):
     a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
 
     A row with missing cells contributes the marginal density of its seen cells. Then the prior is not conjugate:
-    MLE and MAP are found by expectation and maximisation, the posterior by NUTS.
+    MLE and MAP are found by expectation and maximization, the posterior by NUTS.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class MultivariateGaussian(Family[Scatters]):
         return out
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
 
         References
@@ -309,7 +309,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-        """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − centre and d = μ_k − centre (Abu-El-Haija 2.3)."""
+        """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
         if not self._shared:
             raise Refused(
                 f"{design} has a covariance for each class, so that products of its columns stay in its log-odds; "
@@ -343,7 +343,7 @@ class MultivariateGaussian(Family[Scatters]):
 
         m, kappa, nu, psi = self._hyperparameters()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point = estimates.maximise(statistics, self._mode, guess, steps=100).parameters
+        point = estimates.maximize(statistics, self._mode, guess, steps=100).parameters
         n = statistics.n.sum(axis=0)
         return Reference(
             point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))

@@ -89,19 +89,19 @@ class _Covariance(Transform):  # type: ignore[misc]
 
 
 class _Location(Transform):  # type: ignore[misc]
-    """Coordinates w of means (outcome, feature): μ = centre + factor w, which are the variable's last parameters."""
+    """Coordinates w of means (outcome, feature): μ = center + factor w, which are the variable's last parameters."""
 
     name = "location"
 
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return w of μ."""
-        *_, centre, factor = inputs
-        return pt.matmul(pt.linalg.inv(factor), (value - centre)[..., None])[..., 0]
+        *_, center, factor = inputs
+        return pt.matmul(pt.linalg.inv(factor), (value - center)[..., None])[..., 0]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return μ of w."""
-        *_, centre, factor = inputs
-        return centre + pt.matmul(factor, value[..., None])[..., 0]
+        *_, center, factor = inputs
+        return center + pt.matmul(factor, value[..., None])[..., 0]
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|factor| of each class."""
@@ -193,7 +193,7 @@ def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: s
         pm.Data(f"mu_factor{suffix}", factor),
         logp=_normal_logp,
         random=_normal_random,
-        support_point=lambda rv, size, m, spread, centre, factor: centre,
+        support_point=lambda rv, size, m, spread, center, factor: center,
         signature="(d),(d,d),(d),(d,d)->(d)",
         transform=_Location(),
         dims=("outcome", f"feature{suffix}"),

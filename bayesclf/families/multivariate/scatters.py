@@ -130,8 +130,8 @@ def _summed(X: Array, weight: Array) -> tuple[float, Array, Array]:
     """Return weight, mean and scatter of complete rows; the first row as origin makes those of equal rows exact."""
     n = float(weight.sum())
     mean = X[0] + weight @ (X - X[0]) / n
-    centred = X - mean
-    return n, mean, (centred * weight[:, None]).T @ centred
+    centered = X - mean
+    return n, mean, (centered * weight[:, None]).T @ centered
 
 
 def _collected(axes: Axes, seen: Booleans, n: Array, mean: Array, scatter: Array) -> Scatters:

@@ -146,10 +146,10 @@ def log_likelihood(counts: Array, sums: Sums, theta: Array) -> float:
     return float(seen + np.where(sums.counts > 0, sums.counts * _log_sums(sums, theta)[0], 0.0).sum())
 
 
-def expectation_maximisation(counts: Array, sums: Sums, prior: Array, simplexes: tuple[int, ...]) -> Array:
+def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes: tuple[int, ...]) -> Array:
     """Return a maximum of Σ_c (n_c + a_c) log θ_c + Σ_s m_s log Σ_z Π θ, shape (outcome, cell).
 
-    The E step expects the counts of all completions, the M step normalises them; each raises the objective. The start
+    The E step expects the counts of all completions, the M step normalizes them; each raises the objective. The start
     is the counts' own estimate with one more count a cell, so that the maximum is that of a smooth start; another one
     may exist.
 
@@ -168,10 +168,10 @@ def expectation_maximisation(counts: Array, sums: Sums, prior: Array, simplexes:
     ----------
     Dempster, Laird and Rubin (1977), *Maximum likelihood from incomplete data via the EM algorithm*.
     """
-    theta = dirichlet.normalise(counts + np.maximum(prior, 0.0) + 1.0, simplexes)
+    theta = dirichlet.normalize(counts + np.maximum(prior, 0.0) + 1.0, simplexes)
     for _ in range(ITERATIONS):
         total = counts + prior + expected_counts(sums, theta)
-        new = dirichlet.normalise(np.maximum(total, 0.0), simplexes)
+        new = dirichlet.normalize(np.maximum(total, 0.0), simplexes)
         change = np.abs(new - theta).max(where=~np.isnan(new), initial=0.0)
         # A simplex without any count stays where it was: nothing depends on it.
         theta = np.where(np.isnan(new), theta, new)

@@ -93,9 +93,9 @@ class ConditionalTables(Family[RowCounts]):
         layout = self.layout(statistics.axes)
         counts, sums = completions.split(layout, statistics)
         if len(sums):
-            theta = completions.expectation_maximisation(counts, sums, np.zeros_like(counts), layout.simplexes)
+            theta = completions.expectation_maximization(counts, sums, np.zeros_like(counts), layout.simplexes)
         else:
-            theta = dirichlet.normalise(counts, layout.simplexes)
+            theta = dirichlet.normalize(counts, layout.simplexes)
         undefined = np.isnan(theta)
         filled = np.where(undefined, 1 / np.repeat(layout.simplexes, layout.simplexes), theta)[None]
         _require_irrelevant(layout, undefined, filled)
@@ -116,7 +116,7 @@ class ConditionalTables(Family[RowCounts]):
             )
         else:
             less = 0.0 if self.basis == "softmax" else 1.0
-            theta = completions.expectation_maximisation(counts, sums, alpha - less, layout.simplexes)
+            theta = completions.expectation_maximization(counts, sums, alpha - less, layout.simplexes)
             bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
             theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
         if np.isnan(theta).any():
@@ -194,7 +194,7 @@ class ConditionalTables(Family[RowCounts]):
         return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, self._simplexes))
 
     @override
-    def log_normaliser(self) -> Array:
+    def log_normalizer(self) -> Array:
         """log B(α), summed over all simplexes: which edges there are concerns the whole block.
 
         References

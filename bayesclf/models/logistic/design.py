@@ -1,4 +1,4 @@
-"""The design matrix of logistic regression: numbers standardised, one 0/1 column a level.
+"""The design matrix of logistic regression: numbers standardized, one 0/1 column a level.
 
 Training rows with weights, in which rows that are alike count as one.
 """
@@ -110,14 +110,14 @@ class LogisticDesign:
         return len(self.names)
 
     def matrix(self, rows: Rows) -> Array:
-        """Return the columns of encoded rows, standardised, shape (row, column)."""
+        """Return the columns of encoded rows, standardized, shape (row, column)."""
         numbers, codes = rows.parts
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         out = np.zeros((len(rows), len(self)))
-        standardised = out[:, :n_numbers]
-        np.subtract(numbers[:, self.varying], self.centre[:n_numbers], out=standardised)
-        standardised /= self.scale[:n_numbers]
-        standardised[np.isnan(standardised)] = 0.0
+        standardized = out[:, :n_numbers]
+        np.subtract(numbers[:, self.varying], self.centre[:n_numbers], out=standardized)
+        standardized /= self.scale[:n_numbers]
+        standardized[np.isnan(standardized)] = 0.0
         out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
         start = n_numbers + n_gaps
         for category, size in enumerate(self.sizes):

@@ -55,7 +55,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     """Look for weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
-    (Albert & Anderson 1984). Where `plain_separation` sees none, the linear programme: maximise Σ margins with all
+    (Albert & Anderson 1984). Where `plain_separation` sees none, the linear program: maximize Σ margins with all
     margins ≥ 0 and Σ|D| ≤ 1 over the columns, whose optimum is above 0 iff the classes are separable.
 
     Parameters
@@ -70,7 +70,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     References
     ----------
     A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
-    algorithms for detecting separated data in binary logistic regression models*, 2007 (the programme).
+    algorithms for detecting separated data in binary logistic regression models*, 2007 (the program).
     """
     if plain := plain_separation(X, y, guess):
         return plain
@@ -167,10 +167,10 @@ def _margins(X: Array, y: Integers, vectors: int) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def _steepest(margins: Any, penalised: NDArray[np.bool_]) -> Array:
-    """Return D = D⁺ − D⁻ that maximises Σ margins subject to margins ≥ 0 and Σ|D| ≤ 1 over the penalised entries."""
+def _steepest(margins: Any, penalized: NDArray[np.bool_]) -> Array:
+    """Return D = D⁺ − D⁻ that maximizes Σ margins subject to margins ≥ 0 and Σ|D| ≤ 1 over the penalized entries."""
     objective = np.asarray(margins.sum(axis=0)).ravel()
-    budget = sparse.csr_array(np.tile(penalised, 2).astype(float)[None])
+    budget = sparse.csr_array(np.tile(penalized, 2).astype(float)[None])
     found = optimize.linprog(
         np.concatenate([-objective, objective]) / max(margins.shape[0], 1),
         A_ub=sparse.vstack([sparse.hstack([-margins, margins]), budget]),
@@ -179,7 +179,7 @@ def _steepest(margins: Any, penalised: NDArray[np.bool_]) -> Array:
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )
     if found.x is None:
-        raise RuntimeError(f"the linear programme of separability has no answer: {found.message}")
+        raise RuntimeError(f"the linear program of separability has no answer: {found.message}")
     positive, negative = np.split(np.asarray(found.x), 2)
     return np.asarray(positive - negative)
 

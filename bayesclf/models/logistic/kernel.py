@@ -1,7 +1,7 @@
 """The log posterior of logistic regression and its gradient as machine code, for samplers that call C.
 
 Numba compiles `log_density` when it is first needed and keeps the code on disk. It takes no Python object and no lock,
-so that chains run at once. Rows come in blocks, in which the cells of a column are neighbours in memory: loops over
+so that chains run at once. Rows come in blocks, in which the cells of a column are neighbors in memory: loops over
 them become vector instructions, and a block stays in the cache between its two products.
 
 `LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, as NUTS likes it.
@@ -31,7 +31,7 @@ SMALLEST_EXPONENT = -64.0
 """Less probable classes, e to this power, count as that: a difference far below rounding."""
 SQUARINGS = 7
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
-"""Sums may be taken in any order, without which they are not vectorised; infinity and NaN keep their meaning."""
+"""Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
 
 
 def _part[F: Callable[..., Any]](function: F) -> F:
@@ -48,7 +48,7 @@ def compiled() -> Any:
 
 
 def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
-    """Write log p(θ, D), up to a constant, and its gradient in z, where θ = centre + factor z raveled.
+    """Write log p(θ, D), up to a constant, and its gradient in z, where θ = center + factor z raveled.
 
     Parameters
     ----------
@@ -81,15 +81,15 @@ def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
 
 
 @_part
-def _unwhiten(z: Array, centre: Array, factor: Array, theta: Array) -> None:
-    """Set θ = centre + factor z."""
+def _unwhiten(z: Array, center: Array, factor: Array, theta: Array) -> None:
+    """Set θ = center + factor z."""
     vectors, columns = theta.shape
     for k in range(vectors):
-        theta[k, 0] = centre[k] + _dot(factor[k], z, k + 1)
+        theta[k, 0] = center[k] + _dot(factor[k], z, k + 1)
     entry = vectors
     for k in range(vectors):
         for j in range(1, columns):
-            theta[k, j] = centre[entry] + _dot(factor[entry], z, entry + 1)
+            theta[k, j] = center[entry] + _dot(factor[entry], z, entry + 1)
             entry += 1
 
 
@@ -170,7 +170,7 @@ def _log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Arra
 @_part
 def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
     """Return Σ w log P(y | x, θ) over the rows of a block; log-odds (label, row) become w (1[y = k] − P(k | x))."""
-    top, own, normaliser = work[0], work[1], work[2]
+    top, own, normalizer = work[0], work[1], work[2]
     for i in range(ROWS):
         top[i] = own[i] = 0.0
     for k in range(len(scores)):
@@ -178,19 +178,19 @@ def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
             top[i] = max(top[i], scores[k, i])
             own[i] = scores[k, i] if y[i] == k else own[i]
     for i in range(ROWS):
-        normaliser[i] = _exp(-top[i])
+        normalizer[i] = _exp(-top[i])
     for k in range(len(scores)):
         for i in range(ROWS):
             scores[k, i] = _exp(scores[k, i] - top[i])
-            normaliser[i] += scores[k, i]
+            normalizer[i] += scores[k, i]
     total = 0.0
     for i in range(ROWS):
-        total += weight[i] * (own[i] - top[i] - math.log(normaliser[i]))
+        total += weight[i] * (own[i] - top[i] - math.log(normalizer[i]))
     for i in range(ROWS):
-        normaliser[i] = weight[i] / normaliser[i]
+        normalizer[i] = weight[i] / normalizer[i]
     for k in range(len(scores)):
         for i in range(ROWS):
-            scores[k, i] = (weight[i] if y[i] == k else 0.0) - scores[k, i] * normaliser[i]
+            scores[k, i] = (weight[i] if y[i] == k else 0.0) - scores[k, i] * normalizer[i]
     return total
 
 
@@ -211,9 +211,9 @@ def _exp(x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LogisticDensity:
-    """log p(θ, D), up to a constant, and its gradient, of z in θ = centre + factor z; machine code computes them.
+    """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; machine code computes them.
 
-    With centre and factor from the Laplace approximation, z is nearly standard normal: NUTS then takes the fewest
+    With center and factor from the Laplace approximation, z is nearly standard normal: NUTS then takes the fewest
     steps that it can, and no parameter has to wait for another. θ has its weights per sd of a column; raveled, the
     intercepts come before the weights, label by label.
 
@@ -223,7 +223,7 @@ class LogisticDensity:
         Of the training rows; its first column is the intercept's.
     prior
         Of θ.
-    centre
+    center
         θ raveled at z = 0 (parameter).
     factor
         (parameter, parameter), lower triangular.
@@ -241,7 +241,7 @@ class LogisticDensity:
 
     likelihood: Likelihood
     prior: WeightPrior
-    centre: Array
+    center: Array
     factor: Array
     scale: Array
 
@@ -257,7 +257,7 @@ class LogisticDensity:
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return len(self.centre)
+        return len(self.center)
 
     @property
     def function(self) -> Any:
@@ -281,7 +281,7 @@ class LogisticDensity:
             precision = 1 / prior.scale
         arrays = (
             np.array([vectors, columns, blocks, prior.symmetric]),
-            self.centre,
+            self.center,
             self.factor,
             prior.mean,
             precision,
@@ -295,6 +295,6 @@ class LogisticDensity:
     def parameters(self, z: Array) -> dict[str, Array]:
         """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
         vectors, columns = self.prior.mean.shape
-        theta = self.centre + z @ self.factor.T
+        theta = self.center + z @ self.factor.T
         weight = theta[..., vectors:].reshape(*z.shape[:-1], vectors, columns - 1)
         return {"intercept": theta[..., :vectors], "weight": weight / self.scale}

@@ -56,7 +56,7 @@ class Likelihood:
     def value(self, theta: Array) -> float:
         """Return the log likelihood."""
         eta = self.log_odds(theta)
-        return float(self.weight @ (self._own(eta) - log_normaliser(eta)))
+        return float(self.weight @ (self._own(eta) - log_normalizer(eta)))
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
@@ -67,19 +67,19 @@ class Likelihood:
             stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
             for rows in blocks(len(self.X), BLOCK_ROWS):
                 eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
-                out[draws] -= self.weight[rows] @ log_normaliser(eta, axis=1)
+                out[draws] -= self.weight[rows] @ log_normalizer(eta, axis=1)
         return out
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
         eta = self.log_odds(theta)
-        log_total = log_normaliser(eta)
+        log_total = log_normalizer(eta)
         return float(self.weight @ (self._own(eta) - log_total)), self._slope(np.exp(eta - log_total[:, None]))
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
         eta = self.log_odds(theta)
-        log_total = log_normaliser(eta)
+        log_total = log_normalizer(eta)
         P = np.exp(eta - log_total[:, None])
         value = float(self.weight @ (self._own(eta) - log_total))
         return value, self._slope(P), self._curvature(P, np.exp(-log_total))
@@ -147,7 +147,7 @@ class LogPosterior:
         return self.prior.precision()
 
 
-def log_normaliser(eta: Array, axis: int = -1) -> Array:
+def log_normalizer(eta: Array, axis: int = -1) -> Array:
     """Return log(1 + Σ_k exp η_k) over the axis of the labels."""
     if eta.shape[axis] == 1:
         only = eta.squeeze(axis)
@@ -166,17 +166,17 @@ def blocks(length: int, size: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class LaplaceApproximation:
-    """The normal approximation N(centre, factor factorᵀ) at the posterior mode of logistic regression.
+    """The normal approximation N(center, factor factorᵀ) at the posterior mode of logistic regression.
 
     Attributes
     ----------
-    centre
+    center
         The mode: intercept, then weight raveled, the free values of the PyMC model in its order.
     factor
         Lower triangular root of the inverse of minus the log posterior's Hessian.
     """
 
-    centre: Array
+    center: Array
     factor: Array
 
     @classmethod

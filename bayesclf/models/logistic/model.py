@@ -21,7 +21,7 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximise, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -38,7 +38,7 @@ MODERATE_LOG_ODDS = 30.0
 
 @dataclass(frozen=True, eq=False)
 class LogisticModel:
-    """P(y = k | x) ∝ exp(b_k + w_k·(x − centre)), where the reference class has b = w = 0.
+    """P(y = k | x) ∝ exp(b_k + w_k·(x − center)), where the reference class has b = w = 0.
 
     ========= ======= ============================================== ==============================
     parameter support prior (symmetric)                              axes
@@ -57,7 +57,7 @@ class LogisticModel:
     design
         How rows become columns.
     X
-        Training rows as `design.matrix` returns them: standardised, (row, column).
+        Training rows as `design.matrix` returns them: standardized, (row, column).
     y
         Label codes (row).
     sample_weight
@@ -177,15 +177,15 @@ class LogisticModel:
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
 
     def density(self) -> LogisticDensity:
-        """Return log p(θ, D) in the coordinates z of ``laplace().centre + laplace().factor z``; raises as `laplace`."""
+        """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
         from bayesclf.models.logistic.kernel import LogisticDensity
 
         approximation = self.laplace()
         scale = self.design.scale
         vectors = len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
-        centre, factor = approximation.centre * unit, approximation.factor * unit[:, None]
-        return LogisticDensity(self._likelihood, self.weight_prior, centre, factor, scale)
+        center, factor = approximation.center * unit, approximation.factor * unit[:, None]
+        return LogisticDensity(self._likelihood, self.weight_prior, center, factor, scale)
 
     def unravel(self, values: Array) -> Parameters:
         """Return the parameters from vectors (draw, value) in the order of `laplace`."""
@@ -247,7 +247,7 @@ class LogisticModel:
         return self.weight_prior.draw_unseen(rng, draws)
 
     def improper(self) -> str:
-        """Return why the posterior cannot be normalised, as a sentence; empty where it can."""
+        """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
         counts = self._label_weights()
         if not self.weight_prior.flat_intercept or counts.all():
             return ""
@@ -290,10 +290,10 @@ class LogisticModel:
         if reason := self.improper():
             raise DoesNotExist(reason)
         objective, start = self.objective("map")
-        return maximise(objective, start)
+        return maximize(objective, start)
 
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
-        """Return what ``"mle"`` or ``"map"`` maximises, and a start θ (outcome, 1 + column), weights per sd."""
+        """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
         counts = self._label_weights()
         start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))

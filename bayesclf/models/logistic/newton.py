@@ -1,4 +1,4 @@
-"""Maximising a concave function of weights: Newton's method, and L-BFGS where a Hessian is dear."""
+"""Maximizing a concave function of weights: Newton's method, and L-BFGS where a Hessian is dear."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Where an optimiser stopped.
+    """Where an optimizer stopped.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Optimum:
     at_rounding: bool = False
 
 
-def maximise(objective: Objective, start: Array) -> Array:
+def maximize(objective: Objective, start: Array) -> Array:
     """Return the maximum of a strictly concave function.
 
     Newton, or L-BFGS above `DENSE_PARAMETERS` and where a Hessian is singular in double precision. Above
@@ -106,14 +106,14 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
 def newton(
     objective: Objective, start: Array, give_up: Callable[[Array], bool] | None = None, kept_below: float = 0.0
 ) -> Optimum:
-    """Maximise a concave function by Newton's method with step halving.
+    """Maximize a concave function by Newton's method with step halving.
 
     For the likelihood this is iteratively reweighted least squares.
 
     Parameters
     ----------
     objective
-        What is maximised.
+        What is maximized.
     start
         θ (outcome, column) to start from.
     give_up

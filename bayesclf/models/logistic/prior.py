@@ -144,7 +144,7 @@ class WeightPrior:
     def log_density(self, theta: Array) -> Array:
         """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); a flat intercept counts as 1."""
         vectors, columns = self.mean.shape
-        z = self._standardised(theta)
+        z = self._standardized(theta)
         square = np.sum(z * self._decorrelated(z), axis=(1, 2))
         proper = columns - self.flat_intercept
         log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
@@ -154,7 +154,7 @@ class WeightPrior:
 
     def gradient(self, theta: Array) -> Array:
         """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
-        z = self._standardised(theta[None])
+        z = self._standardized(theta[None])
         slope: Array = -(self._decorrelated(z) / self.scale)[0]
         slope[:, 1:] -= slope[:, :1] * self.shift
         return slope
@@ -179,7 +179,7 @@ class WeightPrior:
         z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if self.symmetric else noise[:, :-1]
         return self.unseen_mean + self.unseen_scale * z
 
-    def _standardised(self, theta: Array) -> Array:
+    def _standardized(self, theta: Array) -> Array:
         """Return (u − m)/s, (draw, outcome, 1 + column)."""
         z: Array = theta - self.mean
         z[:, :, 0] -= theta[:, :, 1:] @ self.shift

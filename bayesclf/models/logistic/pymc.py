@@ -69,7 +69,7 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
 def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
     """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
 
-    Without a column there is no weight. The prior's intercept at x = 0 is intercept − centre·weight. The shapes of the
+    Without a column there is no weight. The prior's intercept at x = 0 is intercept − center·weight. The shapes of the
     means, and with them those of both variables, are fixed: JAX, and so NumPyro, makes no array of an unknown shape.
     """
     import pymc as pm

@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from bayesclf.errors import Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate.covariance import submatrix
-from bayesclf.families.multivariate.estimates import maximise, maximum_likelihood, start
+from bayesclf.families.multivariate.estimates import maximize, maximum_likelihood, start
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -142,7 +142,7 @@ def test_a_scale_that_is_no_matrix_is_a_diagonal(psi):
     np.testing.assert_array_equal(prior.psi[0], np.diag(np.broadcast_to(psi, 3)))
 
 
-# Expectation and maximisation
+# Expectation and maximization
 
 
 def observed_log_likelihood(statistics, parameters):
@@ -171,7 +171,7 @@ def test_no_step_lowers_the_observed_likelihood(covariance):
     for _ in range(40):
         found.append(row_log_density(X, y, now).sum())
         np.testing.assert_allclose(observed_log_likelihood(statistics, now), found[-1], rtol=1e-11)
-        now = maximise(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1).parameters
+        now = maximize(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1).parameters
     assert (np.diff(found) > -1e-10).all()
     assert found[-1] > found[0] + 1
 
@@ -230,7 +230,7 @@ def models(prior, statistics, axes=AXES):
 def lkj_log_prior(prior, covariance, parameters):
     """Return the density of τ and R by PyMC's own distribution, moved to Σ by the Jacobian of Σ's factor.
 
-    Up to a constant: the sign of PyMC's normalising constant of R is the wrong one.
+    Up to a constant: the sign of PyMC's normalizing constant of R is the wrong one.
     """
     lkj = prior.covariance_prior
     packed = pm.LKJCholeskyCov.dist(lkj.eta, 3, pm.HalfNormal.dist(lkj.sd_scale, shape=3), compute_corr=False)

@@ -87,7 +87,7 @@ def test_missing_cells_are_summed_over_all_completions(family, rng):
 
 @every_family
 def test_joint_is_marginal_times_conditional(family, rng):
-    """P(a, b, c, d) = P(a, c) P(b, d | a, c), the second by normalising over all values of b and d."""
+    """P(a, b, c, d) = P(a, c) P(b, d | a, c), the second by normalizing over all values of b and d."""
     prior, _ = resolved(family, *rows(rng))
     parameters = prior.draw(rng, 2)
     for a, c in itertools.product(range(2), range(2)):
@@ -272,11 +272,11 @@ def test_each_step_of_em_raises_the_objective(family, less, rng):
     prior, statistics = resolved(family, *rows(rng, 60, 0.3))
     counts, sums = completions.split(prior.layout(AXES), statistics)
     value = objective(prior, statistics, less)
-    theta = dirichlet.normalise(counts + 1.0, prior.layout(AXES).simplexes)
+    theta = dirichlet.normalize(counts + 1.0, prior.layout(AXES).simplexes)
     values = [value(theta)]
     for _ in range(15):
         total = counts + less + completions.expected_counts(sums, theta)
-        new = dirichlet.normalise(total, prior.layout(AXES).simplexes)
+        new = dirichlet.normalize(total, prior.layout(AXES).simplexes)
         theta = np.where(np.isnan(new), theta, new)
         values.append(value(theta))
     assert (np.diff(values) > -1e-9).all()
@@ -293,12 +293,12 @@ def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
     simplexes = prior.layout(axes).simplexes
 
     def negative(logits):
-        return -value(dirichlet.normalise(np.exp(logits)[None], simplexes))
+        return -value(dirichlet.normalize(np.exp(logits)[None], simplexes))
 
     best = optimize.minimize(negative, np.zeros(sum(simplexes)), tol=1e-12)
     found = getattr(prior, estimate)(statistics)["theta"][0]
     np.testing.assert_allclose(value(found), -best.fun, rtol=1e-9)
-    np.testing.assert_allclose(found, dirichlet.normalise(np.exp(best.x)[None], simplexes), atol=1e-4)
+    np.testing.assert_allclose(found, dirichlet.normalize(np.exp(best.x)[None], simplexes), atol=1e-4)
 
 
 def test_a_missing_cell_that_no_seen_one_depends_on_leaves_a_closed_form(rng):

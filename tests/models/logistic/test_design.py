@@ -127,7 +127,7 @@ class TestLogisticRegression:
 
     def test_laplace_approximation(self, fits: list[bc.LogisticRegression]) -> None:
         merged, whole = (fit.model_.laplace() for fit in fits)
-        np.testing.assert_allclose(merged.centre, whole.centre, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(merged.center, whole.center, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(merged.factor, whole.factor, rtol=1e-8, atol=1e-8 * np.abs(whole.factor).max())
 
     def test_other_base_rates(self, fits: list[bc.LogisticRegression]) -> None:

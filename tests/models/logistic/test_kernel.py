@@ -47,7 +47,7 @@ def test_value_and_gradient_are_those_of_the_pymc_model(case):
     rng = np.random.default_rng(0)
     points = rng.normal(0, 2, (6, density.size))
     found = [density(z) for z in points]
-    expected = [function(approximation.centre + approximation.factor @ z) for z in points]
+    expected = [function(approximation.center + approximation.factor @ z) for z in points]
     values, logps = np.array([f[0] for f in found]), np.array([e[0] for e in expected])
     np.testing.assert_allclose(values - values[0], logps - logps[0], rtol=1e-9, atol=1e-8)
     for (_, gradient), (_, slope) in zip(found, expected, strict=True):
@@ -68,7 +68,7 @@ def test_points_become_the_models_parameters():
     density, approximation = model.density(), model.laplace()
     z = np.random.default_rng(2).normal(size=(4, 5, density.size))
     found = density.parameters(z)
-    expected = model.unravel((approximation.centre + z @ approximation.factor.T).reshape(20, -1))
+    expected = model.unravel((approximation.center + z @ approximation.factor.T).reshape(20, -1))
     for name, values in expected.items():
         np.testing.assert_allclose(found[name].reshape(values.shape), values, rtol=1e-12)
 

@@ -566,8 +566,8 @@ class TestMle:
         np.testing.assert_allclose(
             probabilities(twice, more, twice.mle()), probabilities(alone, rows, alone.mle()), atol=1e-9
         )
-        standardised = twice.mle()["weight"][0] * twice.design.scale
-        np.testing.assert_allclose(standardised[:, 0], standardised[:, 2], atol=1e-9)
+        standardized = twice.mle()["weight"][0] * twice.design.scale
+        np.testing.assert_allclose(standardized[:, 0], standardized[:, 2], atol=1e-9)
 
     def test_levels_are_collinear_with_the_intercept(self) -> None:
         rng = np.random.default_rng(0)
@@ -663,12 +663,12 @@ class TestLaplaceFactor:
         numbers, codes, y, weight = mixed(n_labels)
         model = model_of(numbers, y, PRIORS[name], codes=codes, levels=LEVELS, weight=weight)
         approximation = model.laplace()
-        size = approximation.centre.size
+        size = approximation.center.size
         np.testing.assert_array_equal(np.triu(approximation.factor, 1), 0)
         # Along the factor's columns the log density falls by ½ t², whatever the units.
         step = 1e-2
         directions = np.vstack([np.zeros(size), step * approximation.factor.T, -step * approximation.factor.T])
-        values = model.log_posterior(**model.unravel(approximation.centre + directions))
+        values = model.log_posterior(**model.unravel(approximation.center + directions))
         fall = 2 * values[0] - values[1 : 1 + size] - values[1 + size :]
         np.testing.assert_allclose(fall, step**2, rtol=1e-3)
 
