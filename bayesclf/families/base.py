@@ -1,7 +1,7 @@
 """What every family provides: a class-conditional density P(x_block | y) with prior, statistics and posterior.
 
 One frozen object is both a block's prior and, after `posterior`, its posterior. Parameters are plain arrays with a
-leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both alike.
+leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    pass
 
 MISSING, UNSEEN = -1, -2
 """Codes of a categorical cell that is empty, and of one whose value is not among the levels."""
@@ -38,7 +35,7 @@ class Axes:
     features
         Names of the block's features.
     levels
-        For discrete families, the values of each feature, one tuple a feature.
+        For discrete families, the values of each feature, one tuple per feature.
     """
 
     labels: tuple[str, ...]
@@ -51,7 +48,7 @@ class Axes:
         return tuple(len(values) for values in self.levels)
 
     def pooled(self) -> Axes:
-        """Return the axes with one label for all."""
+        """Return the axes with one label for all rows."""
         return Axes(("all",), self.features, self.levels)
 
     def select(self, features: NDArray[np.bool_]) -> Axes:
@@ -61,11 +58,11 @@ class Axes:
         return Axes(self.labels, tuple(compress(self.features, features)), tuple(compress(self.levels, features)))
 
     def labels_in(self, wider: Axes) -> list[int]:
-        """Return where each label stands among those of wider axes."""
+        """Return the position of each label among those of wider axes."""
         return [wider.labels.index(label) for label in self.labels]
 
     def moved(self, values: Array, wider: Axes) -> Array:
-        """Return (outcome, feature) on axes with further labels or features, zero there."""
+        """Return (outcome, feature) on axes with additional labels or features, where the values are 0."""
         if self == wider:
             return values
         place = {name: position for position, name in enumerate(wider.features)}
@@ -75,7 +72,7 @@ class Axes:
 
 
 class Statistics(ABC):
-    """Sufficient statistics of a block, a frozen dataclass of axes and arrays: those of two data sets add up to both's.
+    """Sufficient statistics of a block, a frozen dataclass of axes and arrays. The statistics of two data sets add up.
 
     The defaults are those of sums over rows, (outcome, feature).
     """
@@ -92,7 +89,7 @@ class Statistics(ABC):
         return type(self)(self.axes, *(one + another for one, another in pairs))  # type: ignore[call-arg]
 
     def pooled(self) -> Self:
-        """Return the statistics of all rows, whatever their label: one label, weights added."""
+        """Return the statistics of all rows under one label."""
         return self._mapped(self.axes.pooled(), lambda values: values.sum(axis=0, keepdims=True))
 
     def select(self, features: NDArray[np.bool_]) -> Self:
@@ -100,11 +97,11 @@ class Statistics(ABC):
         return self if features.all() else self._mapped(self.axes.select(features), lambda values: values[:, features])
 
     def reindex(self, axes: Axes) -> Self:
-        """Return the same statistics on axes with further labels, features or levels, that no row had."""
+        """Return the same statistics on axes with additional labels, features or levels, which have no rows."""
         return self._mapped(axes, lambda values: self.axes.moved(values, axes))
 
     def arrays(self) -> dict[str, Array]:
-        """Return the numbers by name, for comparing and looking; truth values and codes as numbers."""
+        """Return the arrays by name as floating-point numbers, for comparison and inspection."""
         return {name: np.asarray(values, dtype=float) for name, values in self._named().items()}
 
     def _named(self) -> dict[str, Array]:
@@ -115,19 +112,10 @@ class Statistics(ABC):
         return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
 
 
-def require_defined(theta: Array, axes: Axes, what: str) -> None:
-    """Raise `DoesNotExist` for the first class and feature with a θ, (outcome, feature) or (outcome, level), of NaN."""
-    undefined = np.argwhere(np.isnan(theta))
-    if undefined.size:
-        label, cell = undefined[0]
-        feature = np.repeat(np.arange(len(axes.features)), axes.sizes or 1)[cell]
-        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
-
-
 class Family[S: Statistics](ABC):
     """A class-conditional family, P(x_block | y = k), a frozen dataclass; `self` holds the hyperparameters.
 
-    What has a default here need not be said by every family: a default says that there is none, in one sentence.
+    Methods with a default here are optional; where a family has no such quantity, the default refuses and says why.
 
     Attributes
     ----------
@@ -168,7 +156,7 @@ class Family[S: Statistics](ABC):
         """Return the prior in numbers: what was given, the rest from the pooled statistics."""
 
     def informative(self, statistics: S) -> NDArray[np.bool_]:
-        """Return, for each feature, whether it can tell anything about the label at all."""
+        """Return, for each feature, whether it can be informative about the label."""
         return np.ones(len(statistics.axes.features), dtype=bool)
 
     @abstractmethod
@@ -199,9 +187,9 @@ class Family[S: Statistics](ABC):
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
 
-    @abstractmethod
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the block's PyMC variables."""
+        """Return the parameters from draws (draw, ...) of the block's PyMC variables, by default of the same names."""
+        return {name: draws[f"{name}{suffix}"] for name in self.dims()}
 
     @abstractmethod
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -212,11 +200,11 @@ class Family[S: Statistics](ABC):
         """Return log ∫ p(x | y, θ) p(θ) dθ under these hyperparameters, shape (row, outcome)."""
 
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
-        """Return log p(x_i | k, all rows but i), (row, outcome); NaN where rows need another way, or (row, 1) for all.
+        """Return log p(x_i | k, all rows but i), (row, outcome), NaN without a closed form; (row, 1) if no row has one.
 
-        The hyperparameters of a conjugate posterior are sums over rows, so that a row is left out by taking its term
-        away from them; only those of its own class change, and those that classes share. All rows are done at once.
-        `self` is the posterior given all rows.
+        The hyperparameters of a conjugate posterior are sums over rows, so that a row is left out by subtracting its
+        term; only the hyperparameters of its own class change, and those that classes share. All rows are treated at
+        once. `self` is the posterior given all rows.
 
         Parameters
         ----------
@@ -228,28 +216,28 @@ class Family[S: Statistics](ABC):
         return np.full((len(y), 1), np.nan)
 
     def _with_own(self, X: Any, y: Integers, own: Array) -> Array:
-        """Return the predictive (row, outcome), right for the other classes, with `own` for each row's."""
+        """Return the predictive (row, outcome), with the values `own` (row) for the class of each row."""
         out = np.array(self.log_predictive(X))
         out[np.arange(len(y)), y] = own
         return out
 
     def log_normalizer(self) -> Array:
-        """Return log Z, the integral of what the prior's density is proportional to, part by part, (group, part).
+        """Return log Z, the integral of the prior's unnormalized density, for each part, (group, part).
 
         A part has parameters of its own: a feature, or the whole block, where the last axis is 1. Z leaves out the
-        same constants as `log_base`; the first axis is that of the classes, or 1.
+        same constants as `log_base`; the first axis is that of the classes, or has length 1.
         """
         raise Refused(f"the evidence of the family {self.name!r} has no closed form here")
 
     def log_base(self, statistics: S) -> Array | float:
-        """Return what the likelihood of rows has besides parameters, in the shape of `log_normalizer`."""
+        """Return the factor of the likelihood that no parameter enters, in the shape of `log_normalizer`."""
         return 0.0
 
     def log_evidence(self, statistics: S) -> Array:
         """Return log ∫ Π_rows p(x | y, θ) p(θ) dθ of the rows in their order, part by part, (part).
 
         It is log Z of the posterior less log Z of the prior. Evidence of models is comparable where the priors are
-        explicit and proper; one that was set from the same rows has seen them twice.
+        explicit and proper; a prior that was set from the same rows uses them twice.
 
         Raises
         ------
@@ -261,7 +249,7 @@ class Family[S: Statistics](ABC):
 
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
-        raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learnt parts")
+        raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learned parts")
 
     def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
         """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
@@ -283,7 +271,7 @@ class Family[S: Statistics](ABC):
         Raises
         ------
         Refused
-            For a family whose log-odds are not linear, with the reason.
+            If the family's log-odds are not linear; the message says why.
 
         References
         ----------
@@ -311,7 +299,7 @@ class Family[S: Statistics](ABC):
         return Contributions.of_rows((self.axes.features,), values[..., None])
 
     def tables(self, statistics: S) -> Tables:
-        """Return the counts as tables with a Dirichlet each, whose concentration can be learnt."""
+        """Return the counts as tables with a Dirichlet each, whose concentration can be learned."""
         raise Refused(f"the family {self.name!r} has no concentration to learn")
 
     def with_alpha(self, alpha: Array) -> Self:
@@ -332,11 +320,11 @@ class Family[S: Statistics](ABC):
 
     @property
     def variant(self) -> str:
-        """What, beside `dims` and shapes, fixes the compiled form of its PyMC block."""
+        """What fixes the compiled form of its PyMC block in addition to `dims` and shapes."""
         return ""
 
     def coords(self) -> dict[str, Any]:
-        """Return the names along each axis but the labels', and of levels, "feature=value", the two parts as well."""
+        """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""
         axes, own = self.axes, {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
         if not axes.levels:
             return {axis: list(axes.features) for axis in sorted(own)}

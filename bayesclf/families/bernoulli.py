@@ -13,20 +13,20 @@ from scipy.special import betaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_defined
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.hyperparameters import broadcast, require_positive
-from bayesclf.families.pymc_statistics import observe_counts
+from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
 
 ABSENT = "(all that is absent)"
-"""Stands for the features that a row of a sparse table of events does not have."""
+"""Stands for all features that are absent from a row of a sparse table."""
 
 
 @dataclass(frozen=True)
 class BernoulliStatistics(Statistics):
-    """Weight n of the rows in which a feature is known, and of those in which it is present, (outcome, feature)."""
+    """Weight n of the rows in which a feature is observed, and of those in which it is present, (outcome, feature)."""
 
     axes: Axes
     n: Array
@@ -35,7 +35,7 @@ class BernoulliStatistics(Statistics):
     @classmethod
     @override
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None, seen: Array | None = None) -> Self:
-        """Count presences `X` (row, feature), 0 or 1, of cells known where `seen` is 1, by default everywhere."""
+        """Count presences `X` (row, feature), 0 or 1, of cells that are observed where `seen` is 1, by default all."""
         labels = len(axes.labels)
         n = np.bincount(y, sample_weight, minlength=labels).astype(float)[:, None]
         known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
@@ -43,9 +43,9 @@ class BernoulliStatistics(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
-        """Return the statistics on wider axes; a further feature was absent from all rows so far.
+        """Return the statistics on wider axes; a new feature was absent from all rows so far.
 
-        A document lacks the words that only others have.
+        Words that no earlier document contained were absent from all of them.
         """
         rows = self.n.max(axis=1, initial=0.0) if self.axes.features != axes.features else None
         n = self.axes.moved(self.n, axes)
@@ -56,7 +56,7 @@ class BernoulliStatistics(Statistics):
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family[BernoulliStatistics]):
+class Bernoulli(SimplexFamily[BernoulliStatistics]):
     """P(x_i = 1 | y = k) = θ_ik with θ_ik ~ Beta(α_ik, β_ik), independent over features i and classes k.
 
     ========= ======= =============== ============================
@@ -65,19 +65,19 @@ class Bernoulli(Family[BernoulliStatistics]):
     θ_ik      (0, 1)  Beta(α_ik, β_ik) Beta(α_ik + s_ik, β_ik + n_ik − s_ik)
     ========= ======= =============== ============================
 
-    A feature is present (1) where its cell is above `threshold`. All features count, the absent ones too:
+    A feature is present (1) where its cell is above `threshold`. All features contribute, the absent ones too:
 
     .. math:: \\log P(x | y = k) = \\sum_i \\log(1 − θ_{ik}) + \\sum_{i: x_i = 1} [\\log θ_{ik} − \\log(1 − θ_{ik})]
 
-    so that a sparse row costs its present features only. MLE s/n, the fraction of the class's documents with the
+    so that a sparse row costs only its present features. MLE s/n, the fraction of the class's documents with the
     word; MAP (s + α − 1)/(n + α + β − 2). The predictive of a row is the density at the posterior mean. It is the
     categorical family with two levels. A missing cell (NaN, dense tables only) is integrated out.
 
     Parameters
     ----------
     alpha, beta
-        Shapes, above 0: numbers, or arrays that broadcast to (outcome, feature). α = β = 2 is Laplace's rule for MAP.
-        α may be a `LearntAlpha`; β is then the same.
+        Shapes, positive: numbers, or arrays that broadcast to (outcome, feature). α = β = 2 is Laplace's rule for MAP.
+        α may be a `LearntAlpha`; β is then equal to α.
     threshold
         Cells above it are present.
     axes
@@ -110,7 +110,7 @@ class Bernoulli(Family[BernoulliStatistics]):
 
     @override
     def resolve_prior(self, statistics: BernoulliStatistics) -> Self:
-        """Return the prior with α and β as arrays (outcome, feature), or, if α is to be learnt, what learns it."""
+        """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
             return self.alpha.resolve(self, statistics)
         alpha, beta = (
@@ -121,43 +121,15 @@ class Bernoulli(Family[BernoulliStatistics]):
 
     @override
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
-        """Return False for a feature without a single seen cell."""
+        """Return False for a feature without an observed cell."""
         return np.asarray(statistics.n.sum(axis=0) > 0)
-
-    @override
-    def mle(self, statistics: BernoulliStatistics) -> Parameters:
-        """Return the fractions s/n; raises `DoesNotExist` where a class has no cell of a feature."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            theta = statistics.successes / statistics.n
-        require_defined(theta, statistics.axes, "has no value")
-        return {"theta": theta[None]}
-
-    @override
-    def map(self, statistics: BernoulliStatistics) -> Parameters:
-        """Return the mode; raises `DoesNotExist` where it is not unique or the density unbounded."""
-        theta = self.of_cells(dirichlet.mode(*self.posterior(statistics).simplexes()))
-        require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
-        return {"theta": theta[None]}
-
-    @override
-    def posterior(self, statistics: BernoulliStatistics) -> Self:
-        """Return Beta(α + s, β + n − s)."""
-        failures = statistics.n - statistics.successes
-        return replace(self, alpha=np.asarray(self.alpha) + statistics.successes, beta=self.beta + failures)
-
-    @override
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
-
-    @override
-    def mean(self) -> Parameters:
-        """Return α/(α + β)."""
-        return {"theta": self.of_cells(dirichlet.mean(*self.simplexes()))[None]}
 
     @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
         import pymc as pm
+
+        from bayesclf.families.pymc_statistics import observe_counts
 
         dims = ("outcome", f"feature{suffix}")
         alpha = pm.Data(f"theta_present_alpha{suffix}", np.asarray(self.alpha))
@@ -188,17 +160,12 @@ class Bernoulli(Family[BernoulliStatistics]):
         return np.asarray(np.moveaxis(density.reshape(X.shape[0], labels, draws), 2, 0))
 
     @override
-    def log_predictive(self, X: Any) -> Array:
-        """Return the log density at E[θ] (row, outcome): a feature occurs once in a row."""
-        return np.asarray(self.log_density(X, self.mean())[0])
-
-    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: (α − 1)/(α + β − 1) for a feature that is present, (β − 1)/(α + β − 1) for one that is not."""
         present, seen = self._events(X)
         alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # A concentration of at most 1 has not counted a row, and so is none's own.
+            # A concentration of at most 1 has not counted any row, so no row is left out of it.
             total = alpha + beta - 1
             log_present, log_absent = (np.where(v > 1, np.log((v - 1) / total), 0.0) for v in (alpha, beta))
         own = np.empty(len(y))
@@ -223,7 +190,7 @@ class Bernoulli(Family[BernoulliStatistics]):
 
     @override
     def linear_design(self, statistics: BernoulliStatistics, at_means: bool) -> LinearDesign:
-        """Measure from the share of rows with the feature."""
+        """Measure from the share of rows in which the feature is present."""
         pooled = statistics.pooled()
         share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
         center = share if at_means else np.zeros_like(share)
@@ -241,9 +208,9 @@ class Bernoulli(Family[BernoulliStatistics]):
 
     @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_k/θ_k′ of a feature that is there, log (1 − θ_k)/(1 − θ_k′) of one that is not.
+        """log θ_k/θ_k′ of a present feature, log (1 − θ_k)/(1 − θ_k′) of an absent one.
 
-        A row of a sparse table has a term for each feature that is there, and one for all that are not.
+        A row of a sparse table has a term for each present feature and one for all absent features together.
         """
         theta = parameters["theta"]
         if not sparse.issparse(X):
@@ -264,13 +231,13 @@ class Bernoulli(Family[BernoulliStatistics]):
 
     @override
     def tables(self, statistics: BernoulliStatistics) -> dirichlet.Tables:
-        """One table a feature, absent and present: Beta(α, α) is Dirichlet(α, α)."""
+        """One table per feature, with the cells absent and present: Beta(α, α) is Dirichlet(α, α)."""
         cells = np.stack([statistics.n - statistics.successes, statistics.successes], axis=-1)
         return dirichlet.Tables(cells.reshape(len(cells), -1), (2,) * cells.shape[1])
 
     @override
     def with_alpha(self, alpha: Array) -> Self:
-        return replace(self, alpha=alpha[1::2], beta=alpha[::2])
+        return replace(self, alpha=alpha[..., 1::2], beta=alpha[..., ::2])
 
     @override
     def of_cells(self, cells: Array) -> Array:
@@ -286,6 +253,7 @@ class Bernoulli(Family[BernoulliStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"theta": ("outcome", "feature")}
 
+    @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return β and α as cells (outcome, absent and present of each feature), and the sizes of the simplexes."""
         cells = np.stack([np.asarray(self.beta), np.asarray(self.alpha)], axis=-1)
@@ -293,7 +261,7 @@ class Bernoulli(Family[BernoulliStatistics]):
         return cells.reshape(labels, 2 * features), (2,) * features
 
     def _events(self, X: Any) -> tuple[Any, Array | None]:
-        """Return presences (row, feature), 0 or 1, and where cells are known, None for everywhere."""
+        """Return presences (row, feature), 0 or 1, and where cells are observed, None if everywhere."""
         if not sparse.issparse(X):
             missing = np.isnan(X)
             return (self.threshold < X).astype(float), (~missing).astype(float) if missing.any() else None
@@ -311,14 +279,14 @@ def _present(X: Any, threshold: float) -> sparse.csr_array:
 
 
 def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], always: NDArray[np.bool_]) -> Any:
-    """Return where a row has a feature of θ = 0 or lacks one of θ = 1, (row, outcome × draw)."""
+    """Return whether a row has a feature of θ = 0 or lacks one of θ = 1, (row, outcome × draw)."""
     certain = always.astype(float)
     lacking = (certain.sum(axis=0) if seen is None else seen @ certain) - present @ certain
     return (present @ never.astype(float) > 0) | (lacking > 0)
 
 
 def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:
-    """Return Σ log (1 − θ) over the features that a row has not, (draw, row); −∞ where one of them has θ = 1."""
+    """Return Σ log (1 − θ) over the absent features of a row, (draw, row); −∞ where one of them has θ = 1."""
     certain = theta == 1
     with np.errstate(divide="ignore"):
         logs = np.where(certain, 0.0, np.log1p(-theta))

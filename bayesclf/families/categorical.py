@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_defined
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import broadcast, require_positive
-from bayesclf.families.pymc_statistics import observe_simplexes, simplexes_of
-from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.hyperparameters import require_choice, require_positive
+from bayesclf.families.simplexes import BASES, SimplexFamily
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True)
 class CategoricalStatistics(Statistics):
-    """Counts n (outcome, level), the levels of all features side by side."""
+    """Counts n (outcome, level), the levels of all features concatenated."""
 
     axes: Axes
     counts: Array
@@ -54,7 +53,7 @@ class CategoricalStatistics(Statistics):
 
 
 @dataclass(frozen=True)
-class Categorical(Family[CategoricalStatistics]):
+class Categorical(SimplexFamily[CategoricalStatistics]):
     """P(x_j = l | y = k) = θ_jkl with θ_jk ~ Dirichlet(α_jk), independent over features j and classes k.
 
     ========== ============================ ==================== =====================
@@ -93,117 +92,66 @@ class Categorical(Family[CategoricalStatistics]):
     def __post_init__(self) -> None:
         if not isinstance(self.alpha, LearntAlpha):
             require_positive(alpha=self.alpha)
-        if self.basis not in ("simplex", "softmax"):
-            raise InputError(f"basis must be 'simplex' or 'softmax', not {self.basis!r}")
-
-    @override
-    def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
-        """Return the prior with α as an array (outcome, level), or, if α is to be learnt, what learns it."""
-        if isinstance(self.alpha, LearntAlpha):
-            return self.alpha.resolve(self, statistics)
-        alpha = broadcast("alpha", self.alpha, statistics.counts.shape, "outcome, level")
-        return replace(self, alpha=alpha, axes=statistics.axes)
+        require_choice("basis", self.basis, BASES)
 
     @override
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
-        """Return False for a feature without a single seen cell."""
-        # A column that is empty in all rows so far has no level at all, which reduceat cannot express.
+        """Return False for a feature without an observed cell."""
+        # A column that is empty in all rows so far has no level, which reduceat cannot express.
         ends = np.cumsum(statistics.axes.sizes)
         seen = np.concatenate(([0.0], np.cumsum(statistics.counts.sum(axis=0))))
         return np.asarray(seen[ends] > seen[ends - statistics.axes.sizes])
 
     @override
-    def mle(self, statistics: CategoricalStatistics) -> Parameters:
-        """Return the relative frequencies; raises `DoesNotExist` where a class has no cell of a feature."""
-        theta = dirichlet.normalize(statistics.counts, statistics.axes.sizes)
-        require_defined(theta, statistics.axes, "has no value")
-        return {"theta": theta[None]}
-
-    @override
     def map(self, statistics: CategoricalStatistics) -> Parameters:
         """Return the mode in the chosen basis; raises `DoesNotExist` where it is not unique or unbounded."""
-        posterior = self.posterior(statistics)
-        if self.basis == "softmax":
-            return posterior.mean()
-        theta = dirichlet.mode(np.asarray(posterior.alpha), self.axes.sizes)
-        require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
-        return {"theta": theta[None]}
+        return self.posterior(statistics).mean() if self.basis == "softmax" else super().map(statistics)
 
     @override
-    def posterior(self, statistics: CategoricalStatistics) -> Self:
-        """Return Dirichlet(α + n)."""
-        return replace(self, alpha=np.asarray(self.alpha) + statistics.counts)
-
-    @override
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        return {"theta": dirichlet.draw(np.asarray(self.alpha), self.axes.sizes, rng, draws)}
-
-    @override
-    def mean(self) -> Parameters:
-        """Return α/Σα."""
-        return {"theta": dirichlet.mean(np.asarray(self.alpha), self.axes.sizes)[None]}
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        return np.asarray(self.alpha), self.axes.sizes
 
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
-        """Add θ, grouped by number of levels (one variable a feature and class would not compile in time)."""
+        """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
+        from bayesclf.families.pymc_statistics import observe_simplexes
+
         observe_simplexes(np.asarray(self.alpha), statistics.counts, self.axes.sizes, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Flatten the groups back to θ (draw, outcome, level)."""
-        return {"theta": simplexes_of(draws, self.axes.sizes, suffix)}
+        return {"theta": dirichlet.simplexes_of(draws, self.axes.sizes, suffix)}
 
     @override
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""
         theta = parameters["theta"]
-        draws, labels, levels = theta.shape
-        with np.errstate(divide="ignore"):
-            log_theta = np.log(theta).transpose(2, 1, 0).reshape(levels, labels * draws)
-        log_density = np.asarray(dirichlet.indicators(dirichlet.cells_of(X, self.axes.sizes), levels) @ log_theta)
-        return np.asarray(np.moveaxis(log_density.reshape(len(X), labels, draws), 2, 0))
-
-    @override
-    def log_predictive(self, X: Integers) -> Array:
-        """Return Σ_j log E[θ_{j, k, x_j}] (row, outcome): for one row the average is the mean's density."""
-        return np.asarray(self.log_density(X, self.mean())[0])
+        cells = dirichlet.cells_of(X, self.axes.sizes)
+        return dirichlet.weighted_logs(dirichlet.indicators(cells, theta.shape[2]), theta)
 
     @override
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
-        """Own class: Π_j (α_jl − 1)/(Σα_j − 1) over the seen cells, α of the posterior."""
-        cells, sizes = dirichlet.cells_of(X, self.axes.sizes), self.axes.sizes
-        return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, sizes))
-
-    @override
-    def log_normalizer(self) -> Array:
-        """log B(α_jk): the evidence is the Dirichlet-multinomial of the rows in their order."""
-        return dirichlet.log_beta(np.asarray(self.alpha), self.axes.sizes)
-
-    @override
-    def log_prior(self, parameters: Parameters) -> Density:
-        """θ_jk ~ Dirichlet(α_jk)."""
-        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self.axes.sizes)
+        """Own class: Π_j (α_jl − 1)/(Σα_j − 1) over the observed cells, α of the posterior."""
+        cells = dirichlet.cells_of(X, self.axes.sizes)
+        return self._with_own(X, y, dirichlet.log_mean_without(*self.simplexes(), cells, y))
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-        """Σ_j log θ_{k, j, x_j}: one weight a level, log θ_kjl (CS4780)."""
+        """Σ_j log θ_{k, j, x_j}: one weight per level, log θ_kjl (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
 
     @override
     def contributions(self, X: Integers, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_kl/θ_k′l of the level that is seen."""
+        """log θ_kl/θ_k′l of the observed level."""
         cells, row = dirichlet.cells_of(X, self.axes.sizes), np.arange(len(X))[:, None]
         ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
         return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
 
     @override
     def tables(self, statistics: CategoricalStatistics) -> dirichlet.Tables:
-        """One table a feature, its levels."""
+        """One table per feature, over its levels."""
         return dirichlet.Tables(statistics.counts, statistics.axes.sizes)
-
-    @override
-    def with_alpha(self, alpha: Array) -> Self:
-        return replace(self, alpha=alpha)
 
     @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:

@@ -1,4 +1,4 @@
-"""The class prior P(y = k) = π_k: learnt (Dirichlet) or known."""
+"""The class prior P(y = k) = π_k: learned (Dirichlet) or known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy.special import xlogy
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
-from bayesclf.families.pymc_statistics import observe_counts
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -55,7 +54,7 @@ class LearntClassPrior:
 
     def mean(self) -> Parameters:
         """Return E[π]."""
-        return {"pi": dirichlet.mean(self.alpha, (self.alpha.size,))[None]}
+        return {"pi": dirichlet.normalize(self.alpha, (self.alpha.size,))[None]}
 
     def log_mean_without(self, y: Integers) -> Array:
         """Return log E[π | all labels but y_i], (row, outcome), where this is the posterior given all labels."""
@@ -75,6 +74,8 @@ class LearntClassPrior:
         """Add π and the label counts to the open PyMC model."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import observe_counts
+
         alpha = pm.Data("pi_alpha", self.alpha, dims="outcome")
         pi = pm.Dirichlet("pi", alpha, dims="outcome")
         observe_counts("label_counts", pi, counts, dims=("outcome",))
@@ -90,7 +91,7 @@ class LearntClassPrior:
 
 @dataclass(frozen=True)
 class KnownClassPrior:
-    """π fixed: numbers given ("spam is 20 %"), uniform, or the training frequencies taken as known.
+    """π fixed: numbers given ("20 % is spam"), uniform, or the training frequencies taken as known.
 
     Parameters
     ----------
@@ -102,23 +103,23 @@ class KnownClassPrior:
     learnt: ClassVar[bool] = False
 
     def mle(self, counts: Array) -> Parameters:
-        """Return nothing: a known π is not estimated."""
+        """Return no parameters: a known π is not estimated."""
         return {}
 
     def map(self, counts: Array) -> Parameters:
-        """Return nothing: a known π is not estimated."""
+        """Return no parameters: a known π is not estimated."""
         return {}
 
     def posterior(self, counts: Array) -> Self:
-        """Return itself: counts teach it nothing."""
+        """Return itself: a known π does not depend on the counts."""
         return self
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Return nothing: a known π is not drawn."""
+        """Return no parameters: a known π is not drawn."""
         return {}
 
     def mean(self) -> Parameters:
-        """Return nothing: a known π is not estimated."""
+        """Return no parameters: a known π is not estimated."""
         return {}
 
     def log_mean_without(self, y: Integers) -> Array:
@@ -137,7 +138,7 @@ class KnownClassPrior:
         pm.Data("pi", self.pi, dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return nothing: a known π is not drawn."""
+        """Return no parameters: a known π is not drawn."""
         return {}
 
     def probabilities(self, parameters: Parameters) -> Array:

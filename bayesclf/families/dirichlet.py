@@ -1,12 +1,13 @@
-"""Dirichlet distributions side by side: the algebra behind every table of probabilities.
+"""Dirichlet distributions along one axis: the algebra behind every table of probabilities.
 
 An array (..., cell) holds several simplexes next to each other along its last axis; `sizes` gives their lengths, so
-that features with different numbers of levels need no padding and no loop. Counts of what they are distributions of
-come as level codes, or as tables (row, feature), dense or sparse.
+that features with different numbers of levels need no padding and no loop. Data to be
+counted are level codes, or tables (row, feature), dense or sparse.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from scipy.special import digamma, gammaln
 from bayesclf.typing import Array, Integers
 
 SMALLEST = np.finfo(float).tiny
-"""Probabilities that underflow count as this where a density is looked at."""
+"""Probabilities that underflow are replaced by this before a density is evaluated."""
 
 
 def starts(sizes: tuple[int, ...]) -> Integers:
@@ -36,16 +37,11 @@ def normalize(values: Array, sizes: tuple[int, ...]) -> Array:
         return values / totals(values, sizes)
 
 
-def mean(alpha: Array, sizes: tuple[int, ...]) -> Array:
-    """Return E[θ_j] = α_j / Σα."""
-    return normalize(alpha, sizes)
-
-
 def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
     """Return the mode (α_j − 1)/(Σα − J) in the simplex itself.
 
-    A cell with α_j < 1 makes the density unbounded, and α = 1 in every cell makes every point a mode: both come
-    back as NaN in the whole simplex, and the caller, who knows the names, says so. The only cell of a simplex is 1.
+    A cell with α_j < 1 makes the density unbounded, and α = 1 in every cell makes every point a mode: both give
+    NaN in the whole simplex, and the caller, which knows the names, raises. The only cell of a simplex is 1.
 
     References
     ----------
@@ -80,19 +76,19 @@ def log_density(theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Array:
     return np.asarray(np.add.reduceat(terms, starts(sizes), axis=-1))
 
 
-def log_mean_without(alpha: Array, cells: Integers, y: Integers, sizes: tuple[int, ...]) -> Array:
-    """Return Σ_c log (α_c − 1)/(Σα − 1) of the cells that each row has counted itself, (row).
+def log_mean_without(alpha: Array, sizes: tuple[int, ...], cells: Integers, y: Integers) -> Array:
+    """Return Σ_c log (α_c − 1)/(Σα − 1) of the cells to which each row itself has contributed, (row).
 
     Parameters
     ----------
     alpha
         Of the posterior given all rows, (outcome, cell).
+    sizes
+        Number of cells of each simplex.
     cells
         Cells (row, entry) of each row, −1 for none.
     y
         Label codes (row).
-    sizes
-        Number of cells of each simplex.
     """
     used, own = cells >= 0, y[:, None]
     total = totals(alpha, sizes)
@@ -106,13 +102,21 @@ def cells_of(X: Integers, sizes: tuple[int, ...]) -> Integers:
 
 
 def indicators(cells: Integers, width: int) -> sparse.csr_array:
-    """Return 0/1 indicators (row, cell) of the cells (row, entry) of each row, −1 for none.
-
-    Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
-    """
+    """Return 0/1 indicators (row, cell) of the cells (row, entry) of each row, −1 for none."""
     given = cells >= 0
     ends = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
     return sparse.csr_array((np.ones(ends[-1]), cells[given], ends), shape=(len(cells), width))
+
+
+def weighted_logs(weights: sparse.csr_array, theta: Array) -> Array:
+    """Return Σ_c w_c log θ_c (draw, row, outcome) of sparse weights (row, cell) and θ (draw, outcome, cell).
+
+    Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
+    """
+    draws, labels, cells = theta.shape
+    with np.errstate(divide="ignore"):
+        log_theta = np.log(theta).transpose(2, 1, 0).reshape(cells, labels * draws)
+    return np.moveaxis(np.asarray(weights @ log_theta).reshape(-1, labels, draws), 2, 0)
 
 
 def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
@@ -121,8 +125,18 @@ def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
     return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
+def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
+    """Return θ (draw, outcome, cell) from the draws of each group of simplexes of one size."""
+    groups = cells_by_size(sizes)
+    first = draws[f"theta_{next(iter(groups))}{suffix}"]
+    theta = np.empty((*first.shape[:2], sum(sizes)))
+    for size, cells in groups.items():
+        theta[:, :, cells] = draws[f"theta_{size}{suffix}"].reshape(*first.shape[:2], -1)
+    return theta
+
+
 def canonical(X: Any) -> sparse.csr_array:
-    """Return the same cells, each stored once: SciPy allows a cell to be the sum of several entries."""
+    """Return the same cells, each stored once: in SciPy a cell may be the sum of several entries."""
     cells = sparse.csr_array(X)
     if cells.has_canonical_format:
         return cells
@@ -154,7 +168,7 @@ def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = N
 
 @dataclass(frozen=True)
 class Tables:
-    """Counts of tables side by side.
+    """Counts of several tables along one axis.
 
     Attributes
     ----------
@@ -175,7 +189,7 @@ class Tables:
         return [Tables(self.counts[:, end - size : end], (size,)) for end, size in zip(ends, self.sizes, strict=True)]
 
     def likelihood(self) -> CollapsedLikelihood:
-        """Return the likelihood of one α for all of the tables."""
+        """Return the likelihood of one α that all tables share."""
         sizes = np.asarray(self.sizes, dtype=float)
         totals = np.add.reduceat(self.counts, starts(self.sizes), axis=1)
         counts, cells = np.unique(self.counts[self.counts > 0], return_counts=True)
@@ -186,7 +200,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class CollapsedLikelihood:
-    """α ↦ log p(n | α) of tables with θ integrated out, equal counts taken together, so that long ones are quick.
+    """α ↦ log p(n | α) of tables with θ integrated out, with equal counts grouped, so that large tables cost little.
 
     Attributes
     ----------

@@ -12,9 +12,8 @@ from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
 from bayesclf.families.moments import Moments
-from bayesclf.families.pymc_statistics import observe_moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -36,14 +35,14 @@ VARIANCE_DIMS = {
 
 
 LOST = 1e-6
-"""Share of a scatter that has to remain without a row: below it the difference would lose six digits of sixteen."""
+"""Least share of a scatter that must remain without a row: below it the difference loses six of sixteen digits."""
 
 
 @dataclass(frozen=True)
 class HalfNormal:
     """σ ~ HalfNormal(s): density ∝ exp(−σ²/2s²) for σ ≥ 0.
 
-    Unlike the inverse gamma of σ² it does not rule out small σ, and does not stretch far to large ones. It is not
+    Unlike an inverse gamma prior of σ² it does not rule out small σ and has light tails. It is not
     conjugate: the posterior is sampled by NUTS. The mode in σ² is still in closed form.
 
     Parameters
@@ -63,7 +62,7 @@ class HalfNormal:
         require_positive(scale=self.scale)
 
     def resolve(self, s2: Array, shape: tuple[int, ...]) -> Self:
-        """Return the prior in numbers, one a variance; `s2` is the variance of the pooled rows."""
+        """Return the prior in numbers, one for each variance; `s2` is the variance of the pooled rows."""
         return replace(self, scale=broadcast("scale", np.sqrt(s2) if self.scale is None else self.scale, shape))
 
     def mode(self, weight: Array, scatter: Array) -> Array:
@@ -107,7 +106,7 @@ class Gaussian(Family[Moments]):
     μ_ik | σ² real     Normal(m_i, σ²/κ)   Normal((κm + n x̄)/(κ + n), σ²/(κ + n))
     ========= ======== =================== ===========================================
 
-    n, x̄, S are weight, mean and scatter of a class's seen cells of a feature; a variance's n, S and deviations
+    n, x̄, S are weight, mean and scatter of a class's observed cells of a feature; a variance's n, S and deviations
     are sums over the classes and features that share it. MLE: Mitchell eqs 13, 14, or with `unbiased` the
     minimum variance unbiased estimate (eq 15), which divides by the sum of n_ik − 1 over the means that share the
     variance. MAP: the joint mode in (μ, σ²), σ² = b_n/(a_n + 1 + M/2), M the number of means that share σ².
@@ -117,7 +116,7 @@ class Gaussian(Family[Moments]):
     ----------
     variance
         ``"class-feature"`` σ_ik, ``"feature"`` σ_i (logistic in x), ``"class"`` σ_k or ``"shared"`` σ. The last
-        two compare columns with each other and so presume common units.
+        two compare columns with each other and so require common units.
     m, kappa, a, b
         Hyperparameters: m (in units of the column) and κ broadcast to (outcome, feature), a and b (squared units)
         to the shape of the variances. Where None they are unit information from the pooled rows: m the column's
@@ -126,8 +125,8 @@ class Gaussian(Family[Moments]):
     unbiased
         Whether the MLE's variance is the unbiased one.
     scale_prior
-        A `HalfNormal` prior of σ in the place of the inverse gamma of σ², which is not conjugate; a and b are then
-        not used.
+        A `HalfNormal` prior of σ, which is not conjugate, instead of the inverse gamma of σ²; a and b are then not
+        used.
     axes
         Set by `resolve_prior`.
 
@@ -149,8 +148,7 @@ class Gaussian(Family[Moments]):
     statistics_type: ClassVar[type[Statistics]] = Moments
 
     def __post_init__(self) -> None:
-        if self.variance not in SHARED_OVER:
-            raise InputError(f"variance must be one of {', '.join(map(repr, SHARED_OVER))}, not {self.variance!r}")
+        require_choice("variance", self.variance, SHARED_OVER)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
 
     @override
@@ -167,7 +165,7 @@ class Gaussian(Family[Moments]):
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
         b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
         if self.scale_prior is not None:
-            b = 1.0  # stands for nothing: σ has a prior of its own
+            b = 1.0  # a placeholder: σ has a prior of its own
         return replace(
             self,
             scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups),
@@ -248,6 +246,8 @@ class Gaussian(Family[Moments]):
         """Add μ and σ², observing the moments."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import observe_moments
+
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(_suffixed(dim, suffix) for dim in VARIANCE_DIMS[self.variance])
         if self.scale_prior is None:
@@ -266,16 +266,16 @@ class Gaussian(Family[Moments]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ and σ²."""
-        sigma2 = draws[f"sigma2{suffix}"] if self.scale_prior is None else draws[f"sigma{suffix}"] ** 2
-        return {"mu": draws[f"mu{suffix}"], "sigma2": sigma2}
+        if self.scale_prior is None:
+            return super().from_pymc(draws, suffix)
+        return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
 
     @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the seen cells, shape (draw, row, outcome).
+        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome).
 
-        The square is expanded around c, the middle of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all
-        draws are one matrix product, and as μ−c is small nothing cancels, wherever the origin of x lies.
+        The square is expanded around c, the mean of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all
+        draws are one matrix product, and as μ−c is small nothing cancels, whatever the origin of x.
         """
         mu = parameters["mu"]
         draws, labels, _ = mu.shape
@@ -296,51 +296,30 @@ class Gaussian(Family[Moments]):
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
         m, kappa, a, b = self._hyperparameters()
-        seen = ~np.isnan(X)
-        out = np.zeros((len(X), len(m)))
-        jointly = 1 in self._shared
-        for k in range(len(m)):
-            a_k, b_k = a[min(k, len(a) - 1)], b[min(k, len(b) - 1)]
-            scale = np.broadcast_to(b_k / a_k * (kappa[k] + 1) / kappa[k], m[k].shape)
-            distance = np.where(seen, X - m[k], 0.0) ** 2 / scale
-            log_scale = np.where(seen, np.log(scale), 0.0)
-            cells = seen.astype(float)
-            if jointly:
-                distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))
-            out[:, k] = log_student_t(distance, 2 * a_k, cells, log_scale).sum(axis=1)
-        return out
+        shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
+        columns = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape[k], rate[k]) for k in range(len(m)))
+        return np.stack(list(columns), axis=1)
 
     @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
-        """Student's t with a − 1/2 and b − ½ κ/(κ − 1)(x − m)² for each cell taken away.
+        """Student's t with a − 1/2 and b − ½ κ/(κ − 1)(x − m)² for each cell that is left out.
 
         The location of the own class is (κm − x)/(κ − 1).
         """
         m, kappa, a, b = self._hyperparameters()
-        seen = ~np.isnan(X)
-        over_classes, jointly = 0 in self._shared, 1 in self._shared
+        over_classes = 0 in self._shared
         group = np.zeros_like(y) if over_classes else y
-        weight = np.where(seen, kappa[y] / np.where(seen, kappa[y] - 1, 1.0), 0.0)
-        deviation = np.where(seen, X - m[y], 0.0)
-        removed = weight * deviation**2
-        cells = seen.astype(float)
-        if jointly:
+        seen, deviation = ~np.isnan(X), X - m[y]
+        weight = kappa[y] / np.where(seen, kappa[y] - 1, 1.0)
+        removed, cells = np.where(seen, weight * deviation**2, 0.0), seen.astype(float)
+        if 1 in self._shared:
             removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
         shape, rate = a[group] - cells / 2, b[group] - removed / 2
         kept = (rate > LOST * b[group]).all(axis=1)
         rate = np.where(kept[:, None], rate, b[group])
-
-        def log_density(squares: Array, spread: Array) -> Array:
-            """Return the log density of t at (x − location)², (row, feature), with scale² `spread`·rate/shape."""
-            distance = np.where(seen, squares * shape / (spread * rate), 0.0)
-            log_scale = np.where(seen, np.log(spread * rate / shape), 0.0)
-            if jointly:
-                distance, log_scale = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale))
-            return log_student_t(distance, 2 * shape, cells, log_scale).sum(axis=1)
-
-        own = log_density((weight * deviation) ** 2, np.where(seen, weight, 1.0))
+        own = self._log_t(weight * deviation, weight, shape, rate)
         if over_classes:
-            others = (log_density(np.where(seen, X - m[k], 0.0) ** 2, (kappa[k] + 1) / kappa[k]) for k in range(len(m)))
+            others = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape, rate) for k in range(len(m)))
             out = np.stack(list(others), axis=1)
             out[np.arange(len(y)), y] = own
         else:
@@ -366,7 +345,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:
-        """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); a part is what shares a variance."""
+        """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); one part for each variance."""
         m, kappa, a, b = self._hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
@@ -439,6 +418,20 @@ class Gaussian(Family[Moments]):
             b + self._group(scatter + shrunk) / 2,
         )
 
+    def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
+        """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
+
+        Features that share a variance are jointly t.
+        """
+        seen = ~np.isnan(deviation)
+        scale = spread * rate / shape
+        distance = np.where(seen, deviation, 0.0) ** 2 / scale
+        log_scale = np.where(seen, np.log(scale), 0.0)
+        cells = seen.astype(float)
+        if 1 in self._shared:
+            distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))
+        return np.asarray(log_student_t(distance, 2 * shape, cells, log_scale).sum(axis=1))
+
     def _half_normal_mode(self, statistics: Moments, sharing: Array) -> Array:
         """Return the mode of σ² under a half-normal prior of σ; raises `DoesNotExist` where it is at 0."""
         assert self.scale_prior is not None
@@ -466,7 +459,7 @@ class Gaussian(Family[Moments]):
         return np.asarray(np.squeeze(values, tuple(axis - 2 for axis in self._shared)))
 
     def _expand(self, values: Any, offset: int = 0) -> Any:
-        """Put the shared axes back: the inverse of `_squeeze`, for NumPy and PyTensor alike."""
+        """Put the shared axes back: the inverse of `_squeeze`, for both NumPy and PyTensor."""
         kept = [slice(None)] * offset
         return values[*kept, *(None if axis in self._shared else slice(None) for axis in (0, 1))]
 
@@ -480,7 +473,7 @@ class Gaussian(Family[Moments]):
 
 
 def _suffixed(dim: str, suffix: str) -> str:
-    """Return the PyMC dim: blocks have features of their own, labels are common."""
+    """Return the PyMC dim: each block has its own features, labels are common."""
     return dim if dim == "outcome" else f"{dim}{suffix}"
 
 

@@ -1,13 +1,13 @@
-"""What concentration α a Dirichlet should have, learnt from its counts: "what β should we choose?".
+"""The concentration α of Dirichlet priors, learned from the counts.
 
-By evidence α is a number; else it has a posterior of its own: θ is integrated out, then drawn given α.
+Either α is the number of largest evidence, or it has a posterior: θ is integrated out, then drawn given α.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast, override
+from typing import Any, NoReturn, Self, cast, override
 
 import numpy as np
 from scipy import optimize
@@ -16,30 +16,26 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, Wrapper
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
+from bayesclf.families.hyperparameters import require_choice, require_positive
 from bayesclf.typing import Array, Parameters
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
-METHODS = ("evidence", "posterior")
-SCOPES = ("block", "feature")
 LOWEST, HIGHEST = 1e-3, 1e3
-"""Where α is looked for. The evidence can grow without end, towards tables that are all alike (Minka 2000)."""
+"""Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
 GRID = 121
-"""Number of values of log α at which a maximum is first looked for: the sum over tables can have more than one."""
+"""Number of values of log α in the first, coarse search: the sum over tables can have several maxima."""
 UNDETERMINED = 2.0
-"""α where the counts say nothing, as they do when no table has more than one: Laplace's rule."""
+"""α where the counts are uninformative, as when no table has more than one count: Laplace's rule."""
 FLAT = 1e-9
-"""The evidence says nothing where it varies by less than this."""
+"""The evidence counts as flat where it varies by less than this."""
 
-REASON = "the concentration α is learnt, and its hyperprior is not conjugate to the Dirichlet-multinomial"
+REASON = "the concentration α is learned, and its hyperprior is not conjugate to the Dirichlet-multinomial"
 
 
 @dataclass(frozen=True)
 class LearntAlpha:
-    """A concentration that is learnt: θ_jk ~ Dirichlet(α, …, α), one α for a block or for each feature.
+    """A concentration that is learned: θ_jk ~ Dirichlet(α, …, α), one α for a block or for each feature.
 
-    It is learnt through the collapsed likelihood, θ integrated out: the Dirichlet-multinomial of all tables n_jk,
+    It is learned through the collapsed likelihood, θ integrated out: the Dirichlet-multinomial of all tables n_jk,
 
     .. math:: p(n | α) = \\prod_{jk} \\frac{Γ(Jα)}{Γ(Jα + N_{jk})} \\prod_l \\frac{Γ(α + n_{jkl})}{Γ(α)}.
 
@@ -62,7 +58,7 @@ class LearntAlpha:
     >>> import bayesclf as bc
     >>> X, y = [["a"], ["a"], ["a"], ["b"], ["b"], ["b"]], [0, 0, 0, 1, 1, 1]
     >>> clf = bc.CategoricalNB(bc.families.LearntAlpha(), random_state=1).fit(X, y)
-    >>> round(float(clf.model_.blocks[0].family.alpha[0, 0]), 9)  # one level a class: the less smoothing the better
+    >>> round(float(clf.model_.blocks[0].family.alpha[0, 0]), 9)  # one level per class: the less smoothing the better
     0.001
     """
 
@@ -72,22 +68,18 @@ class LearntAlpha:
     spread: float = 1.5
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {self.method!r}")
-        if self.scope not in SCOPES:
-            raise InputError(f"scope must be one of {', '.join(map(repr, SCOPES))}, not {self.scope!r}")
-        for name in ("median", "spread"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(f"{name} must be above 0 and finite, not {getattr(self, name)}")
+        require_choice("method", self.method, ("evidence", "posterior"))
+        require_choice("scope", self.scope, ("block", "feature"))
+        require_positive(median=self.median, spread=self.spread)
 
     def resolve[F: Family[Any]](self, family: F, statistics: Any) -> F:
-        """Return a family of counts with its α learnt, or to be learnt by NUTS, from its statistics."""
+        """Return a family of counts with its α learned, or to be learned by NUTS, from its statistics."""
         tables = family.tables(statistics)
         if self.scope == "feature" and len(tables.sizes) != len(statistics.axes.features):
             raise InputError(f"the family {family.name!r} has one table for all features; take scope='block'")
         if self.method == "evidence":
-            return _given(family, most_probable(tables, self.scope), tables.sizes).resolve_prior(statistics)
-        start = _given(family, np.full(len(tables.groups(self.scope)), self.median), tables.sizes)
+            return family.with_alpha(_cells(most_probable(tables, self.scope), tables.sizes)).resolve_prior(statistics)
+        start = family.with_alpha(np.full(sum(tables.sizes), self.median))
         return cast("F", Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes))
 
     def log_prior(self, alpha: Array) -> Array:
@@ -110,9 +102,9 @@ class Smoothed(Wrapper):
     θ_jk | α  simplex Dirichlet(α, …, α)            Dirichlet(α + n_jk)
     ========= ======= ============================= =====================================
 
-    NUTS samples α alone, whose number does not grow with levels and classes; θ is then drawn independently given
-    each α. MLE: the frequencies, and the α of largest evidence. MAP: the mode of θ given the mode of log α under its
-    own posterior; the joint density of (α, θ) has no useful maximum.
+    NUTS samples only α, so that its dimension does not grow with levels and classes; θ is then drawn independently
+    given each α. MLE: the frequencies, and the α of largest evidence. MAP: the mode of θ given the mode of log α under
+    its own posterior; the joint density of (α, θ) has no useful maximum.
 
     Parameters
     ----------
@@ -149,7 +141,7 @@ class Smoothed(Wrapper):
     def map(self, statistics: Any) -> Parameters:
         """Return the mode of log α and that of θ given it."""
         alpha = most_probable(self.family.tables(statistics), self.settings.scope, self.settings)
-        mode = _given(self.family, alpha, self.sizes).resolve_prior(statistics).map(statistics)
+        mode = self.family.with_alpha(_cells(alpha, self.sizes)).resolve_prior(statistics).map(statistics)
         return {**mode, "alpha": self._named(alpha[None])}
 
     @override
@@ -178,6 +170,8 @@ class Smoothed(Wrapper):
         """Add α, observing the counts with θ integrated out."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import observe_tables
+
         tables = self.family.tables(statistics)
         groups = len(tables.groups(self.settings.scope))
         alpha = pm.LogNormal(
@@ -185,13 +179,10 @@ class Smoothed(Wrapper):
             pm.Data(f"alpha_log_median{suffix}", np.full(groups, np.log(self.settings.median))),
             pm.Data(f"alpha_spread{suffix}", np.full(groups, self.settings.spread)),
         )
-        sizes = pm.Data(f"alpha_sizes{suffix}", np.repeat(tables.sizes, tables.sizes).astype(float))
-        totals = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(tables.counts, tables.sizes))
         cells = alpha[0]
         if self.settings.scope == "feature":
             cells = alpha[pm.Data(f"alpha_of_cell{suffix}", np.repeat(np.arange(groups), tables.sizes))]
-        observed = pm.Data(f"alpha_counts_data{suffix}", tables.counts)
-        pm.CustomDist(f"alpha_counts{suffix}", cells, sizes, totals, logp=_collapsed_logp, observed=observed)
+        observe_tables(cells, tables.counts, tables.sizes, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -228,15 +219,15 @@ def most_probable(tables: Tables, scope: str, hyperprior: LearntAlpha | None = N
     tables
         Counts.
     scope
-        Which tables share one α.
+        ``"block"`` or ``"feature"``: which tables share one α.
     hyperprior
-        Its density of log α multiplies the evidence; none for the evidence alone.
+        Its density of log α multiplies the evidence; None for the evidence alone.
     """
     return np.array([_maximum(group.likelihood(), hyperprior) for group in tables.groups(scope)])
 
 
 def _maximum(likelihood: CollapsedLikelihood, hyperprior: LearntAlpha | None) -> float:
-    """Return the highest point of a grid, refined to where the slope is 0, or the end of the range it is at."""
+    """Return the highest point of a grid, refined to slope 0 unless it is at an end of the range."""
     parts: list[CollapsedLikelihood | LearntAlpha] = [likelihood, hyperprior] if hyperprior else [likelihood]
     grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID)
     values = likelihood.log_density(np.exp(grid))
@@ -255,24 +246,8 @@ def _maximum(likelihood: CollapsedLikelihood, hyperprior: LearntAlpha | None) ->
     return float(np.exp(optimize.brentq(slope, left, right, xtol=1e-14)))
 
 
-def _given[F: Family[Any]](family: F, alpha: Array, sizes: tuple[int, ...]) -> F:
-    """Return a family of counts with α (group) for every cell of a group's tables."""
-    return family.with_alpha(_cells(alpha, sizes))
-
-
 def _cells(alpha: Array, sizes: tuple[int, ...]) -> Array:
     """Return α (..., group) for every cell, (..., cell)."""
     if alpha.shape[-1] == len(sizes):
         return np.repeat(alpha, sizes, axis=-1)
     return np.broadcast_to(alpha, (*alpha.shape[:-1], sum(sizes)))
-
-
-def _collapsed_logp(
-    counts: TensorVariable, alpha: TensorVariable, sizes: TensorVariable, totals: TensorVariable
-) -> Any:
-    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normalizer."""
-    import pytensor.tensor as pt
-
-    total_alpha = sizes * alpha
-    normalizer = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
-    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normalizer / sizes

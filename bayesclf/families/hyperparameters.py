@@ -1,6 +1,8 @@
-"""Hyperparameters as users give them: checked, and brought to their shape."""
+"""Checks of hyperparameters that users give, and their broadcasting."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -9,12 +11,18 @@ from bayesclf.typing import Array
 
 
 def require_positive(**given: object) -> None:
-    """Raise `InputError` for the first, by name, that is neither None nor above 0 and finite."""
+    """Raise `InputError` for the first value that is neither None nor positive and finite."""
     for name, value in given.items():
         if value is not None:
             numbers = np.asarray(value)
             if not (np.all(numbers > 0) and np.all(np.isfinite(numbers))):
                 raise InputError(f"{name} must be above 0 and finite, not {value}")
+
+
+def require_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise `InputError` for a value that is not among the choices."""
+    if value not in (allowed := tuple(choices)):
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
 def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str = "") -> Array:

@@ -17,9 +17,9 @@ from bayesclf.typing import Array, Integers
 
 @dataclass(frozen=True)
 class Moments(Statistics):
-    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)² of the seen cells, each (outcome, feature).
+    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)² of the observed cells, each (outcome, feature).
 
-    Means are 0 where n is 0. Sums of squares are never formed around a distant origin: statistics are merged by
+    Means are 0 where n is 0. Sums of squares are never formed around a distant origin; statistics are merged by
     the update of Chan, Golub & LeVeque (1983), so that adding 1e6 to a column costs no digits of its variance.
     """
 
@@ -58,19 +58,19 @@ class Moments(Statistics):
         return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
     def constant(self) -> NDArray[np.bool_]:
-        """Return, for each feature, whether its seen cells are all equal, up to rounding, or none is seen."""
+        """Return, for each feature, whether its observed cells are all equal, up to rounding, or it has none."""
         return np.asarray(self.pooled().without_rounding()[0] == 0)
 
     def without_rounding(self) -> Array:
-        """Return the scatters, 0 where they are no more than what rounding leaves of equal cells."""
+        """Return the scatters, set to 0 where rounding errors of equal cells could be as large."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
         return np.where(self.scatter <= rounding, 0.0, self.scatter)
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:
-    """Return the first seen cell of each (outcome, feature), 0 where there is none.
+    """Return the first observed cell of each (outcome, feature), 0 where there is none.
 
-    As the origin of a class's sums it makes the mean of equal cells exact, and so their scatter 0.
+    Used as the origin of a class's sums, it makes the mean of equal cells exact and their scatter 0.
     """
     first = np.zeros((labels, X.shape[1]))
     for k in np.unique(y):

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import broadcast, require_positive
-from bayesclf.families.pymc_statistics import observe_counts
-from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.hyperparameters import require_positive
+from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
 STEPS = 16
-"""Whole counts up to this are a sum of logarithms; others take log Γ, at several times the cost."""
+"""Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
 
 ENTRIES = 2**16
-"""Entries whose log Γ are held at once, for all classes."""
+"""Number of entries whose log Γ are kept in memory at once, for all classes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MultinomialStatistics(Statistics):
 
 
 @dataclass(frozen=True)
-class Multinomial(Family[MultinomialStatistics]):
+class Multinomial(SimplexFamily[MultinomialStatistics]):
     """Words w_1 … w_N of a document are drawn one by one: P(w = j | y = k) = θ_jk with θ_k ~ Dirichlet(α_k).
 
     ========= ========================== ================ ====================
@@ -52,14 +52,14 @@ class Multinomial(Family[MultinomialStatistics]):
 
     MLE n_jk/n_k: the word's share of all words of the class; MAP (n_jk + α_jk − 1)/(n_k + Σα − M), M the size of the
     vocabulary: l = α − 1 = 1 is Laplace's rule. The density is that of the *sequence* of words, Π_j θ_jk^{x_j}: the
-    multinomial coefficient N!/Π x_j! depends on neither class nor θ and is left out everywhere, as is P(N), so that no
-    answer depends on it. The predictive of a document is Pólya's, not the density at the posterior mean, as a word
+    multinomial coefficient N!/Π x_j! depends on neither class nor θ and is omitted everywhere, as is P(N); no answer
+    depends on them. The predictive of a document is Pólya's, not the density at the posterior mean, as a word
     that has occurred makes its next occurrence more probable: with a = α_k + n_k, A = Σ_j a_j,
 
     .. math:: p(x | k, D) = \\frac{Γ(A)}{Γ(A + N)} \\prod_{j: x_j > 0} \\frac{Γ(a_j + x_j)}{Γ(a_j)}.
 
     Counts are real and at least 0. A missing count is refused, as the length of its document is unknown. Every word is
-    informative: one that no document has still takes its share of Σα.
+    informative: even one that occurs in no document has its share of Σα.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ class Multinomial(Family[MultinomialStatistics]):
     name: ClassVar[str] = "multinomial"
     kind: ClassVar[str] = "count"
     statistics_type: ClassVar[type[Statistics]] = MultinomialStatistics
+    _lacking: ClassVar[str] = "has no words in its training rows"
 
     def __post_init__(self) -> None:
         if not isinstance(self.alpha, LearntAlpha):
@@ -89,44 +90,14 @@ class Multinomial(Family[MultinomialStatistics]):
             raise InputError(f"length must be at least 1, not {self.length}")
 
     @override
-    def resolve_prior(self, statistics: MultinomialStatistics) -> Self:
-        """Return the prior with α as an array (outcome, word), or, if α is to be learnt, what learns it."""
-        if isinstance(self.alpha, LearntAlpha):
-            return self.alpha.resolve(self, statistics)
-        alpha = broadcast("alpha", self.alpha, statistics.counts.shape, "outcome, word")
-        return replace(self, alpha=alpha, axes=statistics.axes)
-
-    @override
-    def mle(self, statistics: MultinomialStatistics) -> Parameters:
-        """Return the words' shares; raises `DoesNotExist` for a class without a word."""
-        theta = dirichlet.normalize(statistics.counts, (statistics.counts.shape[1],))
-        _require_defined(theta, statistics.axes, "has no words in its training rows")
-        return {"theta": theta[None]}
-
-    @override
-    def map(self, statistics: MultinomialStatistics) -> Parameters:
-        """Return the mode; raises `DoesNotExist` where it is not unique or the density unbounded."""
-        theta = dirichlet.mode(np.asarray(self.posterior(statistics).alpha), self._sizes)
-        _require_defined(theta, self.axes, "has no single most probable θ (some count + α is below 1, or all are 1)")
-        return {"theta": theta[None]}
-
-    @override
-    def posterior(self, statistics: MultinomialStatistics) -> Self:
-        """Return Dirichlet(α + n)."""
-        return replace(self, alpha=np.asarray(self.alpha) + statistics.counts)
-
-    @override
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        return {"theta": dirichlet.draw(np.asarray(self.alpha), self._sizes, rng, draws)}
-
-    @override
-    def mean(self) -> Parameters:
-        """Return α/Σα."""
-        return {"theta": dirichlet.mean(np.asarray(self.alpha), self._sizes)[None]}
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        return np.asarray(self.alpha), (len(self.axes.features),)
 
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
         import pymc as pm
+
+        from bayesclf.families.pymc_statistics import observe_counts
 
         alpha = pm.Data(f"theta_word_alpha{suffix}", np.asarray(self.alpha))
         theta = pm.Dirichlet(f"theta_word{suffix}", alpha, dims=("outcome", f"word{suffix}"))
@@ -139,13 +110,7 @@ class Multinomial(Family[MultinomialStatistics]):
     @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
-        theta = parameters["theta"]
-        draws, labels, words = theta.shape
-        with np.errstate(divide="ignore"):
-            log_theta = np.log(theta).transpose(2, 1, 0).reshape(words, labels * draws)
-        # Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
-        log_density = np.asarray(_nonzero(X) @ log_theta)
-        return np.asarray(np.moveaxis(log_density.reshape(X.shape[0], labels, draws), 2, 0))
+        return dirichlet.weighted_logs(_nonzero(X), parameters["theta"])
 
     @override
     def log_predictive(self, X: Any) -> Array:
@@ -167,23 +132,13 @@ class Multinomial(Family[MultinomialStatistics]):
         return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
 
     @override
-    def log_normalizer(self) -> Array:
-        """log B(α_k): the evidence is Pólya's of all words of a class, without the multinomial coefficients."""
-        return dirichlet.log_beta(np.asarray(self.alpha), self._sizes)
-
-    @override
-    def log_prior(self, parameters: Parameters) -> Density:
-        """θ_k ~ Dirichlet(α_k) over the vocabulary."""
-        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self._sizes)
-
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-        """Σ_j x_j log θ_jk: one weight a word (CS4780)."""
+        """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
 
     @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
-        """x_j log θ_kj/θ_k′j of each word that is there."""
+        """x_j log θ_kj/θ_k′j of each word that occurs."""
         counts = _nonzero(X).tocoo()
         row, word = counts.row.astype(np.intp), counts.col.astype(np.intp)
         values = counts.data * pair.log_ratios_of_cells(parameters["theta"], row, word)
@@ -195,10 +150,6 @@ class Multinomial(Family[MultinomialStatistics]):
         return dirichlet.Tables(statistics.counts, (statistics.counts.shape[1],))
 
     @override
-    def with_alpha(self, alpha: Array) -> Self:
-        return replace(self, alpha=alpha)
-
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
         theta = parameters["theta"][0]
@@ -208,16 +159,12 @@ class Multinomial(Family[MultinomialStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"theta": ("outcome", "word")}
 
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        return (len(self.axes.features),)
-
 
 def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
     """Return Σ_j log [Γ(α_jk + x_ij)/Γ(α_jk)] over the entries of each row, (row, outcome).
 
-    For a whole count x it is log α + log(α + 1) + … + log(α + x − 1); as most counts in text are 1 or 2, it costs two
-    or three sparse products.
+    For an integer count x it is log α + log(α + 1) + … + log(α + x − 1); as most counts in text are 1 or 2, it costs
+    two or three sparse products.
 
     Parameters
     ----------
@@ -253,10 +200,3 @@ def _nonzero(X: Any) -> sparse.csr_array:
         counts = counts.copy()
         counts.eliminate_zeros()
     return counts
-
-
-def _require_defined(theta: Array, axes: Axes, what: str) -> None:
-    """Raise for the first class whose θ is NaN."""
-    undefined = np.flatnonzero(np.isnan(theta).any(axis=1))
-    if undefined.size:
-        raise DoesNotExist(f"class {axes.labels[undefined[0]]!r} {what}")

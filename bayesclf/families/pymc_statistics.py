@@ -2,27 +2,24 @@
 
 Sampling then costs the same for a thousand rows and for ten million. PyMC's own distributions of these statistics
 (Normal, Gamma and Multinomial of mean, scatter and counts) are −∞ or raise for no rows, one row, a constant column
-or fractional weights; the rows' own log likelihood holds in all these cases.
+or fractional weights; the log likelihood of the rows themselves is defined in all these cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
 
 from bayesclf.families import dirichlet
 from bayesclf.typing import Array
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 
 def observe_counts(name: str, theta: TensorVariable, counts: Array, dims: tuple[str, ...] | None = None) -> None:
     """Observe counts n of the cells of θ: log likelihood Σ n log θ, with 0 · log 0 = 0."""
-    import pymc as pm
-
     pm.CustomDist(name, theta, logp=_counts_logp, observed=pm.Data(f"{name}_data", counts, dims=dims), dims=dims)
 
 
@@ -34,8 +31,6 @@ def observe_simplexes(alpha: Array, counts: Array, sizes: tuple[int, ...], suffi
     list
         θ of each size in turn, (outcome, cell).
     """
-    import pymc as pm
-
     parts = []
     for size, cells in dirichlet.cells_by_size(sizes).items():
         shape = (len(alpha), -1, size)
@@ -46,20 +41,8 @@ def observe_simplexes(alpha: Array, counts: Array, sizes: tuple[int, ...], suffi
     return parts
 
 
-def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
-    """Return θ (draw, outcome, cell) from draws of the groups that `observe_simplexes` made."""
-    groups = dirichlet.cells_by_size(sizes)
-    first = draws[f"theta_{next(iter(groups))}{suffix}"]
-    theta = np.empty((*first.shape[:2], sum(sizes)))
-    for size, cells in groups.items():
-        theta[:, :, cells] = draws[f"theta_{size}{suffix}"].reshape(*first.shape[:2], -1)
-    return theta
-
-
 def _counts_logp(counts: TensorVariable, theta: TensorVariable) -> Any:
-    import pytensor.tensor as pt
-
-    # Where n = 0 the logarithm is taken of 1, so that neither the value nor the gradient sees log 0.
+    # Where n = 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
     return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, theta))
 
 
@@ -70,29 +53,25 @@ def observe_moments(
 
     Log likelihood −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²), for any real n ≥ 0 and S ≥ 0.
     """
-    import pymc as pm
-
-    mean = np.where(n > 0, mean, 0.0)
-    n_data = pm.Data(f"{name}_n", n)
-    scatter_data = pm.Data(f"{name}_scatter", scatter)
-    pm.CustomDist(
-        f"{name}_mean",
-        mu,
-        sigma2,
-        n_data,
-        scatter_data,
-        logp=_moments_logp,
-        observed=pm.Data(f"{name}_data", mean),
-    )
+    data = pm.Data(f"{name}_n", n), pm.Data(f"{name}_scatter", scatter)
+    observed = pm.Data(f"{name}_data", np.where(n > 0, mean, 0.0))
+    pm.CustomDist(f"{name}_mean", mu, sigma2, *data, logp=_moments_logp, observed=observed)
 
 
-def _moments_logp(
-    mean: TensorVariable,
-    mu: TensorVariable,
-    sigma2: TensorVariable,
-    n: TensorVariable,
-    scatter: TensorVariable,
-) -> Any:
-    import pytensor.tensor as pt
-
+def _moments_logp(mean: Any, mu: Any, sigma2: Any, n: Any, scatter: Any) -> Any:
     return -0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * (scatter + n * (mean - mu) ** 2) / sigma2
+
+
+def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
+    """Observe counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell."""
+    size = pm.Data(f"alpha_sizes{suffix}", np.repeat(sizes, sizes).astype(float))
+    total = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(counts, sizes))
+    observed = pm.Data(f"alpha_counts_data{suffix}", counts)
+    pm.CustomDist(f"alpha_counts{suffix}", alpha, size, total, logp=_collapsed_logp, observed=observed)
+
+
+def _collapsed_logp(counts: Any, alpha: Any, sizes: Any, totals: Any) -> Any:
+    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normalizer."""
+    total_alpha = sizes * alpha
+    normalizer = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
+    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normalizer / sizes

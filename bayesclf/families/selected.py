@@ -1,4 +1,4 @@
-"""Which features tell the classes apart at all: each feature depends on the class, or has one distribution for all."""
+"""Feature selection: each feature depends on the class, or has one distribution for all classes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Selected(Wrapper):
     parameter support  prior               posterior
     ========= ======== =================== ========================================================
     z_j       0, 1     Bernoulli(ρ_j)      log-odds: logit ρ_j + log p(D_j | classes) − log p(D_j | pooled)
-    θ_jk      family's family's, a class   family's posterior given the rows of each class
+    θ_jk      family's family's, per class family's posterior given the rows of each class
     φ_j       family's family's, one class family's posterior given all rows
     ========= ======== =================== ========================================================
 
     Features are independent given the labels, a priori and a posteriori, so that no search over the 2^d sets is
     needed. A hypothesis draws z, then the parameters of each feature: θ where it is included, else φ for all classes,
-    in the arrays of the wrapped family, so that every rule treats it as any other. MLE includes everything, as more
+    in the arrays of the wrapped family, so that every rule treats it as any other. MLE includes all features, as more
     parameters never fit worse; MAP includes the features with P(z_j = 1 | D) > 1/2 and takes the mode of the
     parameters given that set; the mean is the average over z too. In the predictive z_j is summed out.
 
@@ -42,7 +42,8 @@ class Selected(Wrapper):
     inclusion
         ρ_j, in [0, 1]: a number, or an array (feature).
     pooled
-        The family of a feature that does not, set by `resolve_prior`: the same settings with one class.
+        The family of a feature that does not depend on the class, set by `resolve_prior`: the same settings with one
+        class.
 
     References
     ----------

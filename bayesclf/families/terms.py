@@ -1,4 +1,4 @@
-"""What a block's log density is taken apart into: columns with weights, terms of features, and parts with priors."""
+"""Parts of a block's log density: columns with weights, terms of features, and parameters with priors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesclf.typing import Array, Integers
 
 @dataclass(frozen=True)
 class LinearDesign:
-    """The columns z(x) of a block: a number less its center, or a 0/1 column a level.
+    """The columns z(x) of a block: a number minus its center, or a 0/1 column per level.
 
     log p(x | y = k, θ) = Σ_c [offset_kc + weight_kc z_c(x)] + terms that all classes share. A generative classifier
     made of such blocks *is* a logistic regression, whose weights follow from θ.
@@ -28,9 +28,9 @@ class LinearDesign:
     centre
         Where a number's column is 0, (column), in its own units. Levels and counts have 0.
     threshold
-        Above it a cell counts as 1, else as 0; None where cells count as they are.
+        Cells above it count as 1, others as 0; None where cells are used as they are.
     complete
-        Whether the weights hold for complete rows only, as those of dependent columns do.
+        Whether the weights hold for complete rows only, as is so for dependent columns.
     """
 
     features: tuple[str, ...]
@@ -52,7 +52,7 @@ class LinearDesign:
         return f"the block of {names}"
 
     def scores(self, X: Any, terms: LinearTerms) -> Array:
-        """Return Σ_c weight_c z_c(x), less the offsets of missing cells, (draw, row, outcome).
+        """Return Σ_c weight_c z_c(x), minus the offsets of missing cells, (draw, row, outcome).
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class LinearTerms:
 
     @classmethod
     def of_logs(cls, theta: Array) -> Self:
-        """Return one weight a probability, its logarithm, and no offset."""
+        """Return one weight per probability, its logarithm, and no offset."""
         with np.errstate(divide="ignore"):
             weight = np.log(theta)
         return cls(weight, np.zeros_like(weight))
@@ -111,7 +111,7 @@ class LinearTerms:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The two classes of each row whose log-odds are asked for, as label codes (row)."""
+    """The two classes of each row whose log-odds are requested, as label codes (row)."""
 
     outcome: Integers
     against: Integers
@@ -136,31 +136,31 @@ class Pair:
 
 
 def log_ratio(one: Array, other: Array) -> Array:
-    """Return the logarithm of a ratio of probabilities; NaN where both are 0, and so impossible under either class."""
+    """Return the logarithm of a ratio of probabilities; NaN where both are 0: impossible under either class."""
     with np.errstate(divide="ignore"):
         return difference(np.log(one), np.log(other))
 
 
 def difference(one: Array, other: Array) -> Array:
-    """Return the difference of logs; NaN where both are −∞, and so impossible under either class."""
+    """Return the difference of logs; NaN where both are −∞: impossible under either class."""
     with np.errstate(invalid="ignore"):
         return np.asarray(one - other)
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Terms of the log-odds, entry by entry.
+    """Terms of the log-odds, one for each entry.
 
     Attributes
     ----------
     features
-        What each feature is made of: one column, or the columns of a block.
+        The columns of each feature: one, or those of a block.
     row, feature
         Row and position among `features` of each entry, (entry).
     values
         (draw, entry).
     counts
-        What the row's cell of a table of counts or events holds, (entry); NaN where there is no such cell.
+        The value of the cell in a table of counts or events, (entry); NaN where there is no such cell.
     """
 
     features: tuple[tuple[str, ...], ...]
@@ -200,9 +200,10 @@ def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 class Density:
     """Log densities of parts of a block's parameters: each has parameters of its own, independent of all others.
 
-    A density is per what it is a density of, and its power depends on that: here variances are per log σ² and
-    covariances per |Σ|^(−(d + 1)/2) dΣ, the measures that units do not change, so that the power α of InvGamma(a, b)
-    is InvGamma(αa, αb), a prior worth α times as many rows; all other parameters are per themselves.
+    A power of a density depends on the measure that it is taken with respect to: here densities of variances are with
+    respect to log σ² and those of covariances to |Σ|^(−(d + 1)/2) dΣ, measures that do not depend on units, so that
+    the power α of InvGamma(a, b) is InvGamma(αa, αb), a prior worth α times as many rows; other densities are with
+    respect to the parameter itself.
 
     Attributes
     ----------
@@ -217,7 +218,7 @@ class Density:
 
     @classmethod
     def of_simplexes(cls, name: str, theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Self:
-        """Return Σ (α − 1) log θ of simplexes side by side, one part a class and simplex."""
+        """Return Σ (α − 1) log θ of simplexes along one axis, one part for each class and simplex."""
         densities = dirichlet.log_density(theta, alpha, sizes)
         table = np.repeat(np.arange(len(sizes)), sizes)
         part_of = np.arange(alpha.shape[0])[:, None] * len(sizes) + table if alpha.ndim == 2 else table

@@ -1,7 +1,7 @@
 """What every model provides to the engines that condition it, and the rows that it scores.
 
 A *model* composes families (`generative.py`) or is P(y | x) itself (`logistic/`). Parameters are plain arrays with a
-leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both alike.
+leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows encoded for a model: one array a block (generative models), or numbers and codes (logistic regression).
+    """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
 
     Indexing by a slice or an array of row numbers gives some of the rows.
     """

@@ -49,12 +49,20 @@ class Block:
         }
 
     def coords(self) -> dict[str, Any]:
-        """Return the names along the axes but the labels', and of levels their two parts as well."""
+        """Return the names along the axes except the labels', and the two parts of levels."""
         coords = self.family.coords()
         return {
             name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
             for name, names in coords.items()
         }
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form of its part of the PyMC model."""
+        family, axes = self.family, self.statistics.axes
+        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
+        # Missing cells that a family cannot count have a likelihood of their own.
+        coupled = bool(family.not_conjugate(self.statistics))
+        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -121,8 +129,7 @@ class GenerativeModel:
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: families, variants and shapes, but no data and no hyperparameter."""
-        blocks = tuple((b.family.name, str(b.family.dims()), _variant(b), b.suffix, _shape(b)) for b in self.blocks)
-        return ("generative", len(self.labels), self.class_prior.learnt, blocks)
+        return ("generative", len(self.labels), self.class_prior.learnt, tuple(b.signature() for b in self.blocks))
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
@@ -157,12 +164,12 @@ class GenerativeModel:
         """Return log p(x, y) = log ∫ Π_rows p(x, y | θ) p(θ) dθ of the rows in their order.
 
         Models are comparable by it where their priors are explicit and proper: a default prior, set from the pooled
-        rows, has seen them already.
+        rows, already depends on them.
 
         Raises
         ------
         Refused
-            Where a block is not conjugate, with the reason.
+            If a block is not conjugate; the message says why.
         """
         if reason := self.not_conjugate():
             raise Refused(f"the evidence has no closed form ({reason})")
@@ -192,14 +199,3 @@ class GenerativeModel:
         for block in self.blocks:
             parameters |= block.named(of_block(block))
         return parameters
-
-
-def _shape(block: Block) -> tuple[int, ...]:
-    axes = block.statistics.axes
-    return tuple(sorted(axes.sizes)) if axes.levels else (len(axes.features),)
-
-
-def _variant(block: Block) -> str:
-    """Return what else fixes the compiled form of a family that has more than one."""
-    # Missing cells that a family cannot count have a likelihood of their own.
-    return f"{block.family.variant} {bool(block.family.not_conjugate(block.statistics))}"

@@ -12,7 +12,7 @@ from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 OWN_BYTES = 2**20
-"""Size of the coefficients that are gathered at a time, where each row has its own."""
+"""Size of the coefficients that are gathered at once, where each row has its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,9 @@ class LinearScores:
     Attributes
     ----------
     columns
-        Returns z (row, column) of rows. The first column is 1; last ones that would be 0 throughout may be left out.
+        Returns z (row, column) of rows. The first column is 1; trailing columns that would be 0 may be omitted.
     coefficient
-        c (column, outcome, draw), of the labels but the reference.
+        c (column, outcome, draw), of all labels except the reference.
     reference
         Position of the reference among all labels.
     """

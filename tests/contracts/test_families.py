@@ -664,7 +664,7 @@ def test_a_column_without_a_seen_cell_is_not_informative(case):
     [
         (lambda: Categorical(0.0), "alpha must be above 0 and finite, not 0.0"),
         (lambda: Categorical(np.array([1.0, np.nan])), "alpha must be above 0"),
-        (lambda: Categorical(basis="logit"), "basis must be 'simplex' or 'softmax', not 'logit'"),
+        (lambda: Categorical(basis="logit"), "basis must be one of 'simplex', 'softmax', not 'logit'"),
         (lambda: Gaussian("full"), "variance must be one of 'class-feature', .*, not 'full'"),
         (lambda: Gaussian(kappa=-1.0), "kappa must be above 0 and finite, not -1.0"),
         (lambda: Gaussian(b=np.inf), "b must be above 0 and finite, not inf"),

@@ -1,4 +1,4 @@
-"""Concentrations learnt from counts, against grids and quadrature."""
+"""Concentrations learned from counts, against grids and quadrature."""
 
 import numpy as np
 import pandas as pd
@@ -213,7 +213,7 @@ def test_a_concentration_with_a_posterior_has_no_closed_form(play_tennis):
     clf = bc.CategoricalNB(LearntAlpha("posterior"), inference="map").fit(play_tennis.X, play_tennis.y)
     assert clf.posterior_["map"]["alpha"].item() > 0
     for call in (clf.model_.log_evidence, clf.as_prior):
-        with pytest.raises(Refused, match="the concentration α is learnt"):
+        with pytest.raises(Refused, match="the concentration α is learned"):
             call()
     with pytest.raises(Refused, match="use inference='nuts' instead of 'exact'"):
         bc.CategoricalNB(LearntAlpha("posterior"), inference="exact").fit(play_tennis.X, play_tennis.y)

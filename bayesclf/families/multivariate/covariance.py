@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 from weakref import finalize
@@ -11,21 +10,14 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
 from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
-"""Smallest eigenvalue of a correlation matrix, per column, that is more than what rounding leaves of zero."""
+"""Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""
 
 CACHE_BYTES = 2**28
-"""Size of the whitenings that are kept between blocks of rows."""
-
-
-NO_MODE = (
-    "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or the "
-    "normal-inverse-Wishart prior"
-)
+"""Largest total size of the whitenings that are cached between blocks of rows."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +44,21 @@ class Whitening:
 
 
 class Whitenings:
-    """The whitenings of arrays of covariances that are still in use: rows come in blocks, all with the same draws.
+    """Cache of whitenings: rows come in blocks that all use the same draws of covariances.
 
-    Arrays are known by identity, and nobody changes parameters in place.
+    Arrays are identified by their id, as parameters are never changed in place, for as long as they exist.
     """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[int, bytes], Whitening] = OrderedDict()
 
     def of(self, Sigma: Array, by_label: Array, seen: NDArray[np.bool_]) -> Whitening:
-        """Return the whitening of the seen features.
+        """Return the whitening of the observed features.
 
         Parameters
         ----------
         Sigma
-            The array that is asked for again and again.
+            The array whose whitening is requested repeatedly.
         by_label
             The same as (draw, outcome, feature, other_feature).
         seen
@@ -88,8 +80,8 @@ class Whitenings:
 def quadratic_forms(X: Array, mu: Array, whitening: Whitening) -> Array:
     """Return (x − μ)ᵀ Σ⁻¹ (x − μ), (row, outcome, draw).
 
-    x is whitened by the inverse Cholesky factor of each draw, one matrix product a coordinate, around c, the middle
-    of a class's draws: as μ − c is small nothing cancels, wherever the origin of x lies.
+    x is whitened by the inverse Cholesky factor of each draw, one matrix product per coordinate, around c, the median
+    of a class's draws: as μ − c is small nothing cancels, whatever the origin of x.
 
     Parameters
     ----------
@@ -127,7 +119,7 @@ def inverse_lower(factor: Array) -> Array:
 
 
 def collinear(scatter: Array, zero: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which columns take part in a linear dependence of a scatter (feature, other_feature).
+    """Return which columns are involved in a linear dependence of a scatter (feature, other_feature).
 
     Parameters
     ----------
@@ -173,22 +165,22 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
 
 
 def outer(factors: Array) -> Array:
-    """Return CCᵀ, symmetric to the last bit."""
+    """Return CCᵀ, exactly symmetric."""
     return np.asarray(np.einsum("...ij,...kj->...ik", factors, factors))
 
 
 @dataclass(frozen=True)
 class LKJ:
-    """Σ = diag(τ) R diag(τ) with p(R) ∝ |R|^(η − 1) and τ_i ~ HalfNormal(s_i); μ_ik ~ Normal(m_i, t_i²) beside it.
+    """Σ = diag(τ) R diag(τ) with p(R) ∝ |R|^(η − 1) and τ_i ~ HalfNormal(s_i); independently μ_ik ~ Normal(m_i, t_i²).
 
-    Unlike the inverse Wishart it lets one believe in scales and in correlations separately, and does not tie the
-    spread of the means to Σ. It is not conjugate: the posterior is sampled by NUTS.
+    Unlike the inverse Wishart it has separate priors of scales and correlations, and does not tie the spread of the
+    means to Σ. It is not conjugate: the posterior is sampled by NUTS.
 
     Parameters
     ----------
     eta
-        Shape of the correlations, above 0: at 1 all correlation matrices are as probable, above it those near the
-        identity are more so.
+        Shape of the correlations, above 0: at 1 all correlation matrices are equally probable, above it those near
+        the identity are more probable.
     sd_scale
         s (feature), in units of the columns; where None the standard deviation of the pooled rows, so that E[τ²] is
         their variance.
@@ -226,15 +218,6 @@ class LKJ:
     def mean(self) -> Array:
         """Return E[Σ], the diagonal matrix of s²."""
         return np.diag(np.asarray(self.sd_scale) ** 2)
-
-
-def require_lkj(prior: object, conjugate: Mapping[str, object]) -> None:
-    """Raise where a prior is no LKJ, or hyperparameters of the conjugate prior are given beside it."""
-    if not isinstance(prior, LKJ):
-        raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {prior!r}")
-    given = [name for name, value in conjugate.items() if value is not None]
-    if given:
-        raise InputError(f"{given[0]} belongs to the normal-inverse-Wishart prior; leave it out beside an LKJ")
 
 
 def _correlation_factors(eta: float, size: int, rng: np.random.Generator, shape: tuple[int, int]) -> Array:

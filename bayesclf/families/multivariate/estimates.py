@@ -15,7 +15,7 @@ from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.typing import Array, Parameters
 
 TOLERANCE = 1e-11
-"""Largest change of an estimate in one step, in standard deviations, at which it has settled."""
+"""Largest change of an estimate in one step, in standard deviations, that counts as convergence."""
 
 STEPS = 20_000
 
@@ -41,8 +41,8 @@ def maximum_likelihood(complete: Scatters, shared: bool) -> Parameters:
 def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: NDArray[np.bool_]) -> str:
     """Return why a covariance is singular."""
     names = complete.axes.features
-    whose = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"
-    what = f"{whose} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
+    subject = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"
+    what = f"{subject} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
     if n <= len(names):
         return what + f"fewer rows than features ({n:g} rows)"
     involved = ", ".join(repr(name) for name, part in zip(names, columns, strict=True) if part)
@@ -63,15 +63,15 @@ def require_estimable(statistics: Scatters, shared: bool) -> None:
     apart = np.argwhere(together == 0)
     if apart.size:
         group, one, other = apart[0]
-        whose = "no row" if shared else f"class {labels[group]!r} has no row that"
+        subject = "no row" if shared else f"class {labels[group]!r} has no row that"
         raise DoesNotExist(
-            f"{whose} has both columns {names[one]!r} and {names[other]!r}, so their covariance has no maximum "
+            f"{subject} has both columns {names[one]!r} and {names[other]!r}, so their covariance has no maximum "
             "likelihood estimate"
         )
 
 
 def start(statistics: Scatters, shared: bool) -> Parameters:
-    """Return means and variances of the seen cells, where expectation and maximization starts."""
+    """Return means and variances of the observed cells, where expectation and maximization starts."""
     cells = statistics.cells()
     pooled = cells.pooled()
     s2 = pooled.scatter[0] / np.maximum(pooled.n[0], 1)
@@ -81,7 +81,7 @@ def start(statistics: Scatters, shared: bool) -> Parameters:
 
 
 def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
-    """Return Ψ (group, feature, other_feature) from a matrix, one a class, or a diagonal."""
+    """Return Ψ (group, feature, other_feature) from one matrix, one per class, or a diagonal."""
     given = np.asarray(psi, dtype=float)
     matrices = given if given.ndim >= 2 else given[..., None] * np.eye(shape[1])
     try:
@@ -99,31 +99,29 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Where expectation and maximization arrived.
+    """Result of expectation and maximization.
 
     Attributes
     ----------
     parameters
         μ and Σ, draw axis of length 1.
     settled
-        Whether the last step changed nothing any more.
+        Whether it has converged.
     """
 
     parameters: Parameters
     settled: bool
 
 
-def estimate(
-    statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Callable[[], Parameters]
-) -> Parameters:
-    """Return the estimate, at once from complete rows; raises `DoesNotExist` where it does not settle."""
+def estimate(statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters) -> Parameters:
+    """Return the estimate, directly from complete rows; raises `DoesNotExist` where it does not converge."""
     if not statistics.missing():
         return maximization(statistics)
-    found = maximize(statistics, maximization, start())
+    found = maximize(statistics, maximization, start)
     if not found.settled:
         raise DoesNotExist(
-            f"the estimate has not settled after {STEPS} steps of expectation and maximization: too few rows have the "
-            "same cells; use inference='nuts', or drop columns"
+            f"the estimate has not converged after {STEPS} steps of expectation and maximization: too few rows have "
+            "the same cells; use inference='nuts', or drop columns"
         )
     return found.parameters
 
@@ -142,7 +140,7 @@ def maximize(
     start
         Where to start; Σ is (draw, feature, other_feature) or (draw, outcome, feature, other_feature).
     steps
-        Number of steps after which to give up.
+        Largest number of steps.
 
     References
     ----------
@@ -159,9 +157,10 @@ def maximize(
 
 
 def expectation(statistics: Scatters, parameters: Parameters) -> Scatters:
-    """Return the expected scatters of the complete rows, given the seen cells and the parameters.
+    """Return the expected scatters of the complete rows, given the observed cells and the parameters.
 
-    Of the missing cells u given the seen s: mean μ_u + B(x_s − μ_s), covariance Σ_uu − BΣ_su, B = Σ_us Σ_ss⁻¹.
+    Given the observed cells s, the missing cells u have mean μ_u + B(x_s − μ_s) and covariance Σ_uu − BΣ_su,
+    B = Σ_us Σ_ss⁻¹.
     """
     mu, Sigma = parameters["mu"][0], _of_label(parameters)
     features = mu.shape[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, override
@@ -15,20 +14,19 @@ from scipy.special import multigammaln
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.gaussian import LOST, log_student_t
-from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
 from bayesclf.families.multivariate import estimates
 from bayesclf.families.multivariate.covariance import (
     LKJ,
-    NO_MODE,
     Whitening,
     Whitenings,
     inverse_wishart_factors,
     outer,
     quadratic_forms,
-    require_lkj,
     submatrix,
 )
-from bayesclf.families.multivariate.scatters import Scatters, by_pattern
+from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.families.patterns import by_pattern
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -61,7 +59,7 @@ class MultivariateGaussian(Family[Scatters]):
     freedom, location m_n and scale Ψ_n (κ_n + 1)/(κ_n (ν_n − d + 1)). With one feature all of it is `Gaussian`, with
     a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
 
-    A row with missing cells contributes the marginal density of its seen cells. Then the prior is not conjugate:
+    A row with missing cells contributes the marginal density of its observed cells. Then the prior is not conjugate:
     MLE and MAP are found by expectation and maximization, the posterior by NUTS.
 
     Parameters
@@ -70,11 +68,10 @@ class MultivariateGaussian(Family[Scatters]):
         ``"shared"``, one Σ for all classes (the boundaries are linear), or ``"class"``, Σ_k (quadratic).
     m, kappa, nu, psi
         Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
-        number a covariance, above d − 1; Ψ is a matrix (feature, other_feature), one a class (outcome, feature,
+        number per covariance, above d − 1; Ψ is a matrix (feature, other_feature), one per class (outcome, feature,
         other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
         rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
-        that E[Σ] = diag(s²): features are independent until the rows say otherwise, and fewer rows than features
-        are enough.
+        that E[Σ] = diag(s²): features are independent a priori, and fewer rows than features are enough.
     covariance_prior
         A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
     axes
@@ -97,12 +94,15 @@ class MultivariateGaussian(Family[Scatters]):
     statistics_type: ClassVar[type[Statistics]] = Scatters
 
     def __post_init__(self) -> None:
-        if self.covariance not in COVARIANCE_DIMS:
-            names = ", ".join(map(repr, COVARIANCE_DIMS))
-            raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
+        require_choice("covariance", self.covariance, COVARIANCE_DIMS)
         require_positive(kappa=self.kappa, nu=self.nu)
-        if self.covariance_prior is not None:
-            require_lkj(self.covariance_prior, {"kappa": self.kappa, "nu": self.nu, "psi": self.psi})
+        if self.covariance_prior is None:
+            return
+        if not isinstance(self.covariance_prior, LKJ):
+            raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {self.covariance_prior!r}")
+        for name in ("kappa", "nu", "psi"):
+            if getattr(self, name) is not None:
+                raise InputError(f"{name} belongs to the normal-inverse-Wishart prior; leave it out with an LKJ prior")
 
     @override
     def resolve_prior(self, statistics: Scatters) -> Self:
@@ -147,14 +147,17 @@ class MultivariateGaussian(Family[Scatters]):
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
         estimates.require_estimable(statistics, self._shared)
         of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
-        return estimates.estimate(statistics, of_complete, partial(estimates.start, statistics, self._shared))
+        return estimates.estimate(statistics, of_complete, estimates.start(statistics, self._shared))
 
     @override
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
-            raise DoesNotExist(NO_MODE)
-        return estimates.estimate(statistics, self._mode, partial(estimates.start, statistics, self._shared))
+            raise DoesNotExist(
+                "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or "
+                "the normal-inverse-Wishart prior"
+            )
+        return estimates.estimate(statistics, self._mode, estimates.start(statistics, self._shared))
 
     @override
     def not_conjugate(self, statistics: Scatters) -> str:
@@ -221,16 +224,11 @@ class MultivariateGaussian(Family[Scatters]):
         observe_scatters(f"x{suffix}", mu, Sigma, statistics)
 
     @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ and Σ."""
-        return {"mu": draws[f"mu{suffix}"], "Sigma": draws[f"Sigma{suffix}"]}
-
-    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return log Normal(x; μ_k, Σ_k) of the seen cells, shape (draw, row, outcome)."""
+        """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         out = np.zeros((len(X), mu.shape[1], len(mu)))
-        for seen, rows in by_pattern(X):
+        for seen, rows in by_pattern(np.isnan(X)):
             whitening = WHITENINGS.of(parameters["Sigma"], Sigma, seen)
             squares = quadratic_forms(X[rows][:, seen], mu[:, :, seen], whitening)
             squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
@@ -240,14 +238,14 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def log_predictive(self, X: Array) -> Array:
-        """Return the log density of the multivariate Student's t over the seen cells, (row, outcome)."""
+        """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""
         if self.covariance_prior is not None:
             raise Refused("there is no closed-form predictive under an LKJ prior; use the rule 'bayes-optimal'")
         m, kappa, nu, psi = self._hyperparameters()
         freedom = np.broadcast_to(nu - m.shape[1] + 1, (len(m),))
         scale = psi * ((kappa + 1) / (kappa * freedom))[:, None, None]
         out = np.zeros((len(X), len(m)))
-        for seen, rows in by_pattern(X):
+        for seen, rows in by_pattern(np.isnan(X)):
             whitening = Whitening.of(submatrix(scale, seen)[None])
             distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
             out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
@@ -284,9 +282,9 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:
-        """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part where the classes share Σ, else one a class."""
+        """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part if the classes share Σ, else one per class."""
         if self.covariance_prior is not None:
-            raise Refused("the density of an LKJ prior is not at hand")
+            raise Refused("the density of an LKJ prior is not available")
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         m, kappa, nu, psi = self._hyperparameters()
         labels, d = m.shape
@@ -329,7 +327,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first for one a class."""
+        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first if not shared."""
         return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
 
     @property
@@ -338,7 +336,7 @@ class MultivariateGaussian(Family[Scatters]):
         return "inverse-wishart" if self.covariance_prior is None else "lkj"
 
     def reference(self, statistics: Scatters) -> Reference:
-        """Return about where the posterior is and how wide, for NUTS to start at; it needs no digits."""
+        """Return the approximate location and width of the posterior, for NUTS to start at; it need not be accurate."""
         from bayesclf.families.multivariate.pymc import Reference
 
         m, kappa, nu, psi = self._hyperparameters()
@@ -412,7 +410,7 @@ class MultivariateGaussian(Family[Scatters]):
         return np.asarray(values[:, 0] if self._shared else values)
 
     def _expand(self, values: Array) -> Array:
-        """Put it back: the inverse of `_squeeze`."""
+        """Put the group axis back: the inverse of `_squeeze`."""
         return np.asarray(values[:, None] if self._shared else values)
 
     def _one(self, values: Array) -> Array:

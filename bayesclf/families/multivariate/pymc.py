@@ -1,9 +1,9 @@
-"""PyMC variables μ and Σ of a multivariate Gaussian, and the scatters that they are learnt from.
+"""PyMC variables μ and Σ of a multivariate Gaussian, and the observed scatters.
 
 Σ is sampled in the coordinates v of a reference factor R that is near its posterior: Σ = RGGᵀRᵀ, G lower triangular
-with logarithms of its diagonal, everything in units of the posterior's width; μ likewise. So NUTS meets nearly the
-same standard normal whatever the units, the correlations and the number of rows. The density is that of Σ and μ
-themselves; which reference is taken changes no answer.
+with logarithms of its diagonal, everything in units of the posterior's width; μ likewise. So the target of NUTS is
+nearly standard normal whatever the units, the correlations and the number of rows. The density is that of Σ and μ
+themselves; the choice of reference changes no answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayesclf.typing import Array
 
 @dataclass(frozen=True)
 class Reference:
-    """Where the posterior is thought to be, and how wide.
+    """Approximate location and width of the posterior.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Reference:
     Sigma
         (feature, other_feature), or (outcome, feature, other_feature).
     rows, rows_of_covariance
-        Rows, those that the prior is worth included, that μ (outcome) and Σ are learnt from.
+        Numbers of rows that inform μ (outcome) and Σ, the prior's weight in rows included.
     """
 
     mu: Array
@@ -145,9 +145,9 @@ def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[An
 
 
 def observe_scatters(name: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
-    """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), a set for each pattern of missing cells.
+    """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), one set for each pattern of missing cells.
 
-    Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the seen columns, for any real n ≥ 0 and
+    Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the observed columns, for any real n ≥ 0 and
     S ⪰ 0. A missing column enters as a standard normal coordinate of its own, which adds nothing.
     """
     seen = np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape)

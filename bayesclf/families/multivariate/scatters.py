@@ -1,41 +1,38 @@
-"""Means and scatter matrices of real features, a set for each pattern of missing cells."""
+"""Means and scatter matrices of real features, one set for each pattern of missing cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import override
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.moments import Moments
+from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
-
-type Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Scatters(Statistics):
-    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the rows of each class, by the cells that they have.
+    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the rows of each class, by their observed cells.
 
-    Rows with the same cells missing are summed up together, because their seen columns are jointly normal. The
-    first pattern is that of complete rows, with or without any; the others are sorted; rows without a cell tell
-    nothing and have none. Parts are merged by the update of Chan, Golub & LeVeque (1983), so that adding 1e6 to a
-    column costs no digits of its scatter.
+    Rows with the same cells missing are summed together, because their observed columns are jointly normal. The
+    first pattern is that of complete rows, with or without any; the others are sorted; rows without a cell
+    are not informative and have none. Parts are merged by the update of Chan, Golub & LeVeque (1983), so that adding
+    1e6 to a column costs no digits of its scatter.
 
     Attributes
     ----------
     seen
-        Cells that the rows of a pattern have, (pattern, feature).
+        Observed cells of a pattern, (pattern, feature).
     n
         (pattern, outcome).
     mean
-        (pattern, outcome, feature), 0 where nothing is seen.
+        (pattern, outcome, feature), 0 where nothing is observed.
     scatter
-        (pattern, outcome, feature, other_feature), 0 where nothing is seen.
+        (pattern, outcome, feature, other_feature), 0 where nothing is observed.
     """
 
     axes: Axes
@@ -50,7 +47,7 @@ class Scatters(Statistics):
         """Return the scatters of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        patterns = list(by_pattern(X))
+        patterns = list(by_pattern(np.isnan(X)))
         labels, features = len(axes.labels), X.shape[1]
         n, mean = np.zeros((len(patterns), labels)), np.zeros((len(patterns), labels, features))
         scatter = np.zeros((len(patterns), labels, features, features))
@@ -95,7 +92,7 @@ class Scatters(Statistics):
         return Scatters(axes, self.seen, *arrays)
 
     def cells(self) -> Moments:
-        """Return the moments of each column by itself, over all its seen cells."""
+        """Return the moments of each column by itself, over all its observed cells."""
         diagonals = np.diagonal(self.scatter, axis1=2, axis2=3)
         of_cells = self.n[:, :, None] * self.seen[:, None, :]
         parts = zip(of_cells, self.mean, diagonals, strict=True)
@@ -109,21 +106,6 @@ class Scatters(Statistics):
     def _of_label(self, k: int) -> Scatters:
         one = slice(k, k + 1)
         return Scatters(self.axes.pooled(), self.seen, self.n[:, one], self.mean[:, one], self.scatter[:, one])
-
-
-def by_pattern(X: Array) -> Iterator[tuple[Booleans, Integers]]:
-    """Yield the seen cells (feature) and the numbers of the rows that have just these, where they have any."""
-    missing = np.isnan(X)
-    if not missing.any():
-        if len(X):
-            yield np.ones(X.shape[1], dtype=bool), np.arange(len(X))
-        return
-    patterns, of_row = np.unique(missing, axis=0, return_inverse=True)
-    order = np.argsort(of_row, kind="stable")
-    ends = np.cumsum(np.bincount(of_row, minlength=len(patterns)))
-    for absent, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
-        if not absent.all():
-            yield ~absent, rows
 
 
 def _summed(X: Array, weight: Array) -> tuple[float, Array, Array]:

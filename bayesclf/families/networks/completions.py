@@ -1,8 +1,8 @@
-"""Training rows with missing cells under tables of conditional probabilities: what is counted, and what is summed.
+"""Training rows with missing cells under tables of conditional probabilities: counts, and sums over completions.
 
 The observed-data likelihood is Π_c θ_c^{n_c} Π_s (Σ_{z ∈ s} Π_f θ_{f(z)})^{m_s}: counts n of factors whose features
-are seen, and sums s over the completions z of what is missing. Sums share nothing where what is seen separates them,
-so a row falls into small sums that many rows have in common.
+are observed, and sums s over the completions z of missing cells. Observed cells can separate these sums, so that a row
+factors into small sums that many rows have in common.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.base import MISSING
 from bayesclf.families.networks.factors import Hidden, Layout
-from bayesclf.families.networks.row_counts import MISSING, RowCounts, added_up, different
+from bayesclf.families.networks.row_counts import RowCounts, added_up, different
+from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
 LARGEST_SUMS = 2**20
-"""Completions × factors above which rows with missing cells are not learnt from."""
+"""Completions × factors above which training rows with missing cells are refused."""
 
 LARGEST_SAMPLED = 2**15
-"""Completions × factors above which their likelihood, with its gradient, is not sampled from."""
+"""Completions × factors above which NUTS refuses their likelihood and its gradient."""
 
 SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
@@ -62,7 +64,7 @@ class Sums:
 
 
 def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
-    """Return the counts of cells (outcome, cell), and the sums that are left.
+    """Return the counts of cells (outcome, cell), and the sums over missing cells.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
     """
     counts = np.zeros((len(statistics.axes.labels), layout.cells))
     keys, weights = [np.empty((0, layout.features), dtype=np.intp)], [np.empty((len(counts), 0))]
-    for rows, seen in _by_pattern(statistics.rows):
+    for seen, rows in by_pattern(statistics.rows < 0):
         plan = layout.plan(seen)
         X, weight = statistics.rows[rows], statistics.counts[:, rows]
         for f in np.flatnonzero(plan.seen):
@@ -83,14 +85,8 @@ def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
     return counts, _expanded(layout, merged, added_up(np.hstack(weights), which, len(merged)))
 
 
-def _by_pattern(rows: Integers) -> list[tuple[Integers, Any]]:
-    """Return the rows with the same missing cells, and which cells are seen."""
-    patterns, which = np.unique(rows >= 0, axis=0, return_inverse=True)
-    return [(np.flatnonzero(which.ravel() == number), seen) for number, seen in enumerate(patterns)]
-
-
 def _key(layout: Layout, X: Integers, hidden: Hidden) -> Integers:
-    """Return rows of codes that say all of a sum: what is seen, what is summed over, and what it does not touch."""
+    """Return rows of codes that identify a sum: observed levels, cells summed over, and cells that do not enter."""
     key = np.full_like(X, MISSING)
     touched = sorted({j for f in hidden.factors for j in layout.factors[f].scope})
     key[:, touched] = X[:, touched]
@@ -99,66 +95,45 @@ def _key(layout: Layout, X: Integers, hidden: Hidden) -> Integers:
 
 
 def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
-    """Write out the completions of each sum."""
-    groups = []
-    terms = 0
+    """List the completions of each sum."""
     kinds, which = np.unique(np.where(keys >= 0, 0, keys), axis=0, return_inverse=True)
-    for number, kind in enumerate(kinds):
-        summed = np.flatnonzero(kind == SUMMED)
-        rows = np.flatnonzero(which.ravel() == number)
-        terms += len(rows) * layout.count(tuple(summed)) * len(layout.factors)
-        groups.append((rows, summed))
+    groups = [(np.flatnonzero(which.ravel() == n), np.flatnonzero(kind == SUMMED)) for n, kind in enumerate(kinds)]
+    terms = len(layout.factors) * sum(len(rows) * layout.count(tuple(summed)) for rows, summed in groups)
     if terms > LARGEST_SUMS:
         raise Refused(
             f"the training rows' missing cells have {terms:,} completions × tables to be summed over (limit "
             f"{LARGEST_SUMS:,}); fit with missing='level', with fewer edges, or leave out columns with many gaps"
         )
-    cells, first, order, length = [np.empty((0, len(layout.factors)), dtype=np.intp)], [], [], 0
-    for rows, summed in groups:
-        part = _completed(layout, keys[rows], summed)
-        cells.append(part)
-        size = len(part) // len(rows)
-        first.append(length + size * np.arange(len(rows)))
-        order.append(rows)
-        length += len(part)
-    empty = np.empty(0, dtype=np.intp)
-    return Sums(np.vstack(cells), np.concatenate([empty, *first]), counts[:, np.concatenate([empty, *order])])
+    parts = [_completed(layout, keys[rows], summed) for rows, summed in groups]
+    cells = np.vstack([np.empty((0, len(layout.factors)), dtype=np.intp), *parts])
+    order = np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in groups)])
+    lengths = np.repeat([layout.count(tuple(summed)) for _, summed in groups], [len(rows) for rows, _ in groups])
+    return Sums(cells, (np.cumsum(lengths) - lengths).astype(np.intp), counts[:, order])
 
 
 def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:
-    """Return the cells (completion, factor) of all values of the summed features, only factors that have one."""
+    """Return the cells (completion, factor) of all values of the summed features, −1 for factors without any."""
     values = np.indices([layout.axes.sizes[j] for j in summed]).reshape(len(summed), -1).T
     X = np.repeat(keys, len(values), axis=0)
     X[:, summed] = np.tile(values, (len(keys), 1))
     cells = layout.cells_of(X)
-    touched = [f for f, factor in enumerate(layout.factors) if set(factor.scope) & set(summed.tolist())]
-    untouched = np.ones(len(layout.factors), dtype=bool)
-    untouched[touched] = False
-    cells[:, untouched] = -1
+    cells[:, [not set(factor.scope) & set(summed.tolist()) for factor in layout.factors]] = -1
     return cells
-
-
-def log_likelihood(counts: Array, sums: Sums, theta: Array) -> float:
-    """Return the observed-data log likelihood of one hypothesis θ (outcome, cell)."""
-    with np.errstate(divide="ignore"):
-        log_theta = np.log(theta)
-    seen = np.where(counts > 0, counts * np.where(counts > 0, log_theta, 0.0), 0.0).sum()
-    return float(seen + np.where(sums.counts > 0, sums.counts * _log_sums(sums, theta)[0], 0.0).sum())
 
 
 def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes: tuple[int, ...]) -> Array:
     """Return a maximum of Σ_c (n_c + a_c) log θ_c + Σ_s m_s log Σ_z Π θ, shape (outcome, cell).
 
     The E step expects the counts of all completions, the M step normalizes them; each raises the objective. The start
-    is the counts' own estimate with one more count a cell, so that the maximum is that of a smooth start; another one
-    may exist.
+    is the estimate from the counts with one more in each cell, so that the maximum is the one near a smooth start;
+    others may exist.
 
     Parameters
     ----------
     counts
         n (outcome, cell).
     sums
-        What is missing.
+        The sums over missing cells.
     prior
         a (outcome, cell): 0 for maximum likelihood, α − 1 for MAP.
     simplexes
@@ -173,7 +148,7 @@ def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes:
         total = counts + prior + expected_counts(sums, theta)
         new = dirichlet.normalize(np.maximum(total, 0.0), simplexes)
         change = np.abs(new - theta).max(where=~np.isnan(new), initial=0.0)
-        # A simplex without any count stays where it was: nothing depends on it.
+        # A simplex without counts keeps its values: nothing depends on them.
         theta = np.where(np.isnan(new), theta, new)
         if change < TOLERANCE:
             break
@@ -181,15 +156,15 @@ def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes:
 
 
 def expected_counts(sums: Sums, theta: Array) -> Array:
-    """Return E[counts of the completions | what is seen, θ], (outcome, cell): the E step."""
-    log_sums, log_terms = _log_sums(sums, theta)
+    """Return the expected counts of the completions given the observed cells and θ, (outcome, cell): the E step."""
+    totals, terms = log_sums(sums, theta)
     with np.errstate(invalid="ignore"):
-        shares = np.exp(log_terms - log_sums[:, sums.of])
+        shares = np.exp(terms - totals[:, sums.of])
     weights = np.nan_to_num(shares) * sums.counts[:, sums.of]
     return np.asarray((dirichlet.indicators(sums.cells, theta.shape[1]).T @ weights.T).T)
 
 
-def _log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
+def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
     """Return log Σ_z Π θ (outcome, sum) and the log of each term (outcome, completion)."""
     if not len(sums):
         return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))

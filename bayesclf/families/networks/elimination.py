@@ -1,7 +1,7 @@
 """Log densities under tables of conditional probabilities, missing cells summed out by variable elimination.
 
-For a tree this is message passing: no factor on the way is larger than two features' levels. In general a feature is
-taken out after the other, the one that leaves the smallest table first, exactly and in logs.
+For a tree this is message passing: no intermediate factor is larger than two features' levels. In general features are
+eliminated one by one, the one that leaves the smallest table first, exactly and in logs.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-from scipy import sparse
 
 from bayesclf.errors import Refused
+from bayesclf.families import dirichlet
 from bayesclf.families.networks.factors import Hidden, Layout
+from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers
 
 LARGEST_TABLE = 2**16
-"""Combinations of missing features' levels in one table, above which they are not summed out."""
+"""Combinations of missing features' levels in one table, above which summing out is refused."""
 
 WORK_BYTES = 2**25
-"""Size of the largest table of some rows and all draws; rows beyond wait for their turn."""
+"""Size of the largest table, for all draws; rows are treated in blocks that fit."""
 
 
 def log_density(layout: Layout, X: Integers, theta: Array) -> Array:
@@ -28,7 +29,7 @@ def log_density(layout: Layout, X: Integers, theta: Array) -> Array:
     Parameters
     ----------
     layout
-        Which cell is what.
+        The tables and their cells.
     X
         Codes (row, feature), negative where missing.
     theta
@@ -42,12 +43,10 @@ def log_density(layout: Layout, X: Integers, theta: Array) -> Array:
     Raises
     ------
     Refused
-        Where too many features hang together in what is missing.
+        If too many missing features are dependent.
     """
     cells, hidden = layout.cells_of(X), []
-    patterns, which = np.unique(X >= 0, axis=0, return_inverse=True)
-    for number, seen in enumerate(patterns):
-        rows = np.flatnonzero(which.ravel() == number)
+    for seen, rows in by_pattern(X < 0):
         plan = layout.plan(seen)
         cells[np.ix_(rows, np.flatnonzero(~plan.seen))] = -1
         hidden += [(rows, part) for part in plan.hidden]
@@ -58,18 +57,13 @@ def log_density(layout: Layout, X: Integers, theta: Array) -> Array:
 
 
 def _seen(cells: Integers, theta: Array) -> Array:
-    """Return Σ log θ over the cells (row, factor) that are not −1, as (draw, row, outcome).
-
-    Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
-    """
-    draws, labels, _ = theta.shape
+    """Return Σ log θ over the cells (row, factor) that are not −1, as (draw, row, outcome)."""
     given = cells >= 0
-    used, columns = np.unique(cells[given], return_inverse=True)
-    with np.errstate(divide="ignore"):
-        log_theta = np.log(theta[:, :, used]).transpose(2, 1, 0).reshape(len(used), labels * draws)
-    ends = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
-    indicators = sparse.csr_array((np.ones(columns.size), columns, ends), shape=(len(cells), len(used)))
-    return np.moveaxis(np.asarray(indicators @ log_theta).reshape(len(cells), labels, draws), 2, 0)
+    # θ has many cells that these rows do not use, and a logarithm of each for every draw is expensive.
+    used, own = np.unique(cells[given], return_inverse=True)
+    positions = np.full_like(cells, -1)
+    positions[given] = own
+    return dirichlet.weighted_logs(dirichlet.indicators(positions, len(used)), theta[:, :, used])
 
 
 def _summed_out(layout: Layout, X: Integers, theta: Array, hidden: Hidden) -> Array:
@@ -104,7 +98,7 @@ def _eliminated(layout: Layout, X: Integers, theta: Array, hidden: Hidden) -> Ar
 
 
 def _table(layout: Layout, X: Integers, theta: Array, f: int, missing: tuple[int, ...]) -> Table:
-    """Return a factor as a table over its missing features, what is seen filled in."""
+    """Return a factor as a table over its missing features, at the values of the observed ones."""
     factor = layout.factors[f]
     strides = dict(zip(factor.scope, layout.strides(factor), strict=True))
     own = tuple(sorted(set(factor.scope) & set(missing)))

@@ -1,14 +1,15 @@
-"""Tables of conditional probabilities side by side: which cell of which table a row uses.
+"""Tables of conditional probabilities along one axis: which cell of which table a row uses.
 
 P(x | y) = Π_f P(x_of | x_given, y), one factor f after the other, each feature the `of` of exactly one. Its table
 holds a simplex over the values of `of` for each configuration of `given`; all cells stand along one axis, the last
-feature of a factor fastest. A joint table is one factor of all features; a Bayesian network has one factor a feature.
+feature of a factor fastest. A joint table is one factor of all features; a Bayesian network has one factor per feature.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -42,7 +43,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Missing features that have to be summed over together, and the factors whose product is summed.
+    """Missing features that must be summed over together, and the factors in the product.
 
     Attributes
     ----------
@@ -58,14 +59,14 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the density of rows with the same missing cells comes about.
+    """How to compute the density of rows with the same missing cells.
 
     Attributes
     ----------
     seen
-        Factors (factor) whose scope is seen: each contributes one cell.
+        Factors (factor) whose features are all observed: each contributes one cell.
     hidden
-        Sums that are left, independent of each other given what is seen.
+        Sums over missing features, independent of each other given the observed ones.
     """
 
     seen: NDArray[np.bool_]
@@ -81,7 +82,7 @@ class Layout:
     axes
         Features and levels.
     factors
-        Each after those that are about features it depends on.
+        Each comes after the factors of the features that it depends on.
     """
 
     axes: Axes
@@ -128,7 +129,7 @@ class Layout:
     def plan(self, seen: NDArray[np.bool_]) -> Plan:
         """Return how to sum out missing cells, `seen` (feature) false where missing.
 
-        A factor without a seen feature, on which no seen one depends either, sums to 1 and drops out.
+        A factor whose features are missing, and on which no observed feature depends, sums to 1 and drops out.
         """
         relevant, needed = np.zeros(len(self.factors), dtype=bool), seen.copy()
         for f in reversed(range(len(self.factors))):
@@ -152,7 +153,7 @@ class Layout:
         return Plan(closed, tuple(Hidden(tuple(sorted(fs)), tuple(sorted(js))) for fs, js in groups))
 
     def names(self) -> list[str]:
-        """Return the name of each cell: its values, and after a bar those that they are given."""
+        """Return the name of each cell: its values and, after a bar, those that they are conditional on."""
         names = []
         for factor in self.factors:
             given = self._combinations(factor.given)
@@ -162,8 +163,5 @@ class Layout:
 
     def _combinations(self, features: tuple[int, ...]) -> list[str]:
         """Return "outlook=sunny, wind=weak", …, for all values of features, the last one fastest."""
-        names = [""]
-        for j in features:
-            own = [f"{self.axes.features[j]}={level}" for level in self.axes.levels[j]]
-            names = [f"{before}, {value}" if before else value for before in names for value in own]
-        return names
+        own = ([f"{self.axes.features[j]}={level}" for level in self.axes.levels[j]] for j in features)
+        return [", ".join(values) for values in product(*own)]

@@ -19,7 +19,7 @@ from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.networks.tables import ConditionalTables
 
 LEARNT = "tan"
-"""The tree that is learnt from the rows."""
+"""The tree that is learned from the rows."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class JointTable(ConditionalTables):
     MLE n_kc/n_k: P(y | x) is then the share of y among the training rows that equal x (CS4780), and undefined without
     such a row; MAP (n_kc + α − 1)/(n_k + Σα − C). K classes and features with J_1, J_2, … levels have K(Π J − 1)
     parameters: 2(2^n − 1) for n boolean features and two classes, against naive Bayes's 2n (Mitchell §1.1). A table
-    too large to hold is refused.
+    too large to keep in memory is refused.
 
     Missing cells are summed over: in prediction exactly; in training rows MLE and MAP are found by EM, and the
-    posterior by NUTS on the likelihood of what is seen.
+    posterior by NUTS on the likelihood of the observed cells.
 
     Parameters
     ----------
     alpha
         Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell), the last
-        feature's values fastest. 2 is Laplace's rule. The prior weighs as much as Σα = αC rows, which is much for a
+        feature's values fastest. 2 is Laplace's rule. The prior has the weight of Σα = αC rows, which is large for a
         large table; 1 + m/C is the m-estimate, whose MAP adds m rows in all.
     basis
         As in `Categorical`.
@@ -82,8 +82,8 @@ class BayesianNetwork(ConditionalTables):
     order of the features its MLE is the joint table's.
 
     Missing cells are summed out in prediction, exactly: along a tree by message passing. In training rows a missing
-    cell that no seen one depends on tells nothing; others couple the tables, so that MLE and MAP are found by EM and
-    the posterior by NUTS on the likelihood of what is seen.
+    cell that no observed one depends on is not informative; others couple the tables, so that MLE and MAP are found by
+    EM and the posterior by NUTS on the likelihood of the observed cells.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class BayesianNetwork(ConditionalTables):
 
     @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
-        """Return False for a feature without a single seen cell, after a look at what the edges name."""
+        """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
         if not isinstance(self.edges, str):
             structure.check_columns(self.edges, statistics.axes.features)
         return super().informative(statistics)
@@ -127,16 +127,16 @@ class BayesianNetwork(ConditionalTables):
     @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with its edges, without those of features that are not used, and α in numbers."""
-        learnt = structure.tan(statistics).edges if isinstance(self.edges, str) else self.edges
+        learned = structure.tan(statistics) if isinstance(self.edges, str) else self.edges
         used = set(statistics.axes.features)
-        edges = tuple((parent, child) for parent, child in learnt if {parent, child} <= used)
+        edges = tuple((parent, child) for parent, child in learned if {parent, child} <= used)
         return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
 
     @override
     def layout(self, axes: Axes) -> Layout:
         """Return a table for each feature, parents first."""
         if isinstance(self.edges, str):
-            raise InputError("the edges are not learnt yet; resolve_prior learns them")
+            raise InputError("the edges are not learned yet; resolve_prior learns them")
         position = {name: j for j, name in enumerate(axes.features)}
         return Layout(
             axes,

@@ -1,7 +1,7 @@
-"""How often each different row occurs with each label: the statistics of families whose features depend on each other.
+"""Counts of distinct rows with each label: the statistics of families whose features depend on each other.
 
-Rows with missing cells are kept as they are, so that nothing is lost for estimates that have to sum over the
-completions of a row, and a structure that is learnt from counts can be learnt from these.
+Rows with missing cells are kept as they are, because estimates have to sum over the completions of a row. A structure
+can be learned from these counts too.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ from typing import override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.base import MISSING, Axes, Statistics
 from bayesclf.typing import Array, Integers
 
-MISSING = -1
-"""Code of a cell without a known level, whether it is empty or its value is no level."""
-
 LARGEST_KEY = 2**62
-"""Rows are compared as whole numbers below this."""
+"""Rows are encoded as integers below this to compare them."""
 
 
 @dataclass(frozen=True)
 class RowCounts(Statistics):
-    """Counts of the different rows, in lexicographic order; rows without any known cell tell nothing and are left out.
+    """Counts of the distinct rows, in lexicographic order; rows without any known cell are left out.
 
     Attributes
     ----------
@@ -91,12 +88,12 @@ def _of_known_cells(axes: Axes, rows: Integers, counts: Array) -> RowCounts:
 
 
 def added_up(values: Array, which: Integers, length: int) -> Array:
-    """Return the sums of values (outcome, item) that go to the same place, (outcome, place)."""
+    """Return the sums (outcome, place) of values (outcome, item) with the same place."""
     return np.stack([np.bincount(which, row, minlength=length) for row in values])
 
 
 def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:
-    """Return the different rows in lexicographic order, and which of them each row is.
+    """Return the distinct rows in lexicographic order, and which of them each row is.
 
     Parameters
     ----------

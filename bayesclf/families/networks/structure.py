@@ -1,4 +1,4 @@
-"""Which features depend on which: trees learnt from counts, and edges that are given.
+"""Edges between features: trees learned from counts, and edges that are given.
 
 The tree of greatest information, Σ I(X_i; X_j) over its edges, is the most likely one (Chow and Liu); within classes
 that information is conditional on the class (Friedman, Geiger and Goldszmidt: tree-augmented naive Bayes).
@@ -7,7 +7,6 @@ that information is conditional on the class (Friedman, Geiger and Goldszmidt: t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
@@ -22,34 +21,18 @@ from bayesclf.typing import Array
 type Edge = tuple[str, str]
 
 DIGITS = 12
-"""Decimals, in nats, to which two pieces of information must differ: sums of counts differ in the last bits."""
+"""Decimals, in nats, to which information is rounded: sums of counts differ in the last bits."""
 
 
-@dataclass(frozen=True)
-class Structure:
-    """Edges from parent to child, by the features' names.
-
-    Attributes
-    ----------
-    edges
-        (parent, child).
-    information
-        Of each edge, in nats, where it was learnt: the gain in mean log likelihood over leaving it out.
-    """
-
-    edges: tuple[Edge, ...]
-    information: tuple[float, ...] = ()
-
-
-def tan(statistics: RowCounts) -> Structure:
-    """Return the tree of greatest Σ I(X_i; X_j | Y), directed away from the first feature.
+def tan(statistics: RowCounts) -> tuple[Edge, ...]:
+    """Return the edges of the tree of greatest Σ I(X_i; X_j | Y), directed away from the first feature.
 
     Ties go to the earlier feature, and an edge without information is left out, so that the tree may be a forest.
 
     Parameters
     ----------
     statistics
-        Counts by label; a pair of features is judged by the rows that have both.
+        Counts by label; the information of a pair is that of the rows in which both are observed.
 
     References
     ----------
@@ -61,7 +44,7 @@ def tan(statistics: RowCounts) -> Structure:
     >>> from bayesclf.families import Axes
     >>> axes = Axes(("no", "yes"), ("wind", "rain", "moon"), (("a", "b"),) * 3)
     >>> X = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
-    >>> tan(RowCounts.of(X, np.array([0, 0, 1, 1]), axes)).edges
+    >>> tan(RowCounts.of(X, np.array([0, 0, 1, 1]), axes))
     (('wind', 'rain'),)
     """
     information = np.round(conditional_information(statistics), DIGITS)
@@ -78,9 +61,7 @@ def tan(statistics: RowCounts) -> Structure:
             edges.append((i, j))
             reached.append(j)
             left.discard(j)
-    return Structure(
-        tuple((features[i], features[j]) for i, j in edges), tuple(float(information[i, j]) for i, j in edges)
-    )
+    return tuple((features[i], features[j]) for i, j in edges)
 
 
 def conditional_information(statistics: RowCounts) -> Array:
@@ -88,9 +69,7 @@ def conditional_information(statistics: RowCounts) -> Array:
     sizes = statistics.axes.sizes
     indicators = dirichlet.indicators(dirichlet.cells_of(statistics.rows, sizes), sum(sizes))
     feature = np.repeat(np.arange(len(sizes)), sizes)
-    blocks = sparse.csr_array(
-        (np.ones(len(feature)), (np.arange(len(feature)), feature)), shape=(len(feature), len(sizes))
-    )
+    blocks = dirichlet.indicators(feature[:, None], len(sizes))
     total = np.zeros((len(sizes), len(sizes)))
     weight = np.zeros_like(total)
     for counts in statistics.counts:
@@ -110,7 +89,7 @@ def _sums(blocks: sparse.csr_array, margin: Array) -> Array:
 
 
 def check_edges(edges: object) -> tuple[Edge, ...]:
-    """Return given edges, or raise `InputError` for what is no edge, an edge given twice, or a cycle."""
+    """Return the edges, or raise `InputError` for an invalid edge, a repeated edge, or a cycle."""
     if not isinstance(edges, tuple | list) or not all(
         isinstance(edge, tuple | list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)
         for edge in edges
@@ -124,7 +103,7 @@ def check_edges(edges: object) -> tuple[Edge, ...]:
         TopologicalSorter(_parents(given)).prepare()
     except CycleError as error:
         cycle = " → ".join(map(repr, reversed(error.args[1])))
-        raise InputError(f"the edges go in a circle, {cycle}; leave one of them out") from None
+        raise InputError(f"the edges form a cycle, {cycle}; leave one of them out") from None
     return given
 
 

@@ -1,4 +1,4 @@
-"""What joint tables and Bayesian networks share: a Dirichlet for each simplex of their tables."""
+"""The common base of joint tables and Bayesian networks: a Dirichlet for each simplex of their tables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
 from bayesclf.families.networks import completions, elimination
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.families.pymc_statistics import observe_simplexes, simplexes_of
-from bayesclf.families.terms import Density
+from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_THETA = 2**15
@@ -28,8 +27,8 @@ LARGEST_THETA = 2**15
 
 
 @dataclass(frozen=True)
-class ConditionalTables(Family[RowCounts]):
-    """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses say which tables there are."""
+class ConditionalTables(SimplexFamily[RowCounts]):
+    """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses define the tables."""
 
     alpha: float | Array = 2.0
     basis: str = "simplex"
@@ -39,8 +38,7 @@ class ConditionalTables(Family[RowCounts]):
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha)
-        if self.basis not in ("simplex", "softmax"):
-            raise InputError(f"basis must be 'simplex' or 'softmax', not {self.basis!r}")
+        require_choice("basis", self.basis, BASES)
 
     @abstractmethod
     def layout(self, axes: Axes) -> Layout:
@@ -59,22 +57,22 @@ class ConditionalTables(Family[RowCounts]):
         Raises
         ------
         Refused
-            Where the tables are too large to hold.
+            If the tables are too large to keep in memory.
         """
         layout = self.layout(statistics.axes)
         shape = (len(statistics.axes.labels), layout.cells)
         if shape[0] * shape[1] > LARGEST_THETA:
             raise Refused(
                 f"{self._what(layout)} has {shape[0]} × {_count(shape[1])} probabilities "
-                f"({_size(8 * shape[0] * shape[1])} a hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 draws; "
-                f"limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
+                f"({_size(8 * shape[0] * shape[1])} per hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 "
+                f"draws; limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
             )
         alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
         return replace(self, alpha=alpha, axes=statistics.axes)
 
     @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
-        """Return False for a feature without a single seen cell."""
+        """Return False for a feature without an observed cell."""
         return np.asarray((statistics.rows >= 0).any(axis=0))
 
     @override
@@ -87,7 +85,7 @@ class ConditionalTables(Family[RowCounts]):
         Raises
         ------
         DoesNotExist
-            Naming the class and what its rows lack.
+            If there is no estimate; the message names the class and what its rows lack.
         """
         _require_seen(statistics)
         layout = self.layout(statistics.axes)
@@ -107,18 +105,14 @@ class ConditionalTables(Family[RowCounts]):
         layout = self.layout(self.axes)
         counts, sums = completions.split(layout, statistics)
         alpha = np.asarray(self.alpha)
-        if not len(sums):
-            posterior = replace(self, alpha=alpha + counts)
-            theta = (
-                posterior.mean()["theta"][0]
-                if self.basis == "softmax"
-                else dirichlet.mode(np.asarray(posterior.alpha), layout.simplexes)
-            )
-        else:
-            less = 0.0 if self.basis == "softmax" else 1.0
+        less = 0.0 if self.basis == "softmax" else 1.0
+        if len(sums):
             theta = completions.expectation_maximization(counts, sums, alpha - less, layout.simplexes)
             bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
             theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
+        else:
+            mode = dirichlet.normalize if self.basis == "softmax" else dirichlet.mode
+            theta = mode(alpha + counts, layout.simplexes)
         if np.isnan(theta).any():
             label, cell = np.argwhere(np.isnan(theta))[0]
             raise DoesNotExist(
@@ -146,14 +140,8 @@ class ConditionalTables(Family[RowCounts]):
         return replace(self, alpha=np.asarray(self.alpha) + counts)
 
     @override
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw θ (draw, outcome, cell)."""
-        return {"theta": dirichlet.draw(np.asarray(self.alpha), self._simplexes, rng, draws)}
-
-    @override
-    def mean(self) -> Parameters:
-        """Return α/Σα."""
-        return {"theta": dirichlet.mean(np.asarray(self.alpha), self._simplexes)[None]}
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        return np.asarray(self.alpha), self.layout(self.axes).simplexes
 
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
@@ -161,17 +149,20 @@ class ConditionalTables(Family[RowCounts]):
         import pymc as pm
         import pytensor.tensor as pt
 
+        from bayesclf.families.pymc_statistics import observe_simplexes
+
         counts, sums = completions.split(self.layout(self.axes), statistics)
-        parts = observe_simplexes(np.asarray(self.alpha), counts, self._simplexes, suffix)
+        alpha, sizes = self.simplexes()
+        parts = observe_simplexes(alpha, counts, sizes, suffix)
         if len(sums):
-            cells = np.concatenate(list(dirichlet.cells_by_size(self._simplexes).values()))
+            cells = np.concatenate(list(dirichlet.cells_by_size(sizes).values()))
             back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
             completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Flatten the groups back to θ (draw, outcome, cell)."""
-        return {"theta": simplexes_of(draws, self._simplexes, suffix)}
+        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
 
     @override
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
@@ -179,34 +170,20 @@ class ConditionalTables(Family[RowCounts]):
         return elimination.log_density(self.layout(self.axes), X, parameters["theta"])
 
     @override
-    def log_predictive(self, X: Integers) -> Array:
-        """Return the log density under E[θ] (row, outcome).
-
-        It is the average for one row, missing cells or not: each of its completions multiplies different simplexes,
-        which are independent.
-        """
-        return np.asarray(self.log_density(X, self.mean())[0])
-
-    @override
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior."""
         cells = self.layout(self.axes).cells_of(X)
-        return self._with_own(X, y, dirichlet.log_mean_without(np.asarray(self.alpha), cells, y, self._simplexes))
+        return self._with_own(X, y, dirichlet.log_mean_without(*self.simplexes(), cells, y))
 
     @override
     def log_normalizer(self) -> Array:
-        """log B(α), summed over all simplexes: which edges there are concerns the whole block.
+        """log B(α), summed over all simplexes: the edges are those of the whole block.
 
         References
         ----------
         Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
         """
-        return dirichlet.log_beta(np.asarray(self.alpha), self._simplexes).sum(axis=1, keepdims=True)
-
-    @override
-    def log_prior(self, parameters: Parameters) -> Density:
-        """A Dirichlet for each simplex of the tables."""
-        return Density.of_simplexes("theta", parameters["theta"], np.asarray(self.alpha), self._simplexes)
+        return super().log_normalizer().sum(axis=1, keepdims=True)
 
     @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
@@ -230,7 +207,7 @@ class ConditionalTables(Family[RowCounts]):
     @override
     def variant(self) -> str:
         """How many simplexes of each size there are."""
-        return str(Counter(self._simplexes))
+        return str(Counter(self.simplexes()[1]))
 
     @override
     def coords(self) -> dict[str, Any]:
@@ -239,15 +216,11 @@ class ConditionalTables(Family[RowCounts]):
 
     @abstractmethod
     def _what(self, layout: Layout) -> str:
-        """Name the tables in a message."""
-
-    @property
-    def _simplexes(self) -> tuple[int, ...]:
-        return self.layout(self.axes).simplexes
+        """Return the name of the tables in messages."""
 
 
 def _require_seen(statistics: RowCounts) -> None:
-    """Raise for the first class and feature without a single seen cell."""
+    """Raise for the first class and feature without a single observed cell."""
     seen = statistics.counts @ (statistics.rows >= 0)
     for label, feature in np.argwhere(seen == 0):
         axes = statistics.axes
@@ -281,5 +254,5 @@ def _size(size: float) -> str:
 
 
 def _count(number: int) -> str:
-    """Return a number with its thousands marked; one that nobody can read by its size."""
+    """Return a number with thousands separators, a very large one in scientific notation."""
     return f"{number:,}" if number < 10**12 else f"{number:.0e}"

@@ -1,6 +1,6 @@
-"""The design matrix of logistic regression: numbers standardized, one 0/1 column a level.
+"""The design matrix of logistic regression: numbers standardized, one 0/1 column per level.
 
-Training rows with weights, in which rows that are alike count as one.
+Training rows with weights, in which duplicate rows are merged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LogisticDesign:
 
     1. the numbers, (x − mean)/sd over the training rows; a missing cell is the mean, 0;
     2. "AGE is missing", 0/1, for each number that had gaps in the training rows;
-    3. "workclass=Private", 0/1, one column a level and no reference level; a missing category is 0 throughout.
+    3. "workclass=Private", 0/1, one column per level and no reference level; a missing category is 0 throughout.
 
     A number that is constant or empty in the training rows has no column; an empty one has no indicator either.
 
@@ -37,7 +37,7 @@ class LogisticDesign:
     features
         What each column belongs to: the category of a level, else the column itself.
     centre, scale
-        Where 0 and what 1 is in a column's own units: mean and sd of a number, 0 and 1 of a 0/1 column.
+        Origin and unit of each column, in the units of the data: mean and sd of a number, 0 and 1 for a 0/1 column.
     constant
         Names of the numbers without a column.
     number_names, category_names
@@ -132,9 +132,9 @@ class LogisticDesign:
 
 
 def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
-    """Return weighted mean and sd of the seen cells of each column; sd 0 where constant or empty.
+    """Return weighted mean and sd of the observed cells of each column; sd 0 where constant or empty.
 
-    Everything is measured from a cell of the column in units of its range: neither a large origin nor a large or
+    Everything is measured from a cell of the column in units of its range: neither a distant origin nor a large or
     small unit costs digits, and a constant column has an sd of exactly 0.
     """
     seen = ~np.isnan(numbers)
@@ -152,12 +152,12 @@ def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
 
 
 WORTHWHILE = 0.9
-"""Alike rows are merged where at most this share of the rows is left; for less, they stay as they are."""
+"""Duplicate rows are merged where at most this share of the rows remains; otherwise the rows stay as they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Encoded rows with their labels, and how often each counts.
+    """Encoded rows with their labels and weights.
 
     Attributes
     ----------
@@ -174,11 +174,11 @@ class WeightedRows:
     weight: Array
 
     def merged(self) -> WeightedRows:
-        """Return one row for all that have the same cells and label, with the sum of their weights.
+        """Merge duplicate rows, with the same cells and label, into one with the sum of their weights.
 
-        A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that nothing that
-        follows from it changes but by rounding. The rows stay in the order in which each first occurs. Where few are
-        alike, these rows themselves are returned.
+        A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that results
+        change by rounding only. The rows are in the order in which each first occurs. Where there are few duplicates,
+        the rows are returned as they are.
 
         Examples
         --------
@@ -198,13 +198,13 @@ class WeightedRows:
             kind, kinds = _ranks(kind * values + ranks)
         if kinds > most:
             return self
-        # Ranks are given out by first occurrence, so that a row with a new one is the first of its kind.
+        # Ranks are assigned by first occurrence, so that a row with a new rank is the first of its kind.
         first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
         return WeightedRows(self.rows[first], self.y[first], np.bincount(kind, self.weight, minlength=kinds))
 
 
 def _ranks(values: NDArray[np.generic]) -> tuple[Integers, int]:
-    """Return which of the different values each is, by first occurrence and NaN among them, and their number.
+    """Return the rank of each value by first occurrence, NaN being a value too, and the number of distinct values.
 
     By hashing, as sorting would take several times as long.
     """

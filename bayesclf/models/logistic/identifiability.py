@@ -1,8 +1,7 @@
-"""Separable classes: when the maximum of the conditional likelihood does not exist, and why.
+"""What the likelihood of logistic regression determines.
 
-Collinear columns of a design: those whose weights the likelihood of logistic regression does not determine.
-
-The space that the columns of a design span: coordinates in which maximum likelihood is unique.
+Separable classes have no maximum likelihood estimate, and the weights of collinear columns are not determined; in
+coordinates of the space that the columns span the estimate is unique.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.likelihood import BLOCK_ROWS, blocks
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
@@ -52,10 +50,10 @@ class Separation:
 
 
 def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
-    """Look for weights D under which no row has a higher score in another class than in its own.
+    """Find weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
-    (Albert & Anderson 1984). Where `plain_separation` sees none, the linear program: maximize Σ margins with all
+    (Albert & Anderson 1984). Where `plain_separation` finds none, solve the linear program: maximize Σ margins with all
     margins ≥ 0 and Σ|D| ≤ 1 over the columns, whose optimum is above 0 iff the classes are separable.
 
     Parameters
@@ -79,12 +77,12 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     gained = margins @ direction
     if not gained.max() > POSITIVE:
         return None
-    # With D's margins ≥ 0 and E's positive wherever D's are 0, those of D + εE are positive: only these are looked at.
+    # With D's margins ≥ 0 and E's positive wherever D's are 0, those of D + εE are positive, so only these rows matter.
     return Separation(_has_positive_margins(margins[gained <= POSITIVE]), _largest(direction.reshape(guess.shape)))
 
 
 def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
-    """Look where it is cheap: at a guess, and at columns that tell a class from the others by themselves.
+    """Check cheap candidates: a guess, and single columns that separate a class from the others.
 
     Parameters are those of `find_separation`; None does not mean that the classes overlap.
     """
@@ -93,7 +91,7 @@ def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     columns, left = _alone(X[:, 1:], y)
     if not len(columns):
         return None
-    # Rows off all boundaries are told apart for good; of the others further columns may tell apart some.
+    # Rows off all boundaries are separated strictly; other columns may separate some of the rest.
     while 0 < np.count_nonzero(left) < len(y):
         X, y = X[left], y[left]
         left = _alone(X[:, 1:], y)[1]
@@ -111,11 +109,11 @@ def _separates(X: Array, y: Integers, theta: Array) -> bool:
 
 
 def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the columns that tell a class from the others by themselves, and whether a row is left undecided (row).
+    """Return the columns that separate a class from the others by themselves, and whether a row is undecided (row).
 
     Such a column's values in the class all are at least, or all at most, those in the others. Of two classes the rows
     off the boundary are decided. Of more classes a boundary decides between one and the others only, so that all rows
-    are left; so is what is left of one class alone.
+    are left; so are rows of one class alone.
     """
     labels = np.unique(y)
     decided = np.zeros(X.shape, dtype=bool)
@@ -140,7 +138,7 @@ def _largest(direction: Array) -> Integers:
 
 
 def _has_positive_margins(margins: Any) -> bool:
-    """Return whether some D makes all margins positive, and so, D being as long as one likes, at least 1."""
+    """Return whether some D makes all margins positive, and hence, for a multiple of D, at least 1."""
     if not margins.shape[0]:
         return True
     found = optimize.linprog(
@@ -185,12 +183,12 @@ def _steepest(margins: Any, penalized: NDArray[np.bool_]) -> Array:
 
 
 RANK_TOLERANCE = 1e-9
-"""Directions in which the rows vary by less than this, relative to the widest one, are collinearity."""
+"""Directions in which the rows vary by less than this, relative to the widest one, count as collinear."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSpace:
-    """Orthonormal coordinates of the space that the columns span, seen from their mean.
+    """Orthonormal coordinates of the space that the columns span, relative to their mean.
 
     Attributes
     ----------
@@ -231,17 +229,17 @@ class ColumnSpace:
 
 
 SUSPECT = 1e-12
-"""A column is looked at closely where the others leave less than this share of its variance, by their products."""
+"""A column is examined where the others leave less than this share of its variance, computed from products."""
 TAKES_PART = 1e-7
-"""Smallest weight, in sds, by which a column takes part in a weighted sum of columns that is constant."""
+"""Smallest weight, in sds, with which a column counts as part of a constant weighted sum of columns."""
 
 
 def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple[str, ...]:
-    """Return the features of which some weighted sum is the same for all rows.
+    """Return the features that have a weighted sum that is the same for all rows.
 
     Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
     category always add up to 1, and that a level occurs in no row, is not counted. Designs of more than
-    `DENSE_PARAMETERS` columns are not looked at.
+    `DENSE_PARAMETERS` columns are not examined.
 
     Parameters
     ----------
@@ -262,7 +260,8 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
     share = weight / weight.sum()
     mean = share @ X
     contrasts = _contrasts(design, X, mean)
-    covariance = _covariance(X, share, mean)
+    weighted = np.sqrt(share)[:, None] * (X - mean)
+    covariance = weighted.T @ weighted
     between = contrasts.T @ covariance @ contrasts
     sd = np.sqrt(np.diag(between))
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
@@ -277,7 +276,7 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
 def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
     """Return combinations (column, contrast) that span all but what is constant by construction.
 
-    They are the columns themselves, but for a category that every row has, orthonormal contrasts of its levels.
+    They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has.
     """
     own = len(design) - sum(design.sizes)
     parts = [np.eye(own)]
@@ -292,18 +291,10 @@ def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
     return np.asarray(linalg.block_diag(*parts))
 
 
-def _covariance(X: Array, share: Array, mean: Array) -> Array:
-    total = np.zeros((X.shape[1], X.shape[1]))
-    for rows in blocks(len(X), BLOCK_ROWS):
-        R = np.sqrt(share[rows])[:, None] * (X[rows] - mean)
-        total += R.T @ R
-    return total
-
-
 def _constant_sums(correlation: Array) -> Array:
-    """Return weights (column, sum) of the sums that a pivoted Cholesky factor finds all but constant.
+    """Return weights (column, sum) of the sums that a pivoted Cholesky factor finds to be nearly constant.
 
-    Each is one column less what it is of the columns that were chosen before.
+    Each is one column minus its projection on the columns that were chosen before.
     """
     if not len(correlation):
         return np.zeros((0, 0))

@@ -1,7 +1,7 @@
 """The log posterior of logistic regression and its gradient as machine code, for samplers that call C.
 
 Numba compiles `log_density` when it is first needed and keeps the code on disk. It takes no Python object and no lock,
-so that chains run at once. Rows come in blocks, in which the cells of a column are neighbors in memory: loops over
+so that chains run in parallel. Rows come in blocks, in which the cells of a column are neighbors in memory: loops over
 them become vector instructions, and a block stays in the cache between its two products.
 
 `LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, as NUTS likes it.
@@ -28,14 +28,14 @@ from bayesclf.typing import Array
 ROWS = 64
 """Rows of a block."""
 SMALLEST_EXPONENT = -64.0
-"""Less probable classes, e to this power, count as that: a difference far below rounding."""
+"""Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
 
 
 def _part[F: Callable[..., Any]](function: F) -> F:
-    """Make a function a part of `log_density`: called, it might be rounded otherwise when that comes from the disk."""
+    """Inline a function in `log_density`: a call might be rounded differently when the code is loaded from disk."""
     return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
 
 
@@ -55,9 +55,9 @@ def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
     size
         Number of entries of z, of the gradient and of θ.
     z, gradient, value
-        Where z is, and where gradient and value go.
+        Pointers to z, and to where gradient and value are written.
     data
-        Where the arrays of a `LogisticDensity` are, in the order of its attributes.
+        Pointers to the arrays of a `LogisticDensity`, in the order of its attributes.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
 def _exp(x: float) -> float:
     """Return e^x for x ≤ 0, to 13 digits where it counts: a Taylor polynomial of x/2^7, squared 7 times.
 
-    The C library's function takes one number at a time; this takes as many as a vector register holds.
+    The C library's function takes one number at a time; this polynomial is vectorized.
     """
     x = max(x, SMALLEST_EXPONENT) / 2**SQUARINGS
     power = 1.0
@@ -211,11 +211,11 @@ def _exp(x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LogisticDensity:
-    """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; machine code computes them.
+    """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; computed by machine code.
 
-    With center and factor from the Laplace approximation, z is nearly standard normal: NUTS then takes the fewest
-    steps that it can, and no parameter has to wait for another. θ has its weights per sd of a column; raveled, the
-    intercepts come before the weights, label by label.
+    With center and factor from the Laplace approximation, z is nearly standard normal, which NUTS
+    samples with few leapfrog steps. θ has its weights per sd of a column; raveled, the intercepts come before the
+    weights, label by label.
 
     Attributes
     ----------
@@ -266,12 +266,12 @@ class LogisticDensity:
 
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
-        """Where the arrays are that the machine code reads; they live as long as this object."""
+        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
         return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
 
     @cached_property
     def _arrays(self) -> tuple[Array, ...]:
-        """What `log_density` reads, in its order."""
+        """The arrays that `log_density` reads, in its order."""
         likelihood, prior = self.likelihood, self.prior
         vectors, columns = prior.mean.shape
         blocks = -(-len(likelihood.X) // ROWS)

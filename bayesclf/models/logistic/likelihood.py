@@ -16,10 +16,10 @@ from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array, Integers
 
 HESSIAN_CELLS = 2_000_000
-"""Cells of a block of rows that the Hessian is summed over."""
+"""Number of cells in a block of rows over which the Hessian is summed."""
 BLOCK_ROWS = 256
 BLOCK_DRAWS = 128
-"""Rows and draws whose log-odds are held at once: what stays in the cache."""
+"""Numbers of rows and draws whose log-odds are computed at once, so that they fit in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Likelihood:
         """Return Σ w P_k (1[k = l] − P_l) x xᵀ.
 
         Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
-        1 − P_k is summed from the other labels, as it may be tiny. NumPy computes half of a product RᵀR.
+        1 − P_k is summed from the other labels, as it may be tiny. NumPy computes only half of a product RᵀR.
         """
         vectors, columns = self.vectors, self.X.shape[1]
         size = vectors * columns
@@ -183,8 +183,8 @@ class LaplaceApproximation:
     def at(cls, mode: Array, curvature: Array, scale: Array) -> LaplaceApproximation:
         """Find it from the mode and minus the Hessian there.
 
-        The Hessian is factored with the weights per sd of a column and the factor scaled then, so that units cost no
-        digits.
+        The Hessian is factored with the weights per sd of a column and the factor scaled afterward, so that units cost
+        no digits.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticModel", "LogisticPrior"]
 
 MODERATE_LOG_ODDS = 30.0
-"""Maximum likelihood is only believed without a look at separability while all log-odds are below this."""
+"""Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ class LogisticModel:
     def __post_init__(self) -> None:
         if len(self.labels) < 2:
             raise InputError(f"logistic regression needs at least two classes, not {len(self.labels)}")
-        _ = self.weight_prior  # so that a setting that does not fit the columns is reported here
+        _ = self.weight_prior  # raises here if a setting does not fit the columns
 
     def mle(self) -> Parameters:
-        """Return the maximum conditional likelihood estimate; of collinear columns' the one of least norm.
+        """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class LogisticModel:
             raise DoesNotExist(
                 f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
             )
-        # The mode is needed for most other purposes too, and is near the estimate or, if there is none, shows why.
+        # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
         self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
         space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
@@ -115,7 +115,7 @@ class LogisticModel:
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist(
-                "the likelihood has no maximum within double precision: the classes are all but separable; "
+                "the likelihood has no maximum within double precision: the classes are nearly separable; "
                 "take rule 'map'"
             )
         return self.parameters(space.weights(optimum.theta))
@@ -197,10 +197,10 @@ class LogisticModel:
 
     def pymc(self) -> pm.Model:
         """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
-        from bayesclf.models.logistic.pymc import PymcData, build
+        from bayesclf.models.logistic.pymc import build
 
-        data = PymcData(self.X * self.design.scale, self.y, self.sample_weight, self.weight_prior, self.design.scale)
-        return build(data, self.coords())
+        scale = self.design.scale
+        return build(self.X * scale, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
@@ -222,7 +222,7 @@ class LogisticModel:
         return self.linear_scores(parameters).scores(rows)
 
     def linear_scores(self, parameters: Parameters) -> LinearScores:
-        """Return the log-odds against the reference as what is linear in `columns`.
+        """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
         as `unseen_weights` draws them, or the prior's mean.
@@ -329,6 +329,6 @@ class LogisticModel:
         return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
 
     def _refuse(self, found: Separation | None) -> None:
-        """Raise what a separation of the classes means for the estimate, if there is one."""
+        """Raise `DoesNotExist` if the classes are separable."""
         if found is not None:
             raise DoesNotExist(found.sentence(self.design.names))

@@ -1,4 +1,4 @@
-"""Maximizing a concave function of weights: Newton's method, and L-BFGS where a Hessian is dear."""
+"""Maximizing a concave function of weights: Newton's method, and L-BFGS where a Hessian is expensive."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scipy import linalg, optimize
 from bayesclf.typing import Array
 
 DENSE_PARAMETERS = 3_000
-"""Above this number of parameters no Hessian is formed."""
+"""Above this number of parameters no Hessian is computed."""
 NEWTON_STEPS = 200
 CONVERGED = 1e-10
 """A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this ..."""
 ROUNDING = 1e-6
 """... or below this without having shrunk, the limit of double precision."""
 FULL_STEP = 1e-3
-"""Shorter steps are taken whole: the differences of the objective would be rounding."""
+"""Shorter steps are not checked: differences of the objective would be rounding errors."""
 HALVINGS = 60
 SUFFICIENT_DECREASE = 1e-4
 LBFGS_STEPS = 20_000
@@ -28,7 +28,7 @@ CHEAP_HESSIAN = 200
 APPROACHED, APPROACH_STEPS = 1e-3, 50
 """... and L-BFGS comes first, until the gradient has fallen to this share, in at most this many steps."""
 KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
-"""A step shorter than this, in posterior sds, and than this share of the one before, leaves its Hessian to the next."""
+"""A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
 
 
 class Objective(Protocol):
@@ -46,7 +46,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Where an optimizer stopped.
+    """Result of an optimizer.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def maximize(objective: Objective, start: Array) -> Array:
 
 
 def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> Array:
-    """Climb until no entry of the gradient is above a share of the largest at the start, or above the share itself."""
+    """Maximize until the gradient's entries are below `tolerance`, times the largest one at the start if above 1."""
 
     def negative(raveled: Array) -> tuple[float, Array]:
         value, slope = objective.gradient(raveled.reshape(start.shape))
@@ -117,9 +117,9 @@ def newton(
     start
         θ (outcome, column) to start from.
     give_up
-        Says of a θ on the way whether to stop there, not converged.
+        Function of each θ that says whether to stop there without convergence.
     kept_below
-        Length of a step, in posterior sds, below which the next ones take its Hessian again as long as each is much
+        Length of a step, in posterior sds, below which the next steps reuse its Hessian as long as each is much
         shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
     """
     theta, previous = start, np.inf
@@ -154,7 +154,7 @@ def _look(objective: Objective, theta: Array, keeps: bool) -> tuple[float, Array
 
 
 def _shorten(objective: Objective, theta: Array, step: Array, value: float, slope: float) -> Array:
-    """Halve a step that is too long until the objective rises by a share of what its slope promises."""
+    """Halve a step that is too long until the objective increases by a share of what its slope predicts."""
     size = 0.5
     for _ in range(HALVINGS):
         if objective.value(theta + size * step) >= value + SUFFICIENT_DECREASE * size * slope:

@@ -1,20 +1,19 @@
-"""The normal prior of logistic regression: what a user sets, and its numbers for one design."""
+"""The normal prior of logistic regression: the user's settings, and the resolved numbers for one design."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayesclf.errors import InputError
+from bayesclf.families.hyperparameters import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.typing import Array
 from bayesclf.wording import listed
 
-PRIOR_FORMS = ("symmetric", "reference")
-INTERCEPTS_AT = ("means", "zero")
 LISTED_NAMES = 5
 DEFAULT_MEAN = 0.0
 DEFAULT_SCALE = 2.5
@@ -38,7 +37,7 @@ class LogisticPrior:
     prior_mean, prior_scale
         Mean and sd (above 0, finite) of the weights: a number; an array (column) or (outcome, column) with a row for
         each class but the reference; or a mapping from the name of a column, or of a category for all its levels,
-        to a number, the other columns keeping the default. A scale by label needs ``"reference"``.
+        to a number, while the other columns keep the default. A scale by label needs ``"reference"``.
     prior_form
         ``"symmetric"`` or ``"reference"``.
     intercept_mean, intercept_scale
@@ -68,21 +67,17 @@ class LogisticPrior:
     standardize: bool = True
 
     def __post_init__(self) -> None:
-        if self.prior_form not in PRIOR_FORMS:
-            raise InputError(f"prior_form must be one of {', '.join(map(repr, PRIOR_FORMS))}, not {self.prior_form!r}")
-        if self.intercept_at not in INTERCEPTS_AT:
-            raise InputError(
-                f"intercept_at must be one of {', '.join(map(repr, INTERCEPTS_AT))}, not {self.intercept_at!r}"
-            )
-        if not np.all(np.isfinite(_numbers("prior_mean", self.prior_mean))):
-            raise InputError(f"prior_mean must be finite, not {self.prior_mean}")
-        scale = _numbers("prior_scale", self.prior_scale)
-        if not np.all((scale > 0) & np.isfinite(scale)):
-            raise InputError(f"prior_scale must be above 0 and finite, not {self.prior_scale}")
-        if not np.all(np.isfinite(_numbers("intercept_mean", self.intercept_mean))):
-            raise InputError(f"intercept_mean must be finite, not {self.intercept_mean}")
-        if not np.all(_numbers("intercept_scale", self.intercept_scale) > 0):
-            raise InputError(f"intercept_scale must be above 0, infinity allowed, not {self.intercept_scale}")
+        require_choice("prior_form", self.prior_form, ("symmetric", "reference"))
+        require_choice("intercept_at", self.intercept_at, ("means", "zero"))
+        for name in ("prior_mean", "intercept_mean"):
+            self._require(name, np.isfinite, "finite")
+        self._require("prior_scale", lambda scale: (scale > 0) & np.isfinite(scale), "above 0 and finite")
+        self._require("intercept_scale", lambda scale: scale > 0, "above 0, infinity allowed")
+
+    def _require(self, name: str, holds: Callable[[Array], Any], what: str) -> None:
+        setting = getattr(self, name)
+        if not np.all(holds(_numbers(name, setting))):
+            raise InputError(f"{name} must be {what}, not {setting}")
 
     def resolve(self, design: LogisticDesign, vectors: int) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1)."""
@@ -90,7 +85,7 @@ class LogisticPrior:
         if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", self.prior_scale)) == 2:
             raise InputError(
                 "prior_scale by label and column needs prior_form='reference'; the symmetric prior of more than two "
-                "classes has one scale a column"
+                "classes has one scale per column"
             )
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
         scale, unseen_scale = _per_column("prior_scale", self.prior_scale, DEFAULT_SCALE, design, vectors)
@@ -121,7 +116,7 @@ class WeightPrior:
     shift
         How the intercept of the prior differs from the one at the means, per weight (column).
     at_zero
-        Whether it differs at all.
+        Whether it differs.
     symmetric
         Whether the correlation is ½(I + 11ᵀ).
     unseen_mean, unseen_scale
@@ -194,7 +189,7 @@ class WeightPrior:
 
 
 def _numbers(name: str, setting: Setting) -> Array:
-    """Return the numbers of a setting, whatever its form."""
+    """Return the numbers in a setting of any form."""
     values = list(setting.values()) if isinstance(setting, Mapping) else setting
     try:
         return np.asarray(values, dtype=float)
@@ -238,7 +233,7 @@ def _per_column(
 
 
 def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesign) -> None:
-    """Raise for a name that is no column: one that another fold may drop, or lack gaps in, is none the less known."""
+    """Raise for an unknown name; columns that are constant or have no gaps in this fold are known nevertheless."""
     indicators = {f"{number} is missing" for number in design.number_names}
     known = {*design.names, *design.features, *design.constant, *design.category_names, *indicators}
     unknown = [key for key in setting if key not in known]

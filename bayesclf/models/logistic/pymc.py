@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
 
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    import pymc as pm
-    from pytensor.tensor import TensorVariable
 
+def build(
+    X: Array, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
+) -> pm.Model:
+    """Return the PyMC model.
 
-@dataclass(frozen=True, eq=False)
-class PymcData:
-    """What the PyMC model is built from.
-
-    Attributes
+    Parameters
     ----------
     X
         Columns in their own units, measured from their means (row, feature).
-    y
+    labels
         Label codes (row); the reference is the first of two labels, or the last of more.
     sample_weight
         (row).
@@ -33,27 +32,16 @@ class PymcData:
         The prior, of weights per sd of a column.
     scale
         The columns' sds (feature).
+    coords
+        The names of the labels (all but the reference) and of the features.
     """
-
-    X: Array
-    y: Integers
-    sample_weight: Array
-    prior: WeightPrior
-    scale: Array
-
-
-def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
-    """Return the PyMC model; `coords` names the labels (all but the reference) and the features."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
     with pm.Model(coords=coords) as model:
-        intercept, weight = _coefficients(data, model)
-        row_weight = pm.Data("row_weight", data.sample_weight, dims="row")
-        y = pm.Data("y_data", data.y, dims="row")
+        intercept, weight = _coefficients(prior, scale, model)
+        row_weight = pm.Data("row_weight", sample_weight, dims="row")
+        y = pm.Data("y_data", labels, dims="row")
         eta = intercept + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:
-            eta = eta + pm.Data("X", data.X, dims=("row", "feature")) @ weight.T
+            eta = eta + pm.Data("X", X, dims=("row", "feature")) @ weight.T
         dist: Callable[..., Any]
         logp: Callable[..., Any]
         if len(coords["outcome"]) == 1:
@@ -66,20 +54,17 @@ def build(data: PymcData, coords: Mapping[str, Any]) -> pm.Model:
     return model
 
 
-def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
+def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
     """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
 
     Without a column there is no weight. The prior's intercept at x = 0 is intercept − center·weight. The shapes of the
-    means, and with them those of both variables, are fixed: JAX, and so NumPyro, makes no array of an unknown shape.
+    means, and with them those of both variables, are fixed: JAX, and so NumPyro, needs static shapes.
     """
-    import pymc as pm
-
-    prior, has_columns = data.prior, bool(len(data.scale))
     weight = None
-    if has_columns:
-        means = prior.mean[:, 1:] / data.scale
+    if len(scale):
+        means = prior.mean[:, 1:] / scale
         mean = pm.Data("weight_mean", means, dims=("outcome", "feature"), shape=means.shape)
-        sds = prior.scale[:, 1:] / data.scale
+        sds = prior.scale[:, 1:] / scale
         if prior.symmetric:
             weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
         else:
@@ -89,7 +74,7 @@ def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, Tens
     else:
         mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome", shape=(len(prior.mean),))
         if prior.at_zero and weight is not None:
-            mean = mean + weight @ pm.Data("centre", prior.shift * data.scale, dims="feature")
+            mean = mean + weight @ pm.Data("centre", prior.shift * scale, dims="feature")
         distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
         intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
     model.register_rv(intercept, "intercept", dims=("outcome",))
@@ -100,8 +85,6 @@ def _coefficients(data: PymcData, model: pm.Model) -> tuple[TensorVariable, Tens
 
 def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
     """Return a normal whose first axis, the labels, has covariance scale²·½(I + 11ᵀ)."""
-    import pymc as pm
-
     return pm.CustomDist.dist(
         mean,
         scale,
@@ -113,18 +96,13 @@ def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVari
 
 
 def _symmetric_dist(mean: TensorVariable, scale: TensorVariable, size: TensorVariable) -> Any:
-    """Draw one vector a class, independently with variance scale²/2, and take differences from the reference."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
+    """Draw one vector per class, independently with variance scale²/2, and take differences from the reference."""
     reference = pm.Normal.dist(pt.zeros_like(mean[0]), scale / np.sqrt(2))
     return pm.Normal.dist(mean, scale / np.sqrt(2)) - reference
 
 
 def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> Any:
     """Return the log density, from the precision 2(I − 11ᵀ/K) and its determinant 2^(K−1)/K."""
-    import pytensor.tensor as pt
-
     z = (value - mean) / scale
     vectors = value.shape[0]
     square = 2 * (pt.sum(z**2, axis=0) - pt.sum(z, axis=0) ** 2 / (vectors + 1))
@@ -133,27 +111,19 @@ def _symmetric_logp(value: TensorVariable, mean: TensorVariable, scale: TensorVa
 
 
 def _binary_dist(eta: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
-    import pymc as pm
-
     return pm.Bernoulli.dist(logit_p=eta)
 
 
 def _binary_logp(y: TensorVariable, eta: TensorVariable, row_weight: TensorVariable) -> Any:
-    import pytensor.tensor as pt
-
     # log P = −softplus(−η) for the second class, −softplus(η) for the first, the reference.
     return -row_weight * pt.softplus(pt.switch(y, -eta, eta))
 
 
 def _multinomial_dist(scores: TensorVariable, row_weight: TensorVariable, size: TensorVariable) -> Any:
-    import pymc as pm
-
     return pm.Categorical.dist(logit_p=scores)
 
 
 def _multinomial_logp(labels: Integers, y: TensorVariable, scores: TensorVariable, row_weight: TensorVariable) -> Any:
-    """Return the log likelihood of each row; `labels` are 0, 1, …, as JAX makes no range of an unknown length."""
-    import pytensor.tensor as pt
-
+    """Return the log likelihood of each row; `labels` are 0, 1, …, because JAX needs static lengths."""
     own = pt.sum(pt.switch(pt.eq(y[:, None], labels), scores, 0.0), axis=1)
     return row_weight * (own - pt.logsumexp(scores, axis=1))

@@ -1,0 +1,108 @@
+"""Families whose parameter θ is made of simplexes, each with a Dirichlet prior that its counts update."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Self, override
+
+import numpy as np
+
+from bayesclf.errors import DoesNotExist
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.hyperparameters import broadcast
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Parameters
+
+BASES = ("simplex", "softmax")
+"""Where a mode is looked for: in θ itself, or in its logarithms."""
+
+NO_MODE = "has no single most probable θ (some count + α is below 1, or all are 1)"
+
+
+class SimplexFamily[S: Statistics](Family[S]):
+    """A family with a Dirichlet for each simplex of `tables`; its cells stand side by side in θ.
+
+    Attributes
+    ----------
+    alpha
+        Concentration: a number, an array in the shape of θ, or a `LearntAlpha`.
+    """
+
+    _lacking: ClassVar[str] = "has no value"
+
+    @property
+    @abstractmethod
+    def alpha(self) -> float | Array | LearntAlpha:
+        """The concentration."""
+
+    @abstractmethod
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return the concentration of each cell (outcome, cell), and the number of cells of each simplex."""
+
+    @override
+    def resolve_prior(self, statistics: Any) -> Self:
+        """Return the prior with α as an array in the shape of θ or, where α is learned, the family that learns it."""
+        if isinstance(self.alpha, LearntAlpha):
+            return self.alpha.resolve(self, statistics)
+        alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
+        return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
+
+    @override
+    def mle(self, statistics: S) -> Parameters:
+        """Return the relative frequencies; raises `DoesNotExist` where a class has no counts in a simplex."""
+        tables = self.tables(statistics)
+        theta = dirichlet.normalize(tables.counts, tables.sizes)
+        return self._defined(theta, tables.sizes, statistics.axes, self._lacking)
+
+    @override
+    def map(self, statistics: S) -> Parameters:
+        """Return the mode; raises `DoesNotExist` where it is not unique or the density is unbounded."""
+        alpha, sizes = self.posterior(statistics).simplexes()
+        return self._defined(dirichlet.mode(alpha, sizes), sizes, self.axes, NO_MODE)
+
+    @override
+    def posterior(self, statistics: S) -> Self:
+        """Return Dirichlet(α + n)."""
+        return self.with_alpha(self.simplexes()[0] + self.tables(statistics).counts)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
+
+    @override
+    def mean(self) -> Parameters:
+        """Return α/Σα."""
+        return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
+
+    @override
+    def log_predictive(self, X: Any) -> Array:
+        """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
+        return np.asarray(self.log_density(X, self.mean())[0])
+
+    @override
+    def log_normalizer(self) -> Array:
+        """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""
+        return dirichlet.log_beta(*self.simplexes())
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex."""
+        return Density.of_simplexes("theta", parameters["theta"], *self.simplexes())
+
+    @override
+    def with_alpha(self, alpha: Array) -> Self:
+        return replace(self, alpha=alpha)  # type: ignore[type-var]
+
+    def _defined(self, theta: Array, sizes: tuple[int, ...], axes: Axes, what: str) -> Parameters:
+        """Return θ from its cells; raises `DoesNotExist` for the first class with a simplex of NaN."""
+        undefined = np.argwhere(np.isnan(theta))
+        if undefined.size:
+            label, cell = undefined[0]
+            of_feature = len(sizes) == len(axes.features)
+            column = axes.features[np.repeat(np.arange(len(sizes)), sizes)[cell]]
+            where = f" in column {column!r}" if of_feature else ""
+            raise DoesNotExist(f"class {axes.labels[label]!r} {what}{where}")
+        return {"theta": self.of_cells(theta)[None]}
