@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, check_between, is_number
-from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
 REJECTED = -1

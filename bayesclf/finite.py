@@ -17,8 +17,8 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.models.base import Rows
 from bayesclf.rules import Gibbs
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
 

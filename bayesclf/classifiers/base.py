@@ -19,14 +19,14 @@ from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.datatree import to_constants, to_dataset
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Table
+from bayesclf.tables.columns import Column, Rows, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -30,12 +30,12 @@ from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 

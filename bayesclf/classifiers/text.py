@@ -14,8 +14,7 @@ from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.models.base import Rows
-from bayesclf.tables.columns import Column, SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 

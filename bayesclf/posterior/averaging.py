@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
-from bayesclf.models.base import Rows
 from bayesclf.posterior import threads
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.posterior.linear import mean_proba
 from bayesclf.posterior.threads import Memory
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
 __all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.linear_scores import LinearModel, LinearScores
 from bayesclf.posterior.datatree import to_dataset
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import cast
 
 import numpy as np
 
-from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.posterior import threads
 from bayesclf.posterior.threads import Memory
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
 TASK_ROWS = 1024

@@ -18,7 +18,7 @@ from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesclf.tables.kinds import ColumnKind
+    from bayesclf.tables.columns import ColumnKind
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -337,7 +337,7 @@ def _folder_files() -> dict[str, Path]:
 
 
 def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables.kinds import column_kind
+    from bayesclf.tables.columns import column_kind
     from bayesclf.tables.reading import read_table
 
     path = _folder_files()[name]

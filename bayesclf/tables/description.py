@@ -7,15 +7,8 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from bayesclf.tables.kinds import (
-    LISTED_LEVELS,
-    ColumnKind,
-    as_words,
-    column_kind,
-    not_numbers,
-    require_column,
-    require_kinds,
-)
+from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
 from bayesclf.wording import IN_ALL, flagged_rows, listed
 
 IDENTIFIER = 0.9

@@ -17,7 +17,8 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.kinds import ColumnKind, convert_columns, require_kinds
+from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.kinds import convert_columns, require_kinds
 from bayesclf.wording import counted, listed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
