@@ -22,8 +22,7 @@ from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.datatree import to_constants, to_dataset
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table

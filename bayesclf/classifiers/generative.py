@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, cast, override
+from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from bayesclf.classifiers.training import (
     weighted,
 )
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families import FAMILIES, Axes, Categorical
+from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
@@ -35,7 +35,7 @@ from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class GenerativeClassifier(BayesClassifier):
             learnt = self._on_prior_axes(learnt)
         statistics = []
         for block in blocks:
-            X = learnt.encode(frame, block)
+            X = _cells(learnt, frame, block)
             self._check_unseen(frame, block, X)
             statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
         return replace(learnt, statistics=tuple(statistics))
@@ -366,7 +366,7 @@ class GenerativeClassifier(BayesClassifier):
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
                 continue
-            X = self._learnt.encode(frame, block)
+            X = _cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
@@ -401,13 +401,17 @@ def _resolved(
         ) from None
 
 
-def family_of(family: Any) -> Family[Any]:
-    """Return a family given as an object or by name."""
-    if isinstance(family, str) and family in FAMILIES:
-        family = FAMILIES[family]()
-    if not isinstance(family, tuple(FAMILIES.values())):
-        raise InputError(f"{family!r} is no family; give one of {', '.join(FAMILIES)} or an object of theirs")
-    return cast("Family[Any]", family)
+def _cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
+    """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
+    if block.family.kind == "count":
+        return columns.counts(frame, block.names)
+    if isinstance(frame, SparseTable):
+        return columns.sparse_numbers(frame, block.names)
+    if block.indicator:
+        return columns.is_missing(columns.numbers(frame, block.names))
+    if block.family.kind == "number":
+        return columns.numbers(frame, block.names)
+    return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 
 def _number(family: Family[Any], used: dict[str, int]) -> int:

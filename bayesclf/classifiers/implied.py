@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.posterior.datatree import to_dataset
+from bayesclf.posterior.hypotheses import to_dataset
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Parameters
 

@@ -18,8 +18,7 @@ from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBF
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.datatree import to_dataset
-from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large
+from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:

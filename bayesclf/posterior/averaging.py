@@ -13,6 +13,8 @@ means are of probabilities, and where these are too small for a number, of their
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +28,6 @@ from bayesclf.errors import Refused
 from bayesclf.posterior import threads
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.posterior.linear import mean_proba
-from bayesclf.posterior.threads import Memory
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
@@ -127,7 +128,7 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) 
     if linear is None or len(hypotheses) == 1:
         found = _averaged(hypotheses, rows, given_x, "log_proba", "impossible")
         return AveragedProba(found["log_proba"], found["impossible"] > NEARLY)
-    proba = mean_proba(linear, rows)
+    proba = mean_proba(linear, rows, Memory().array)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
     small = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
     if len(small):
@@ -186,11 +187,19 @@ def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool
     """
     if not given_x or not hypotheses.generative:
         return hypotheses.log_weights
-    joint = answer.log_x + hypotheses.log_weights
-    log_mass = logsumexp(joint, axis=1)
-    _require_effective_draws(hypotheses, log_mass, logsumexp(2 * joint, axis=1), first)
+    log_weights, log_mass, log_square = _given_x(hypotheses, answer.log_x)
+    _require_effective_draws(hypotheses, log_mass, log_square, first)
+    return log_weights
+
+
+def _given_x(hypotheses: HypothesisSet, log_x: Array) -> tuple[Array, Array, Array]:
+    """Return log P(h_s | D, x), (row, draw), and log Σ_s w_s p(x | h_s) and log Σ_s (w_s p(x | h_s))², (row) each."""
+    joint = log_x + hypotheses.log_weights
+    log_mass, log_square = logsumexp(joint, axis=1), logsumexp(2 * joint, axis=1)
+    # a row that is impossible under all hypotheses says nothing about them
     with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(log_mass)[:, None], hypotheses.log_weights, joint - log_mass[:, None])
+        log_weights = np.where(np.isneginf(log_mass)[:, None], hypotheses.log_weights, joint - log_mass[:, None])
+    return log_weights, log_mass, log_square
 
 
 def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) -> Iterator[slice]:
@@ -207,6 +216,20 @@ def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) 
     most = max(1, int(GATHERED_BYTES / per_row))
     size = most if hypotheses.in_parts else max(min(LEAST_ROWS, most), int(BLOCK_BYTES / per_row))
     return (slice(start, min(start + size, len(rows))) for start in range(0, max(1, len(rows)), size))
+
+
+class Memory(threading.local):
+    """Arrays that a thread uses again: the system takes longer to provide new ones than it takes to fill them."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Array] = {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Return an array of this shape, in the memory of the last one of this name."""
+        size = math.prod(shape)
+        if name not in self._held or len(self._held[name]) < size:
+            self._held[name] = np.empty(size)
+        return self._held[name][:size].reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,11 +286,7 @@ class Answers:
         log_weights = hypotheses.log_weights
         mass = square = np.zeros(len(scores))
         if given_x and hypotheses.generative:
-            joint = top + np.log(total) + log_weights
-            mass, square = logsumexp(joint, axis=1), logsumexp(2 * joint, axis=1)
-            # a row that is impossible under all hypotheses tells nothing about them
-            with np.errstate(invalid="ignore"):
-                log_weights = np.where(np.isneginf(mass)[:, None], log_weights, joint - mass[:, None])
+            log_weights, mass, square = _given_x(hypotheses, top + np.log(total))
         return cls(less, proba, total, top, impossible, log_weights, mass, square, first)
 
     def __len__(self) -> int:
@@ -339,9 +358,13 @@ def _over_rows(
             [question(some) for question in questions] for some in _answers(hypotheses, rows, block, given_x, memory)
         ]
 
-    # parts are made one after the other, and their blocks are large
-    work = 0 if hypotheses.in_parts else rows.length * len(hypotheses.labels) * len(hypotheses)
-    done = threads.each(of_block, list(blocks(hypotheses, rows)), work)
+    items = list(blocks(hypotheses, rows))
+    if len(items) == 1:
+        done = [of_block(items[0])]
+    else:
+        # parts are made one after the other, and their blocks are large
+        work = 0 if hypotheses.in_parts else rows.length * len(hypotheses.labels) * len(hypotheses)
+        done = threads.each(of_block, items, work)
     return [np.concatenate(column) for column in zip(*chain.from_iterable(done), strict=True)]
 
 

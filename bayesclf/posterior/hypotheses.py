@@ -1,22 +1,23 @@
 """Weighted sets of hypotheses: what rules and averages need to know of a posterior, and the draws of one model.
 
-Draws that are too large to hold are kept as a seed, from which blocks of them are made anew whenever they are needed.
+Draws that are too large to keep in memory are stored as a seed, from which blocks of them are made again whenever they
+are needed. Draws and point estimates are handed to ArviZ as data sets with labeled axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.linear_scores import LinearModel, LinearScores
-from bayesclf.posterior.datatree import to_dataset
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 POSTERIOR_BYTES = 2**26
-"""Draws of an exact posterior that are held in memory at most; beyond it, a posterior is kept as a seed."""
+"""Largest size of an exact posterior's draws in memory; a larger posterior is stored as a seed."""
 
 DRAW_BLOCK_BYTES = 2**22
 """Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
@@ -278,6 +279,49 @@ class SeededHypotheses:
             self._last.clear()
             self._last[number] = self.seeded.make(self.posterior, number)
         return self._last[number]
+
+
+def to_dataset(
+    parameters: Mapping[str, NDArray[np.float64]],
+    dims: Mapping[str, tuple[str, ...]],
+    coords: Mapping[str, Any],
+    chains: int = 1,
+) -> xr.Dataset:
+    """Return parameters (draw, ...) as a data set (chain, draw, ...) with labeled axes.
+
+    Parameters
+    ----------
+    parameters
+        Arrays by name, draws along the first axis, those of one chain together.
+    dims
+        Axis words of each parameter, without chain and draw; parameters not in it are left out.
+    coords
+        Coordinates of the axes.
+    chains
+        Number of chains; divides the number of draws.
+    """
+    import xarray as xr
+
+    variables = {}
+    for name, axes in dims.items():
+        values = np.asarray(parameters[name])
+        variables[name] = (("chain", "draw", *axes), values.reshape(chains, len(values) // chains, *values.shape[1:]))
+    draws = len(next(iter(parameters.values()))) // chains if variables else 0
+    used = {axis for axes in dims.values() for axis in axes}
+    kept = {name: values for name, values in coords.items() if name in used}
+    return xr.Dataset(variables, coords={"chain": np.arange(chains), "draw": np.arange(draws), **kept})
+
+
+def to_constants(coords: Mapping[str, Any]) -> xr.Dataset:
+    """Return what is known of an axis in addition to its names, such as the feature that each level belongs to.
+
+    It has a group of its own, because ArviZ's summary fails on a posterior whose variables do not all have it.
+    """
+    import xarray as xr
+
+    about = {name: values for name, values in coords.items() if isinstance(values, tuple)}
+    axes = {axis for axis, _ in about.values()}
+    return xr.Dataset(about, coords={axis: coords[axis] for axis in axes})
 
 
 def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str], chains: int) -> xr.Dataset:
