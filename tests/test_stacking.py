@@ -225,7 +225,7 @@ class TestRefusals:
         [
             ({"models": {}}, "models must be a mapping from names to classifiers"),
             ({"models": [bc.GaussianNB()]}, "models must be a mapping"),
-            ({"models": {"nb": "gnb"}}, "model 'nb' is no classifier of bayesclf but 'gnb'"),
+            ({"models": {"nb": "gnb"}}, "model 'nb' is not a bayesclf classifier but 'gnb'"),
             ({"cv": "loo"}, "cv must be None, 'prefit' or a number of folds, not 'loo'"),
             ({"cv": True}, "cv must be None"),
             ({"cv": 1}, "cv must lie between 2 and the number of rows, 60"),

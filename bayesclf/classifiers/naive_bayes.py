@@ -155,7 +155,7 @@ class GaussianNB(GenerativeClassifier):
     unbiased
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
     scale_prior
-        `bayesclf.families.HalfNormal()` in the place of the inverse gamma; then NUTS samples the posterior.
+        `bayesclf.families.HalfNormal()` instead of the inverse gamma; then NUTS samples the posterior.
     class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
         As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
 

@@ -87,7 +87,7 @@ class TextNB(CountClassifier):
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add documents to what was learnt so far; over any split of the documents the result is that of `fit`.
+        """Add documents to what was learned so far; over any split of the documents the result is that of `fit`.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class TextNB(CountClassifier):
     def _learn(
         self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
     ) -> Learnt:
-        """Return the statistics of documents, on their own words and on those learnt before."""
+        """Return the statistics of documents, on their own words and on those learned before."""
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt.blocks[0].names)
         else:
@@ -172,7 +172,7 @@ class TextNB(CountClassifier):
         return documents
 
     def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
-        """Return documents as a table of one column; at prediction it may have others beside it."""
+        """Return documents as a table of one column; at prediction it may have other columns."""
         import pandas as pd
 
         fitted = None if reset else str(self.feature_names_in_[0])

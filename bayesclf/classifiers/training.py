@@ -32,14 +32,14 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     import pandas as pd
 
     if y is None:
-        raise InputError("fit requires y to be passed, but the target y is None; give one label a row")
+        raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     labels = pd.Series(column_or_1d(y, warn=True))
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
     if len(labels) != rows:
-        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
+        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     values = labels.to_numpy()
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
@@ -52,7 +52,7 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
 
 def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
-    """Return training rows, label codes and weights (row), without the rows of weight 0, which are as if absent."""
+    """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
     weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
@@ -68,7 +68,7 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
         unknown = [label for label in class_prior if label not in classes]
         if unknown:
             raise InputError(
-                f"class_prior names {str(unknown[0])!r}, which is no class; the classes are {_listed(classes)}"
+                f"class_prior names {str(unknown[0])!r}, which is not a class; the classes are {_listed(classes)}"
             )
         lacking = [label for label in classes if label not in class_prior]
         if lacking:

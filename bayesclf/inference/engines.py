@@ -30,12 +30,12 @@ MOST_NUTS_PARAMETERS = 5_000
 
 @dataclass(frozen=True)
 class Exact:
-    """Settings of exact inference: independent draws, so that no tuning and no convergence is at stake.
+    """Settings of exact inference: independent draws, without tuning and without convergence to check.
 
     Parameters
     ----------
     draws
-        Draws a chain.
+        Draws per chain.
     chains
         Chains; they serve ArviZ's between-chain checks only, as all draws are independent.
     """
@@ -58,7 +58,7 @@ class MLE:
     Parameters
     ----------
     optimiser
-        For logistic regression, an optimiser of `bayesclf.inference.optimisers` whose way is kept; None takes
+        For logistic regression, an optimizer of `bayesclf.inference.optimisers` whose trajectory is kept; None takes
         Newton's method without a trace.
     """
 
@@ -95,11 +95,11 @@ class Draws:
     chains
         Number of chains.
     stats
-        What the sampler says of each draw, (chain, draw), under ArviZ's names; None for independent draws.
+        Sample statistics of each draw, (chain, draw), under ArviZ's names; None for independent draws.
     problems
         Why the draws cannot be trusted yet, in plain words.
     seeded
-        How to make the draws, where they are too large to hold; `parameters` then has the class prior's only.
+        How to make the draws, where they are too large to keep in memory; `parameters` then has the class prior's only.
     """
 
     parameters: Mapping[str, Array]
@@ -149,7 +149,7 @@ def _checked(engine: Engine) -> Engine:
 
 
 def infer(model: Model, engine: Engine, seed: int) -> Inferred:
-    """Draw from the posterior by the engine given, or by the one that `Auto` comes down to."""
+    """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
     tried = automatic.attempt(model, engine.laplace, seed)
@@ -200,7 +200,7 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
 
 
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
-    """Sample by NUTS and check convergence, always: a warning that nobody asked for is the point of it."""
+    """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
         raise Refused(
@@ -223,7 +223,7 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
 
 
 def _machine_code(model: Model) -> MachineCode | None:
-    """Return the model's log posterior as machine code, where it is to be had."""
+    """Return the model's log posterior as machine code, where it is available."""
     if not isinstance(model, HasMachineCode):
         return None
     try:
@@ -245,17 +245,17 @@ def estimate(model: Model, name: str) -> Parameters:
 
 
 def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Trace, Parameters]:
-    """Optimise step by step; return the way and the parameters where it ended.
+    """Optimize step by step; return the trajectory and the parameters where it ended.
 
     Raises
     ------
     DoesNotExist
-        Where the estimate does not exist: an optimiser would run for ever.
+        Where the estimate does not exist: an optimizer would run forever.
     Refused
         For models whose estimates are closed forms.
     """
     if not isinstance(model, LogisticModel):
-        raise Refused("this model's estimates are closed forms: there is no optimiser to choose or to watch")
+        raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")
     estimate(model, name)
     objective, start = model.objective(name)
     trace = optimiser.run(objective, start, np.random.default_rng(seed))

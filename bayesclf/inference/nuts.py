@@ -24,7 +24,7 @@ __all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_
 SAMPLERS = ("nutpie", "pymc", "numpyro")
 TUNE = 500
 TUNE_STANDARDISED = 200
-"""Draws that adapt the step size and, in coordinates that are not standardised, the scale of each."""
+"""Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
 JITTER = 1.0
 """Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
 
@@ -127,7 +127,7 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Sample:
-    """Draws and what the sampler says of them.
+    """Draws and their sample statistics.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Averages over hypotheses: Σ_s w_s P(k | x, h_s), and what else rules and scores need of all hypotheses' answers.
+"""Averages over hypotheses: Σ_s w_s P(k | x, h_s), and what else rules and scores need from the hypotheses' answers.
 
 Every average is one pass::
 
@@ -7,7 +7,7 @@ Every average is one pass::
             for each few rows of it:        `Answers`: P(k | x, h_s), (row, outcome, draw), small enough for the cache
                 sum over the draws
 
-Draws × rows are never held at once beyond `BLOCK_BYTES`. Exponentials are taken once, of scores less the largest one;
+Arrays of draws × rows never exceed `BLOCK_BYTES`. Exponentials are taken once, of scores less the largest one;
 means are of probabilities, and where these are too small for a number, of their logarithms.
 """
 
@@ -37,19 +37,19 @@ MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""
 
 BLOCK_BYTES = 2**20
-"""Size of an array (row, outcome, draw) at a time: a handful of them are alive, and stay in the cache."""
+"""Size of an array (row, outcome, draw): few enough are alive at a time to stay in the cache."""
 
 LEAST_ROWS = 64
 """Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
 
 GATHERED_BYTES = 2**28
-"""Most of such a block; and its size where a posterior in parts must give all draws of a row, made anew each time."""
+"""Most of such a block; and its size where a posterior in parts must give all draws of a row, made again each time."""
 
 UNDERFLOW = 1e-280
 """Means of probabilities below this are taken again in logs."""
 
 NEARLY = 1 - 1e-9
-"""Weight that is all of it but for rounding."""
+"""A weight above this is 1 up to rounding."""
 
 SHORT_OF = 1 - 1e-12
 """Factor of a tail: .945 of 4,000 draws are 3,780, though in floating point a little more, and so one draw further."""
@@ -57,7 +57,7 @@ SHORT_OF = 1 - 1e-12
 
 @dataclass(frozen=True)
 class Averages:
-    """Averages over the hypotheses, one value a row (and label): all that scores and decisions need.
+    """Averages over the hypotheses, one value per row (and label): all that scores and decisions need.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
 
 @dataclass(frozen=True)
 class AveragedProba:
-    """What the Bayes-optimal classifier answers.
+    """Probabilities of the Bayes-optimal classifier.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class AveragedProba:
 def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> AveragedProba:
     """Average the probabilities alone; arguments and errors as in `average`.
 
-    Scores that are linear in columns of the rows have a faster way, which leaves rows of tiny probabilities to logs.
+    Scores that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
     """
     linear = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     if linear is None or len(hypotheses) == 1:
@@ -210,7 +210,7 @@ def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) 
     hypotheses, rows
         What is asked, and about what.
     numbers
-        How many numbers a row has under one hypothesis; by default one a class.
+        How many numbers a row has under one hypothesis; by default one per class.
     """
     per_row = 8 * len(hypotheses) * (len(hypotheses.labels) if numbers is None else numbers)
     most = max(1, int(GATHERED_BYTES / per_row))
@@ -239,7 +239,7 @@ class Answers:
     Attributes
     ----------
     scores
-        Less the largest of a row and draw, (row, outcome, draw); draws are next to each other in memory.
+        Scores less the largest of their row and draw, (row, outcome, draw); draws are next to each other in memory.
     proba
         P(k | x, h_s), (row, outcome, draw).
     total

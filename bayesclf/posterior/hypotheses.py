@@ -48,7 +48,7 @@ class HypothesisSet(Protocol):
 
     @property
     def in_parts(self) -> bool:
-        """Whether the hypotheses are too large to be held at once, so that `parts` yields them block by block."""
+        """Whether the hypotheses are too large to keep in memory at once, so that `parts` yields blocks."""
 
     @property
     def log_weights(self) -> Array:
@@ -202,7 +202,7 @@ def parameter_count(model: Model) -> int:
 
 @dataclass(frozen=True)
 class SeededHypotheses:
-    """Equally weighted parameter values of one model, made from a seed: the last block made is kept, no other.
+    """Equally weighted parameter values of one model, made from a seed; only the last block made is kept.
 
     Attributes
     ----------
@@ -229,10 +229,10 @@ class SeededHypotheses:
 
     @property
     def parameters(self) -> Parameters:
-        """All draws at once, which these are too many for."""
+        """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
-            f"{len(self)} draws of this posterior are too large to hold at once; take some of them with `take`, some "
-            "features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
+            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them with `take`, "
+            "some features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
         )
 
     @property
@@ -332,7 +332,7 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     hypotheses
         The posterior.
     names
-        Coordinates of any axis beside the classes: features, words, or levels such as "outlook=sunny".
+        Coordinates of any axis other than the classes: features, words, or levels such as "outlook=sunny".
     chains
         Number of chains.
     """
@@ -341,7 +341,7 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     picked = {axis: _positions(coords[axis], names) for axes in dims.values() for axis in axes if axis != "outcome"}
     lacking = set(names).difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
     if lacking:
-        raise InputError(f"{sorted(lacking)[0]!r} is none of the model's features; look at clf.model_.coords()")
+        raise InputError(f"{sorted(lacking)[0]!r} is not a feature of the model; look at clf.model_.coords()")
     shown = {name: axes for name, axes in dims.items() if all(len(picked.get(axis, [0])) for axis in axes)}
     parts: dict[str, list[Array]] = {name: [] for name in shown}
     for part in hypotheses.parts():

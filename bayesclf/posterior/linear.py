@@ -1,8 +1,8 @@
 """Averages Σ_s w_s P(k | x, h_s) where scores are linear in columns of the rows, as in logistic regression.
 
-An answer costs one product, one exponential and one division a row, draw and label, in tiles (row, draw) that stay in
-the cache. Probabilities are precise relative to themselves however small they are; a row with one that is too small
-for a number is left to logs.
+An answer costs one product, one exponential and one division per row, draw and label, in tiles (row, draw) that stay in
+the cache. Probabilities are precise relative to themselves however small they are; rows with one that
+underflows are computed in logs.
 """
 
 from __future__ import annotations

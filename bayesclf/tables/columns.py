@@ -262,7 +262,7 @@ def _plain(value: Any) -> Hashable:
 
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
-    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
+    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
         _check_cells(frame[name])
@@ -305,7 +305,7 @@ def is_missing(X: Array) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows encoded for a model: one array a block (generative models), or numbers and codes (logistic regression).
+    """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
 
     Indexing by a slice or an array of row numbers gives some of the rows.
     """

@@ -275,7 +275,7 @@ def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
 
 
 def _own_files() -> dict[str, Path]:
-    """Find the project's own tables: inside the package of a wheel, beside it in a source checkout."""
+    """Find the project's own tables: inside the package of a wheel, next to it in a source checkout."""
     package = Path(str(resources.files("bayesclf")))
     folder = package / "data" if (package / "data").is_dir() else package.parent / "data"
     return {name: folder / f"{name}.csv" for name in _OWN}

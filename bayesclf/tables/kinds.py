@@ -55,7 +55,7 @@ def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
     Parameters
     ----------
     name : str
-        The column that is asked for.
+        The requested column.
     columns : sequence
         The names there are.
     where : str
@@ -107,7 +107,7 @@ def _check_flat(column: pd.Series, where: str) -> None:
         if hasattr(value, "__len__") and not isinstance(value, str):
             raise InputError(
                 f"{where}: column {column.name!r} holds a {type(value).__name__} in row {row}; "
-                "make it one number or string a cell, or leave the column out"
+                "make it one number or string per cell, or leave the column out"
             )
 
 
@@ -136,5 +136,5 @@ def _numbers(column: pd.Series, where: str) -> pd.Series:
 
 
 def not_numbers(words: pd.Series) -> pd.Series:
-    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are none."""
+    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are not numbers."""
     return pd.to_numeric(words, errors="coerce").isna() & words.notna()

@@ -412,7 +412,7 @@ def test_too_few_chains_or_draws_are_said():
     (problem,) = convergence_problems(dataset(healthy((1, 1000))), no_stats(), 10)
     assert problem.startswith("one chain cannot show")
     (problem,) = convergence_problems(dataset(healthy((4, 3))), no_stats(), 10)
-    assert problem.startswith("3 draws a chain are too few")
+    assert problem.startswith("3 draws per chain are too few")
 
 
 def test_slow_energy_is_found_in_its_chain():
