@@ -229,8 +229,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
-                "keep in memory; they are made from a seed when predictions need them, and `posterior_of` returns those "
-                "of some features"
+                "keep in memory; they are made from a seed when predictions need them, and `posterior_of` returns "
+                "those of some features"
             )
         return dataset
 

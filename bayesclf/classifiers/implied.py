@@ -47,7 +47,8 @@ class ImpliedLogistic:
     """log P(y = k | x, θ)/P(y = reference | x, θ) = intercept_k + weight_k · (x − centre), for each θ.
 
     It is exact for each hypothesis, not for averages over them: the mean of logistic functions is not logistic.
-    For a feature with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level log θ_kjl/θ_ref,jl.
+    For a feature with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level
+    log θ_kjl/θ_ref,jl.
 
     Attributes
     ----------

@@ -231,8 +231,8 @@ class SeededHypotheses:
     def parameters(self) -> Parameters:
         """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
-            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them with `take`, "
-            "some features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
+            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
+            "with `take`, some features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
         )
 
     @property
