@@ -34,7 +34,7 @@ HASHED_DIGITS = 6
 class SplitConformal(BaseEstimator):  # type: ignore[misc]
     """Prediction sets whose coverage is at least `level` if rows are exchangeable, for whatever model and data.
 
-    A score s(x, k) says how badly a class fits a row. With the scores s_1, …, s_n of n labelled rows that the
+    A score s(x, k) says how badly a class fits a row. With the scores s_1, …, s_n of n labeled rows that the
     classifier was not fitted on and q the ⌈(n + 1) level⌉-th smallest of them, the set of a row is {k : s(x, k) ≤ q}.
     Then P(y in the set) ≥ level, the probability being over calibration rows and the new row; where scores have no
     ties it is below level + 1/(n + 1). Given the calibration rows it varies, see `coverage_interval`. With too few
@@ -44,11 +44,11 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     score     s(x, k)                                  sets
     ========= ======================================== ============================================================
     ``"lac"`` 1 − P(k | x)                             smallest on average where P is right; empty where no class fits
-    ``"aps"`` P(j more probable than k | x) + u P(k|x) grow with how unsure a row is; u is uniform, one a row
+    ``"aps"`` P(j more probable than k | x) + u P(k|x) grow with how unsure a row is; u is uniform, by row
     ========= ======================================== ============================================================
 
-    The promise is about rows like the calibration rows; not about each row or each class, and after a change of the
-    source nothing is left of it. It needs all labels that can occur to be known to the classifier.
+    The promise is about rows like the calibration rows; not about each row or each class, and
+    does not hold after a change of the source. It needs all labels that can occur to be known to the classifier.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     rule
         Rule of the probabilities, any but ``"gibbs"``; by default the classifier's own.
     random_state
-        Seed of the split and of u. A row has the same u whatever other rows it is asked about with.
+        Seed of the split and of u. A row has the same u whatever other rows are predicted with it.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
 
         Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, where scores have no ties, and
-        larger where they have. Without `by_class` the lines are equal.
+        larger where they have. Without `by_class` all rows of the result are equal.
         """
         check_between("ci_prob", ci_prob)
         check_is_fitted(self, "thresholds_")
@@ -276,7 +276,7 @@ def adaptive_scores(log_proba: Array, u: Array) -> Array:
 def uniforms(log_proba: Array, seed: int) -> Array:
     """Return a number in [0, 1) for each row (row): a hash of its probabilities with a seed.
 
-    Being a function of the row, it leaves rows exchangeable, and a row its set, however rows are batched: the last
+    As a function of the row alone, it keeps rows exchangeable, and a row's set the same in any batch: the last
     digits of log P(k | x), which may depend on the batch, are left out.
     """
     key = seed.to_bytes(KEY_BYTES, "little")

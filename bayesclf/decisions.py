@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, check_between, is_number
-from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
 REJECTED = -1
-"""The code of a row that no class is given to."""
+"""The code of a row that is rejected: it gets no class."""
 
 ROUNDING = 1e-9
 """Share of 1 − level by which a sum of probabilities may miss it: .6 + .3 reaches .9, though not in floating point."""
@@ -30,8 +30,7 @@ class Costs:
     matrix
         Costs ``matrix[true, predicted]``, (outcome, outcome).
     reject
-        Largest acceptable expected cost, and so the price of a row that no class is given to; None where each row must
-        be given one.
+        Largest acceptable expected cost, and so the price of a rejected row; None if no row may be rejected.
     """
 
     matrix: Array
@@ -39,7 +38,7 @@ class Costs:
 
     @classmethod
     def checked(cls, labels: int, cost: Any = None, reject: float | None = None) -> Self:
-        """Return the costs of a problem with so many labels, 0-1 loss by default; arguments as in `decide`."""
+        """Return the costs of a problem with this number of labels, 0-1 loss by default; arguments as in `decide`."""
         if reject is not None and not (is_number(reject) and reject >= 0):
             raise InputError(f"reject is an expected cost and must be a number of at least 0, not {reject!r}")
         return cls(_matrix(cost, labels), reject)
@@ -49,7 +48,7 @@ class Costs:
         return np.asarray(np.exp(log_proba) @ self.matrix)
 
     def decide(self, log_proba: Array) -> Integers:
-        """Return label codes (row) of the smallest expected cost, `REJECTED` where even that is too much."""
+        """Return label codes (row) of the smallest expected cost, `REJECTED` where that cost exceeds the limit."""
         expected = self.expected(log_proba)
         best = np.asarray(expected.argmin(axis=1))
         return best if self.reject is None else np.where(expected.min(axis=1) > self.reject, REJECTED, best)
@@ -64,7 +63,7 @@ class Costs:
 
 
 def decide(log_proba: Array, cost: Any = None, reject: float | None = None) -> Integers:
-    """Return label codes (row) of the smallest expected cost, `REJECTED` where even that is too much.
+    """Return label codes (row) of the smallest expected cost, `REJECTED` where that cost exceeds the limit.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ def named(codes: Integers, classes: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class DecisionCosts:
-    """Costs of labelled rows, for the Gibbs classifier in expectation over the drawn hypothesis.
+    """Costs of labeled rows, for the Gibbs classifier in expectation over the drawn hypothesis.
 
     Attributes
     ----------
@@ -161,7 +160,7 @@ def gibbs_decision_costs(hypotheses: HypothesisSet, rows: Rows, y: Integers, cos
 
 
 def decision_shares(hypotheses: HypothesisSet, rows: Rows, costs: Costs) -> Array:
-    """Return Σ_s w_s [h_s decides for k], (row, outcome + 1); the last place, `REJECTED`, is for no class at all."""
+    """Return Σ_s w_s [h_s decides for k], (row, outcome + 1); the last entry is for `REJECTED`."""
     labels = len(hypotheses.labels)
     shares = np.zeros((len(rows), labels + 1))
     for part in hypotheses.parts():
@@ -190,7 +189,7 @@ class PredictionSets:
     classes
         Labels (outcome).
     level
-        What was asked for: a posterior probability, or a share of rows whose set shall have the true label.
+        The requested level: a posterior probability, or the share of rows with the true label in their set.
     """
 
     member: NDArray[np.bool_]
@@ -204,7 +203,7 @@ class PredictionSets:
 
     @property
     def labels(self) -> tuple[tuple[Any, ...], ...]:
-        """The labels of each set, in the order of `classes`, one tuple a row."""
+        """The labels of each set, in the order of `classes`, one tuple per row."""
         names = self.classes.tolist()
         return tuple(tuple(name for name, inside in zip(names, row, strict=True) if inside) for row in self.member)
 
@@ -235,7 +234,7 @@ def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) 
     Returns
     -------
     PredictionSets
-        At least one class a row; of equally probable ones the first.
+        At least one class per row; among equally probable classes, the first.
 
     Raises
     ------

@@ -19,7 +19,7 @@ class DoesNotExist(ValueError):
 
 
 class Refused(ValueError):
-    """A question that this model, engine or rule cannot answer honestly, with the reason."""
+    """A question that this model, engine or rule cannot answer honestly; the message says why."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -42,5 +42,5 @@ def check_between(name: str, value: Any, low: float = 0, high: float = 1) -> Non
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn in the name of the line of the user's that called into the package."""
+    """Warn, pointing at the line of user code that called into the package."""
     warnings.warn(message, category, skip_file_prefixes=(os.path.dirname(__file__),))

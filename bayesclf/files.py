@@ -1,4 +1,4 @@
-"""Files that are written: checked before the work starts, and whole or not there at its end."""
+"""Atomic file writes, and checks of output paths before the work starts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def beside(path: Path) -> Path:
 
 
 def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[Exception], ...] = (OSError,)) -> None:
-    """Let `write` fill a new file and put it in the place of `path` once it is whole.
+    """Write a file atomically: `write` fills a new one, which replaces `path` once it is complete.
 
     Parameters
     ----------
     path
-        The file; a symbolic link is followed, and the permissions of a file that is there are kept.
+        The file; a symbolic link is followed, and the permissions of an existing file are kept.
     write
         Writes the file whose path it is given.
     errors
@@ -35,7 +35,7 @@ def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[
     Raises
     ------
     InputError
-        If the disk or the folder cannot take it; whatever was at `path` is still there.
+        If the disk or the folder cannot take it; an existing file at `path` is unchanged.
     """
     path = Path(os.path.realpath(path))
     part = beside(path)
@@ -99,7 +99,7 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text, whole or not at all; to stdout if `path` is `STDOUT`."""
+    """Write UTF-8 text atomically; to stdout if `path` is `STDOUT`."""
     if path == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())

@@ -1,7 +1,7 @@
 """Finite hypothesis spaces: the rules on a handful of hypotheses, as in the textbook examples.
 
-A hypothesis here is a row of a table instead of a draw of parameters, and the space holds the whole posterior; all
-else, the rules included, is the same as for any other model.
+A hypothesis here is a row of a table instead of a draw of parameters, and the space holds the whole posterior;
+everything else, including the rules, is the same as for any other model.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.models.base import Rows
 from bayesclf.rules import Gibbs
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
 
@@ -204,7 +204,7 @@ class FiniteSpace:
     def _log_likelihood_of_rows(self, x: Any, y: Any) -> Array:
         rows, codes = self.rows(x), _codes("y", np.atleast_1d(np.asarray(y)), len(self.labels))
         if len(rows) != len(codes):
-            raise InputError(f"x has {len(rows)} rows but y has {len(codes)}; give one label a row")
+            raise InputError(f"x has {len(rows)} rows but y has {len(codes)}; give one label per row")
         return np.asarray(self.log_scores(rows)[:, np.arange(len(codes)), codes].sum(axis=1))
 
     def version_space(self, consistent: ArrayLike) -> FiniteSpace:

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.models.base import Rows
 from bayesclf.posterior.averaging import answers, average_proba, conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
 

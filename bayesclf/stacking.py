@@ -26,10 +26,10 @@ PREFIT = "prefit"
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """P(y | x) = Σ_m w_m P_m(y | x): each model averages over its hypotheses, and stacking over the models.
 
-    The weights maximise Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of rows left out. They are not
-    the models' posterior probabilities: those settle on one model as rows become more, though a mixture of wrong
-    models may predict better than any of them, and depend much on the priors of the models' parameters. A stacked
-    classifier is not saved to a file; its models can be.
+    The weights maximize Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of left-out rows. They are not
+    the models' posterior probabilities: those concentrate on one model as the number of rows grows, although a
+    mixture of wrong models may predict better than any of them, and depend much on the priors of the models'
+    parameters. A stacked classifier cannot be saved to a file; its models can.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit every model, and weigh them by their predictions of rows left out.
+        """Fit every model, and weight them by their predictions of left-out rows.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            For models, folds, rows or labels that cannot be used, and for a row to which no model gives a chance.
+            For models, folds, rows or labels that cannot be used, or a row of probability 0 under every model.
         Refused
             Where a model has no leave-one-out scores under its rule, as `bayesclf.loo` says.
         """
@@ -157,11 +157,11 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(logsumexp(np.stack(answers), axis=0, b=np.array(list(used.values()))[:, None, None]))
 
     def _one_by_one(self, X: Any, y: Any) -> Array:
-        """Return the log scores of rows left out one by one, (row, model)."""
+        """Return the log scores of rows, each left out by itself, (row, model)."""
         return np.column_stack([loo(model, X, y, self.rules_[name]).elpd_i for name, model in self.models_.items()])
 
     def _fold_by_fold(self, X: Any, y: Any) -> Array:
-        """Return the log scores of rows left out a fold at a time, (row, model)."""
+        """Return the log scores of rows, left out fold by fold, (row, model)."""
         X, y = indexable(X, y)
         codes = np.searchsorted(self.classes_, checked_labels(y, len(y)))
         assert isinstance(self.cv, int)
@@ -181,7 +181,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("models must be a mapping from names to classifiers, such as {'nb': NaiveBayes()}")
         for name, model in self.models.items():
             if not isinstance(model, BayesClassifier):
-                raise InputError(f"model {name!r} is no classifier of bayesclf but {model!r}")
+                raise InputError(f"model {name!r} is not a bayesclf classifier but {model!r}")
         if self.cv not in (None, PREFIT) and (not isinstance(self.cv, int) or isinstance(self.cv, bool)):
             raise InputError(f"cv must be None, {PREFIT!r} or a number of folds, not {self.cv!r}")
 

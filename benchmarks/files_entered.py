@@ -98,7 +98,7 @@ def importing(frame: FrameType | None) -> bool:
     """Whether a module of the package, or a lazy name of its, is being loaded here or further up the stack."""
     while frame is not None:
         code = frame.f_code
-        if code.co_name in ("<module>", "__getattr__") and Path(code.co_filename).is_relative_to(PACKAGE):
+        if code.co_name in ("<module>", "__getattr__", "find_spec") and Path(code.co_filename).is_relative_to(PACKAGE):
             return True
         frame = frame.f_back
     return False

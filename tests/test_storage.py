@@ -501,7 +501,7 @@ class TestRefusalsToLoad:
             state["parameters"]["rule"] = {"class": {"name": name, "values": {"args": "true"}}}
 
         tamper(saved, change)
-        with pytest.raises(InputError, match=f"it names the class '{name}', which is none that a model may hold"):
+        with pytest.raises(InputError, match=f"it names the class '{name}', which a model file cannot contain"):
             bc.load(saved)
 
     @pytest.mark.parametrize("name", ["os.system", "BayesClassifier", "Gaussian", ["GaussianNB"], None])

@@ -152,7 +152,7 @@ def test_two_values_of_one_member_are_refused(changes, earlier, monkeypatch):
 def test_no_class_outside_the_list_becomes_one_by_a_rename(earlier, monkeypatch):
     path = earlier(renamed("Moments", "Sums"))
     monkeypatch.setattr(formats, "CHANGES", {1: Changes(renamed={"Sums": "Path"})})
-    with pytest.raises(InputError, match="it names the class 'Sums', which is none that a model may hold"):
+    with pytest.raises(InputError, match="it names the class 'Sums', which a model file cannot contain"):
         bc.load(path)
 
 

@@ -1,4 +1,4 @@
-"""What a classifier answers besides labels and probabilities."""
+"""What a classifier predicts in addition to labels and probabilities."""
 
 from __future__ import annotations
 

@@ -19,14 +19,13 @@ from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.datatree import to_constants, to_dataset
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Table
+from bayesclf.tables.columns import Column, Rows, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         X
             Table (row, feature).
         rule
-            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was asked for.
+            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
         cost
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject
@@ -181,7 +180,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
-        """Return the log likelihoods of labelled rows under each draw of the posterior."""
+        """Return the log likelihoods of labeled rows under each draw of the posterior."""
         rows = self.rows(X)
         codes = self.known_codes(checked_labels(y, len(rows)))
         hypotheses = self.hypotheses("posterior")
@@ -218,7 +217,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return xr.DataTree.from_dict(groups)
 
     def posterior_draws(self) -> xr.Dataset:
-        """Return the group `posterior` of `posterior_` alone: the draws that are held, and a sentence about others.
+        """Return the group `posterior` of `posterior_` alone: the draws in memory, and a sentence about the others.
 
         Unlike `posterior_` it computes no point estimates, which can take a while.
         """
@@ -230,8 +229,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
-                "hold; they are made from a seed when predictions need them, and `posterior_of` returns those of some "
-                "features"
+                "keep in memory; they are made from a seed when predictions need them, and `posterior_of` returns "
+                "those of some features"
             )
         return dataset
 
@@ -255,7 +254,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
     @contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
-        """Put everything back where a fit fails on the way."""
+        """Restore the previous state if a fit fails."""
         before = dict(vars(self))
         try:
             yield
@@ -280,7 +279,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
 
     def _watch(self, name: str, optimiser: Optimiser) -> None:
-        """Find a point by the optimiser that was asked for, keeping its way; say where it did not arrive."""
+        """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
         self.trace_, self.points_[name] = inference.watch(self.model_, name, optimiser, self.seed_)
         if not self.trace_.certificate.converged:
             warn(self.trace_.certificate.message, ConvergenceWarning)
@@ -378,7 +377,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return self._validated(X, reset=False)
 
     def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
-        """Check a table; at prediction it may have its needed columns in any order, beside others."""
+        """Check a table; at prediction it may have its needed columns in any order, and others."""
         import pandas as pd
 
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):

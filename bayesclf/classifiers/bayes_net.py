@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class BayesNetClassifier(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | x_parents(j), y), a Dirichlet for each configuration of class and parents.
 
-    ``structure="tan"`` is tree-augmented naive Bayes: each column has one parent at most beside the class, along the
-    tree of greatest information given the class, learnt from all rows so far. The posterior is that of the
-    probabilities given the tree, whose own uncertainty is not in it. Columns are categories; numbers are refused.
+    ``structure="tan"`` is tree-augmented naive Bayes: each column has at most one parent in addition to the class,
+    along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
+    probabilities given the tree, and ignores the uncertainty of the tree. Columns are categories; numbers are refused.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class CountClassifier(GenerativeClassifier):
         return tuple(Column(name, "number") for name in self._learnt.blocks[0].names)
 
     def _training_columns(self, frame: Any, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
-        """Return nothing: a hundred thousand columns of numbers are told by their names alone."""
+        """Return nothing: for a hundred thousand columns of numbers their names are enough."""
         return {}
 
     def _validated(self, X: Any, reset: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, cast, override
+from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +25,17 @@ from bayesclf.classifiers.training import (
     weighted,
 )
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families import FAMILIES, Axes, Categorical
+from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ class GenerativeClassifier(BayesClassifier):
     Parameters
     ----------
     class_prior
-        ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learnt; ``"empirical"``: the training frequencies,
+        ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learned; ``"empirical"``: the training frequencies,
         taken as known; ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
     class_concentration
-        α of the class prior, above 0: a number, or one a class.
+        α of the class prior, above 0: a number, or one per class.
     missing
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is seen; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
+        class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
     unseen
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
@@ -88,7 +88,7 @@ class GenerativeClassifier(BayesClassifier):
         """Partition the columns of a training table."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what was learnt so far; over any split of the rows the result is that of `fit`.
+        """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class GenerativeClassifier(BayesClassifier):
         Raises
         ------
         Refused
-            For a block whose log-odds are not linear, with the reason.
+            For a block whose log-odds are not linear; the message says why.
 
         Examples
         --------
@@ -154,7 +154,8 @@ class GenerativeClassifier(BayesClassifier):
             found = self.hypotheses(source)
             if not isinstance(found, Hypotheses):
                 raise DoesNotExist(
-                    f"{len(found)} draws of the weights are too large to hold; fit with fewer, as in Exact(draws=10)"
+                    f"{len(found)} draws of the weights are too large to keep in memory; fit with fewer, as in "
+                    "Exact(draws=10)"
                 )
             return found.parameters
 
@@ -162,7 +163,7 @@ class GenerativeClassifier(BayesClassifier):
         return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
 
     def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Generate labelled rows, each from a hypothesis of its own drawn from the posterior.
+        """Generate labeled rows, each from a hypothesis of its own drawn from the posterior.
 
         Parameters
         ----------
@@ -240,7 +241,7 @@ class GenerativeClassifier(BayesClassifier):
             learnt = self._on_prior_axes(learnt)
         statistics = []
         for block in blocks:
-            X = learnt.encode(frame, block)
+            X = _cells(learnt, frame, block)
             self._check_unseen(frame, block, X)
             statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
         return replace(learnt, statistics=tuple(statistics))
@@ -256,7 +257,7 @@ class GenerativeClassifier(BayesClassifier):
         }
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:
-        """Return what is being learnt on the labels and levels of the prior, which must cover the rows'."""
+        """Return what is being learned on the labels and levels of the prior, which must cover the rows'."""
         assert self.prior is not None
         known = self.prior.learnt
         if not np.array_equal(np.union1d(known.classes, learnt.classes), known.classes):
@@ -268,7 +269,7 @@ class GenerativeClassifier(BayesClassifier):
         return replace(learnt, columns=known.columns)
 
     def _conditioned(self) -> GenerativeModel:
-        """Return the model of prior and statistics, without the features that can tell nothing."""
+        """Return the model of prior and statistics, without the uninformative features."""
         learnt = self._learnt
         blocks: list[Block] = []
         kept = []
@@ -292,7 +293,7 @@ class GenerativeClassifier(BayesClassifier):
         return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
 
     def _informative(self, block: ColumnBlock, statistics: Any) -> NDArray[np.bool_]:
-        """Return which features can tell anything about the label."""
+        """Return which features can be informative about the label."""
         if block.indicator:
             return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
         return np.asarray(block.family.informative(statistics))
@@ -348,13 +349,13 @@ class GenerativeClassifier(BayesClassifier):
             raise InputError(f"unseen must be 'ignore' or 'error', not {self.unseen!r}")
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
-        """Put given base rates in the place of π in every hypothesis."""
+        """Use given base rates instead of π in every hypothesis."""
         if class_prior is None:
             return self.model_, None
         return replace(self.model_, class_prior=known_class_prior(class_prior, self.classes_)), None
 
     def _check_unseen(self, frame: pd.DataFrame, block: ColumnBlock, X: Any) -> None:
-        """Raise for levels that are not known, where that is asked for."""
+        """Raise for unknown levels, if ``unseen="error"``."""
         if self.unseen == "error" and block.family.kind == "category" and not block.indicator:
             problem = columns.unseen_cells(X, frame, block.names)
             if problem:
@@ -366,7 +367,7 @@ class GenerativeClassifier(BayesClassifier):
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
                 continue
-            X = self._learnt.encode(frame, block)
+            X = _cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
@@ -401,13 +402,17 @@ def _resolved(
         ) from None
 
 
-def family_of(family: Any) -> Family[Any]:
-    """Return a family given as an object or by name."""
-    if isinstance(family, str) and family in FAMILIES:
-        family = FAMILIES[family]()
-    if not isinstance(family, tuple(FAMILIES.values())):
-        raise InputError(f"{family!r} is no family; give one of {', '.join(FAMILIES)} or an object of theirs")
-    return cast("Family[Any]", family)
+def _cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
+    """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
+    if block.family.kind == "count":
+        return columns.counts(frame, block.names)
+    if isinstance(frame, SparseTable):
+        return columns.sparse_numbers(frame, block.names)
+    if block.indicator:
+        return columns.is_missing(columns.numbers(frame, block.names))
+    if block.family.kind == "number":
+        return columns.numbers(frame, block.names)
+    return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 
 def _number(family: Family[Any], used: dict[str, int]) -> int:

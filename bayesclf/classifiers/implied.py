@@ -12,9 +12,9 @@ from scipy.special import log_softmax
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
-from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.posterior.datatree import to_dataset
+from bayesclf.posterior.hypotheses import to_dataset
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Weights:
     Attributes
     ----------
     intercept
-        At the centre of the columns, (draw, outcome).
+        At the center of the columns, (draw, outcome).
     weight
         (draw, outcome, feature).
     offset
@@ -46,8 +46,9 @@ class Weights:
 class ImpliedLogistic:
     """log P(y = k | x, θ)/P(y = reference | x, θ) = intercept_k + weight_k · (x − centre), for each θ.
 
-    It is exact for each hypothesis, not for averages over them: the mean of logistic functions is none. For a feature
-    with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level log θ_kjl/θ_ref,jl.
+    It is exact for each hypothesis, not for averages over them: the mean of logistic functions is not logistic.
+    For a feature with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level
+    log θ_kjl/θ_ref,jl.
 
     Attributes
     ----------
@@ -155,7 +156,7 @@ def implied_logistic(
     Raises
     ------
     Refused
-        For a block that is not linear, with the reason.
+        For a block that is not linear; the message says why.
     """
     if intercept_at not in ("means", "zero"):
         raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")

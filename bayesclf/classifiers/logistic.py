@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LISTED_COLUMNS = 5
 UNSEEN_STREAM = 2
-"""Number of the random stream from which weights of unseen levels are drawn, beside the Gibbs classifier's 0 and 1."""
+"""Number of the random stream from which weights of unseen levels are drawn, next to the Gibbs classifier's 0 and 1."""
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +35,7 @@ class LogisticRegression(BayesClassifier):
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior
     is symmetric: the log-odds weight between *any* two classes has sd `prior_scale` per sd of the column, so that
-    neither the reference class nor the units of a column matter. A categorical column has one weight a level and no
+    neither the reference class nor the units of a column matter. A categorical column has one weight per level and no
     reference level.
 
     There is no p(x) to integrate a missing cell out with. The rule instead: a number becomes the training mean, with
@@ -98,7 +98,7 @@ class LogisticRegression(BayesClassifier):
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
 
-        It is less where many rows are alike, which count as one.
+        It is less where there are many duplicate rows, which count as one.
         """
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
@@ -132,7 +132,7 @@ class LogisticRegression(BayesClassifier):
         return model
 
     def _takes_some_rows(self) -> bool:
-        """Return whether an optimiser is asked for whose steps are on some rows: those of the user, each by itself."""
+        """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""
         optimiser = self.inference.optimiser if isinstance(self.inference, MAP | MLE) else None
         return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 

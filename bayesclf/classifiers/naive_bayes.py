@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.generative import GenerativeClassifier, family_of, own_options_first
+from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import InputError
-from bayesclf.families import Categorical, Gaussian, HalfNormal
+from bayesclf.families import FAMILIES, Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.selected import Selected
@@ -92,7 +92,7 @@ class NaiveBayes(GenerativeClassifier):
                 if name in taken:
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
-            given.append(ColumnBlock(family_of(family), members))
+            given.append(ColumnBlock(_family_of(family), members))
         rest = [name for name in names if name not in taken]
         kinds = {name: columns.kind_of(frame[name]) for name in rest}
         for family in (Gaussian(), Categorical()):
@@ -155,7 +155,7 @@ class GaussianNB(GenerativeClassifier):
     unbiased
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
     scale_prior
-        `bayesclf.families.HalfNormal()` in the place of the inverse gamma; then NUTS samples the posterior.
+        `bayesclf.families.HalfNormal()` instead of the inverse gamma; then NUTS samples the posterior.
     class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
         As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
 
@@ -184,3 +184,12 @@ class GaussianNB(GenerativeClassifier):
         """Return one block of all columns, which must hold numbers."""
         family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased, self.scale_prior)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
+
+
+def _family_of(family: Any) -> Family[Any]:
+    """Return a family given as an object or by name."""
+    if isinstance(family, str) and family in FAMILIES:
+        family = FAMILIES[family]()
+    if not isinstance(family, tuple(FAMILIES.values())):
+        raise InputError(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of one")
+    return cast("Family[Any]", family)

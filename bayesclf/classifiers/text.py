@@ -14,8 +14,7 @@ from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.models.base import Rows
-from bayesclf.tables.columns import Column, SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
@@ -88,7 +87,7 @@ class TextNB(CountClassifier):
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add documents to what was learnt so far; over any split of the documents the result is that of `fit`.
+        """Add documents to what was learned so far; over any split of the documents the result is that of `fit`.
 
         Parameters
         ----------
@@ -121,7 +120,7 @@ class TextNB(CountClassifier):
     def _learn(
         self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
     ) -> Learnt:
-        """Return the statistics of documents, on their own words and on those learnt before."""
+        """Return the statistics of documents, on their own words and on those learned before."""
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt.blocks[0].names)
         else:
@@ -173,7 +172,7 @@ class TextNB(CountClassifier):
         return documents
 
     def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
-        """Return documents as a table of one column; at prediction it may have others beside it."""
+        """Return documents as a table of one column; at prediction it may have other columns."""
         import pandas as pd
 
         fitted = None if reset else str(self.feature_names_in_[0])

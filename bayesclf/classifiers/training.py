@@ -1,4 +1,4 @@
-"""What a fit is given beside the table, checked (labels, weights, base rates, a seed), and what its rows teach."""
+"""Checks of what a fit is given with the table (labels, weights, base rates, a seed), and what is learned from it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table
+from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 MISSING_SUFFIX = " is missing"
-"""What names the indicator of a number's missing cells."""
+"""Suffix of the name of the indicator of a number's missing cells."""
 
 
 def checked_labels(y: Any, rows: int) -> NDArray[Any]:
@@ -33,14 +32,14 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     import pandas as pd
 
     if y is None:
-        raise InputError("fit requires y to be passed, but the target y is None; give one label a row")
+        raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     labels = pd.Series(column_or_1d(y, warn=True))
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
     if len(labels) != rows:
-        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label a row")
+        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     values = labels.to_numpy()
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
@@ -53,7 +52,7 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
 
 def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
-    """Return training rows, label codes and weights (row), without the rows of weight 0, which are as if absent."""
+    """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
     weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
@@ -69,7 +68,7 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
         unknown = [label for label in class_prior if label not in classes]
         if unknown:
             raise InputError(
-                f"class_prior names {str(unknown[0])!r}, which is no class; the classes are {_listed(classes)}"
+                f"class_prior names {str(unknown[0])!r}, which is not a class; the classes are {_listed(classes)}"
             )
         lacking = [label for label in classes if label not in class_prior]
         if lacking:
@@ -126,7 +125,7 @@ class ColumnBlock:
 
 @dataclass(frozen=True)
 class Learnt:
-    """All that training rows have taught, which adds: labels, levels and statistics.
+    """All that was learned from training rows, which can be added: labels, levels and statistics.
 
     Attributes
     ----------
@@ -139,7 +138,7 @@ class Learnt:
     counts
         Weight of each label (outcome).
     statistics
-        Sufficient statistics, one a block.
+        Sufficient statistics of each block.
     """
 
     classes: NDArray[Any]
@@ -158,20 +157,8 @@ class Learnt:
         levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
         return Axes(labels, block.names, levels)
 
-    def encode(self, frame: Table, block: ColumnBlock) -> Any:
-        """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
-        if block.family.kind == "count":
-            return columns.counts(frame, block.names)
-        if isinstance(frame, SparseTable):
-            return columns.sparse_numbers(frame, block.names)
-        if block.indicator:
-            return columns.is_missing(columns.numbers(frame, block.names))
-        if block.family.kind == "number":
-            return columns.numbers(frame, block.names)
-        return columns.codes(frame, block.names, tuple(self.columns[name].levels for name in block.names))
-
     def __add__(self, other: Learnt) -> Learnt:
-        """Return what both have taught, over the labels and levels of both."""
+        """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)
         union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
         counts = np.zeros(len(classes))
@@ -188,7 +175,7 @@ class Learnt:
 
 @dataclass(frozen=True)
 class FrozenPrior:
-    """A posterior that has become a prior: what `as_prior` hands to a new classifier.
+    """A posterior that serves as a prior: what `as_prior` passes to a new classifier.
 
     Attributes
     ----------
@@ -197,7 +184,7 @@ class FrozenPrior:
     families
         Each block's family with the hyperparameters of the posterior.
     kept
-        Which of a block's features are used, (feature), one array a block.
+        Which of a block's features are used, (feature), for each block.
     class_prior
         The class prior, likewise.
     """

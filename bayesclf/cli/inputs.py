@@ -17,9 +17,10 @@ from bayesclf.cli.console import plain_table
 from bayesclf.cli.options import PLURAL
 from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets
+from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.description import describe_columns
-from bayesclf.tables.kinds import ColumnKind, require_column
+from bayesclf.tables.kinds import require_column
 from bayesclf.wording import counted, flagged_rows, listed
 
 LISTED_COLUMNS = 20

@@ -15,7 +15,7 @@ from bayesclf.errors import InputError
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from bayesclf.tables.kinds import ColumnKind
+    from bayesclf.tables.columns import ColumnKind
     from bayesclf.typing import Array
 
 DEFAULT_MODELS = "nb,lr"
@@ -126,7 +126,7 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     """
     from typing import get_args
 
-    from bayesclf.tables.kinds import ColumnKind
+    from bayesclf.tables.columns import ColumnKind
 
     kinds: dict[str, ColumnKind] = {}
     for part in given or ():

@@ -16,8 +16,7 @@ from bayesclf import decisions
 from bayesclf.cli.console import complain
 from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets, reading
-from bayesclf.tables.columns import Column
-from bayesclf.tables.kinds import ColumnKind
+from bayesclf.tables.columns import Column, ColumnKind
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What `auto` takes: the cheapest engine whose draws are as good as exact ones."""
+"""What `auto` chooses: the cheapest engine whose draws are as good as exact ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AMPLE, HOPELESS = 1.5, 0.8
 """Multiples of the effective number that is needed: where a few proposals promise less than the first, twice as many as
 usual are drawn, and where even these promise less than the second, none. (Of heavy tails, a few promise too much.)"""
 PILOT_STREAM = 3
-"""Number of the random stream of the pilot, beside those of predictions."""
+"""Number of the random stream of the pilot, next to those of predictions."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Slot:
     ndim: int
 
     def fill(self, values: Mapping[str, Any]) -> NDArray[Any]:
-        """Return this slot's array, laid out as Numba compiled it: another layout would be compiled anew."""
+        """Return this slot's array, laid out as Numba compiled it: another layout would be compiled again."""
         value = np.asarray(values[self.name])
         if value.ndim != self.ndim or not np.can_cast(value.dtype, self.dtype, "same_kind"):
             raise InputError(
@@ -195,7 +195,7 @@ def _slots(model: pm.Model, variables: list[Any]) -> tuple[Slot, ...]:
     names = {variable: name for name, variable in _shared(model).items()}
     unknown = [str(variable) for variable in variables if variable not in names]
     if unknown:
-        raise InputError(f"the model reads {', '.join(unknown)}, which is no pm.Data of it; make it one")
+        raise InputError(f"the model reads {', '.join(unknown)}, which is not pm.Data; make it so")
     return tuple(Slot(names[v], np.dtype(v.type.dtype), v.type.ndim) for v in variables)
 
 

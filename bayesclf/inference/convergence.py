@@ -20,7 +20,7 @@ MAX_SATURATED_SHARE = 0.05
 """Share of draws that may end at the deepest tree: they cost time and not correctness, so a few are no problem."""
 
 MIN_DRAWS = 4
-"""Split chains need two draws a half."""
+"""Split chains need two draws per half."""
 
 
 def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth: int) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth
     Returns
     -------
     tuple of str
-        One sentence a problem; empty when there is none. Constant variables are not a problem.
+        One sentence per problem; empty if there is none. Constant variables are not a problem.
 
     References
     ----------
@@ -58,7 +58,7 @@ def _draw_problems(posterior: xr.Dataset) -> Iterator[str]:
     if n_chains < 2:
         yield "one chain cannot show whether chains agree; run more of them (NUTS(chains=4))"
     if n_draws < MIN_DRAWS:
-        yield f"{n_draws} draws a chain are too few to check; draw longer (NUTS(draws=…))"
+        yield f"{n_draws} draws per chain are too few to check; draw longer (NUTS(draws=…))"
         return
     finite = np.isfinite(x).all(axis=(1, 2))
     if not finite.all():

@@ -25,7 +25,7 @@ LEAST_DEGREES = 10
 
 @runtime_checkable
 class LaplaceModel(Protocol):
-    """A model with an unnormalised log posterior and its normal approximation."""
+    """A model with an unnormalized log posterior and its normal approximation."""
 
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode."""
@@ -44,7 +44,7 @@ class Laplace:
     Parameters
     ----------
     draws, chains
-        Draws a chain, and chains; the draws are independent, the chains a format.
+        Draws per chain, and chains; the draws are independent, and chains only a format.
     limit
         Largest Pareto k̂ of the importance weights; above 0.7 these have too heavy a tail for their averages to
         settle at any practical number of draws (Vehtari et al. 2024, doi:10.48550/arXiv.1507.02646).
@@ -149,7 +149,7 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     """Draw proposals around the mode and weigh them.
 
     θ_i ~ q = t_ν(mode, H⁻¹) with H the curvature at the mode, ν degrees of freedom and ratios r_i = p(θ_i, D)/q(θ_i),
-    whose largest are smoothed by the order statistics of a generalised Pareto tail. The normal N(mode, H⁻¹) itself
+    whose largest are smoothed by the order statistics of a generalized Pareto tail. The normal N(mode, H⁻¹) itself
     hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
     missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
     With as many degrees of freedom as parameters, |z| varies through them no more than it does by itself.

@@ -5,25 +5,26 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
-from bayesclf.inference.machine_code import MachineCode, nutpie_model
 from bayesclf.posterior import threads
 
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "Sample", "sample", "sample_machine_code"]
+__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code"]
 
 SAMPLERS = ("nutpie", "pymc", "numpyro")
 TUNE = 500
 TUNE_STANDARDISED = 200
-"""Draws that adapt the step size and, in coordinates that are not standardised, the scale of each."""
+"""Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
 JITTER = 1.0
 """Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
 
@@ -50,6 +51,16 @@ NUTPIE_NAMES = {
     "logp": "lp",
     "mean_tree_accept": "acceptance_rate",
 }
+
+
+NUTPIE_FIELDS = frozenset(
+    {
+        *("dims", "reparameterized_names", "compiled_logp_func", "compiled_expand_func", "initial_point_func"),
+        *("shared_data", "shared_var_keys", "user_data", "n_expanded", "shape_info", "logp_func", "expand_func"),
+        *("_n_dim", "_shapes", "_coords", "_transform_adapt_args"),
+    }
+)
+"""Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Sample:
-    """Draws and what the sampler says of them.
+    """Draws and their sample statistics.
 
     Attributes
     ----------
@@ -128,6 +139,37 @@ class Sample:
 
     draws: dict[str, Array]
     stats: xr.Dataset
+
+
+class MachineCode(Protocol):
+    """A log density on unconstrained space, in coordinates in which its target is nearly standard normal."""
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def function(self) -> Any:
+        """What has the ``address`` of a C function ``int f(size, z, gradient, value, data)``.
+
+        It reads z and writes the gradient and the log density up to a constant; it returns 0, or a positive number
+        where the density is not finite. It may be called from several threads at once.
+        """
+
+    @property
+    def addresses(self) -> NDArray[np.uintp]:
+        """What `data` points to."""
+
+    def parameters(self, z: Array) -> dict[str, Array]:
+        """Return the model's parameters (..., outcome, ...) at points z (..., coordinate)."""
+
+
+@runtime_checkable
+class HasMachineCode(Protocol):
+    """A model whose log posterior is machine code."""
+
+    def density(self) -> MachineCode:
+        """Return it, or raise `DoesNotExist` or `Refused` where these coordinates cannot be found."""
 
 
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
@@ -205,6 +247,58 @@ def _python_model(log_density: LogDensity, origin: Array) -> Any:
         ["x"],
         make_initial_point_fn=_jittered(origin),
     )
+
+
+def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
+    """Return what `nutpie.sample` takes; its draws are named ``x``.
+
+    nutpie has no public way to sample a compiled function that did not come from PyMC, so this fills the fields of its
+    ``CompiledPyMCModel``, private ones too. This function is the only place that knows them.
+
+    Parameters
+    ----------
+    density
+        What is sampled.
+    initial_point
+        From a chain's seed to the point where it starts.
+    """
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+    size = density.size
+    return CompiledPyMCModel(
+        dims={},
+        compiled_logp_func=density.function,
+        compiled_expand_func=_identity(),
+        initial_point_func=initial_point,
+        shared_data={},
+        shared_var_keys={},
+        user_data=density.addresses,
+        n_expanded=size,
+        shape_info=(["x"], [slice(0, size)], [(size,)]),
+        logp_func=density,  # keeps the arrays alive that the addresses point to
+        expand_func=None,
+        _n_dim=size,
+        _shapes={"x": (size,)},
+        _coords={},
+    )
+
+
+@cache
+def _identity() -> Any:
+    """Return the C function that nutpie turns draws into parameters by: here they are the same."""
+    import numba as nb
+    from numba import types
+
+    numbers = types.CPointer(types.double)
+    signature = types.int32(types.uintp, types.uintp, numbers, numbers, numbers)
+    return nb.cfunc(signature, cache=True)(copy)
+
+
+def copy(size: Any, expanded: Any, x: Any, out: Any, data: Any) -> int:
+    """Copy `size` numbers from `x` to `out`."""
+    for i in range(size):
+        out[i] = x[i]
+    return 0
 
 
 def _jittered(origin: Array) -> Callable[[int], Array]:

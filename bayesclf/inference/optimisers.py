@@ -1,4 +1,4 @@
-"""Optimisers of logistic regression to choose and to watch: each keeps its way and ends with a certificate.
+"""Optimizers of logistic regression to choose and to watch: each records its trajectory and ends with a certificate.
 
 The objective is the log posterior (MAP) or the conditional log likelihood (MLE), a concave function of the weights per
 sd of their columns. Steps and gradients are in these coordinates.
@@ -23,7 +23,7 @@ FALLING_STEPS = 5
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of the point where an optimiser stopped.
+    """What is known of the point where an optimizer stopped.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The way of an optimiser.
+    """The trajectory of an optimizer.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Trace:
 
 
 class _Recorder:
-    """Collects the objective and its gradient's norm along the way."""
+    """Collects the objective and its gradient's norm along the trajectory."""
 
     def __init__(self, objective: Likelihood | LogPosterior) -> None:
         self._objective = objective
@@ -83,7 +83,7 @@ class _Recorder:
         return slope
 
     def trace(self, theta: Array, tolerance: float, trouble: str = "") -> Trace:
-        """Return the whole way, with the certificate of its end."""
+        """Return the trajectory, with the certificate of its end."""
         norm, steps = self.norms[-1], len(self.norms) - 1
         converged = bool(norm <= tolerance) and not trouble
         said = trouble or (
@@ -105,7 +105,7 @@ class GradientAscent:
         η, above 0; None is 1/L, L the largest curvature. From 2/L on, batch ascent may diverge: it is stopped when the
         objective has fallen five times in a row.
     batch
-        Rows a step; None takes all. With a fixed η the steps on some rows do not settle at the maximum but around it.
+        Rows per step; None takes all. With a fixed η the steps on some rows do not settle at the maximum but around it.
     decay
         η_t = η/(1 + decay·t), t the number of passes over the rows.
     passes
@@ -133,7 +133,7 @@ class GradientAscent:
             raise InputError("decay must be at least 0, passes at least 1 and tolerance above 0")
 
     def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximise from a start θ (outcome, 1 + column)."""
+        """Maximize from a start θ (outcome, 1 + column)."""
         limit = 2 / largest_curvature(objective)
         step = limit / 2 if self.step is None else self.step
         recorder = _Recorder(objective)
@@ -176,7 +176,7 @@ class ConjugateGradient:
     tolerance: float = 1e-6
 
     def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximise from a start θ (outcome, 1 + column)."""
+        """Maximize from a start θ (outcome, 1 + column)."""
         return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
 
 
@@ -188,7 +188,7 @@ class LBFGSOptimiser:
     tolerance: float = 1e-6
 
     def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximise from a start θ (outcome, 1 + column)."""
+        """Maximize from a start θ (outcome, 1 + column)."""
         options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
         return _by_scipy("L-BFGS-B", objective, start, self.tolerance / np.sqrt(start.size), options)
 
@@ -200,7 +200,7 @@ class Newton:
     tolerance: float = 1e-6
 
     def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximise from a start θ (outcome, 1 + column)."""
+        """Maximize from a start θ (outcome, 1 + column)."""
         recorder = _Recorder(objective)
         recorder.look(start)
 
@@ -223,7 +223,7 @@ OPTIMISERS = {
     "l-bfgs": LBFGSOptimiser,
     "newton": Newton,
 }
-"""Optimisers by name."""
+"""Optimizers by name."""
 
 
 def _by_scipy(
@@ -233,7 +233,7 @@ def _by_scipy(
     tolerance: float,
     options: dict[str, float],
 ) -> Trace:
-    """Maximise by one of SciPy's methods, recording each accepted step."""
+    """Maximize by one of SciPy's methods, recording each accepted step."""
     recorder = _Recorder(objective)
     recorder.look(start)
 
@@ -245,8 +245,8 @@ def _by_scipy(
         recorder.look(raveled.reshape(start.shape))
 
     settings: Any = {"gtol": tolerance, **options}
-    minimise: Any = optimize.minimize
-    found = minimise(negative, start.ravel(), jac=True, method=method, callback=record, options=settings)
+    minimize: Any = optimize.minimize
+    found = minimize(negative, start.ravel(), jac=True, method=method, callback=record, options=settings)
     return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
 
 

@@ -1,4 +1,4 @@
-"""What every model provides to the engines that condition it, and the rows that it scores.
+"""What every model provides to the engines that condition it.
 
 A *model* composes families (`generative.py`) or is P(y | x) itself (`logistic/`). Parameters are plain arrays with a
 leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
@@ -7,33 +7,15 @@ leading draw axis, so that a point estimate is a posterior of one hypothesis and
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from numpy.typing import NDArray
-
-from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.tables.columns import Rows
+from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
 
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
-
-    Indexing by a slice or an array of row numbers gives some of the rows.
-    """
-
-    parts: tuple[NDArray[Any], ...]
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, rows: slice | Integers) -> Rows:
-        length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
-        return Rows(tuple(part[rows] for part in self.parts), length)
+__all__ = ["Model", "Rows"]
 
 
 class Model(Protocol):

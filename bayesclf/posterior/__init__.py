@@ -2,4 +2,6 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"datatree": ["to_constants", "to_dataset"]})
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__, submod_attrs={"hypotheses": ["to_constants", "to_dataset"]}
+)

@@ -1,4 +1,4 @@
-"""Averages over hypotheses: Σ_s w_s P(k | x, h_s), and what else rules and scores need of all hypotheses' answers.
+"""Averages over hypotheses: Σ_s w_s P(k | x, h_s), and what else rules and scores need from the hypotheses' answers.
 
 Every average is one pass::
 
@@ -7,12 +7,14 @@ Every average is one pass::
             for each few rows of it:        `Answers`: P(k | x, h_s), (row, outcome, draw), small enough for the cache
                 sum over the draws
 
-Draws × rows are never held at once beyond `BLOCK_BYTES`. Exponentials are taken once, of scores less the largest one;
+Arrays of draws × rows never exceed `BLOCK_BYTES`. Exponentials are taken once, of scores less the largest one;
 means are of probabilities, and where these are too small for a number, of their logarithms.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +25,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
-from bayesclf.models.base import Rows
 from bayesclf.posterior import threads
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.posterior.linear import mean_proba
-from bayesclf.posterior.threads import Memory
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
 __all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]
@@ -36,19 +37,19 @@ MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""
 
 BLOCK_BYTES = 2**20
-"""Size of an array (row, outcome, draw) at a time: a handful of them are alive, and stay in the cache."""
+"""Size of an array (row, outcome, draw): few enough are alive at a time to stay in the cache."""
 
 LEAST_ROWS = 64
 """Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
 
 GATHERED_BYTES = 2**28
-"""Most of such a block; and its size where a posterior in parts must give all draws of a row, made anew each time."""
+"""Most of such a block; and its size where a posterior in parts must give all draws of a row, made again each time."""
 
 UNDERFLOW = 1e-280
 """Means of probabilities below this are taken again in logs."""
 
 NEARLY = 1 - 1e-9
-"""Weight that is all of it but for rounding."""
+"""A weight above this is 1 up to rounding."""
 
 SHORT_OF = 1 - 1e-12
 """Factor of a tail: .945 of 4,000 draws are 3,780, though in floating point a little more, and so one draw further."""
@@ -56,7 +57,7 @@ SHORT_OF = 1 - 1e-12
 
 @dataclass(frozen=True)
 class Averages:
-    """Averages over the hypotheses, one value a row (and label): all that scores and decisions need.
+    """Averages over the hypotheses, one value per row (and label): all that scores and decisions need.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
 
 @dataclass(frozen=True)
 class AveragedProba:
-    """What the Bayes-optimal classifier answers.
+    """Probabilities of the Bayes-optimal classifier.
 
     Attributes
     ----------
@@ -121,13 +122,13 @@ class AveragedProba:
 def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> AveragedProba:
     """Average the probabilities alone; arguments and errors as in `average`.
 
-    Scores that are linear in columns of the rows have a faster way, which leaves rows of tiny probabilities to logs.
+    Scores that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
     """
     linear = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     if linear is None or len(hypotheses) == 1:
         found = _averaged(hypotheses, rows, given_x, "log_proba", "impossible")
         return AveragedProba(found["log_proba"], found["impossible"] > NEARLY)
-    proba = mean_proba(linear, rows)
+    proba = mean_proba(linear, rows, Memory().array)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
     small = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
     if len(small):
@@ -186,11 +187,19 @@ def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool
     """
     if not given_x or not hypotheses.generative:
         return hypotheses.log_weights
-    joint = answer.log_x + hypotheses.log_weights
-    log_mass = logsumexp(joint, axis=1)
-    _require_effective_draws(hypotheses, log_mass, logsumexp(2 * joint, axis=1), first)
+    log_weights, log_mass, log_square = _given_x(hypotheses, answer.log_x)
+    _require_effective_draws(hypotheses, log_mass, log_square, first)
+    return log_weights
+
+
+def _given_x(hypotheses: HypothesisSet, log_x: Array) -> tuple[Array, Array, Array]:
+    """Return log P(h_s | D, x), (row, draw), and log Σ_s w_s p(x | h_s) and log Σ_s (w_s p(x | h_s))², (row) each."""
+    joint = log_x + hypotheses.log_weights
+    log_mass, log_square = logsumexp(joint, axis=1), logsumexp(2 * joint, axis=1)
+    # a row that is impossible under all hypotheses says nothing about them
     with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(log_mass)[:, None], hypotheses.log_weights, joint - log_mass[:, None])
+        log_weights = np.where(np.isneginf(log_mass)[:, None], hypotheses.log_weights, joint - log_mass[:, None])
+    return log_weights, log_mass, log_square
 
 
 def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) -> Iterator[slice]:
@@ -201,12 +210,26 @@ def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) 
     hypotheses, rows
         What is asked, and about what.
     numbers
-        How many numbers a row has under one hypothesis; by default one a class.
+        How many numbers a row has under one hypothesis; by default one per class.
     """
     per_row = 8 * len(hypotheses) * (len(hypotheses.labels) if numbers is None else numbers)
     most = max(1, int(GATHERED_BYTES / per_row))
     size = most if hypotheses.in_parts else max(min(LEAST_ROWS, most), int(BLOCK_BYTES / per_row))
     return (slice(start, min(start + size, len(rows))) for start in range(0, max(1, len(rows)), size))
+
+
+class Memory(threading.local):
+    """Arrays that a thread uses again: the system takes longer to provide new ones than it takes to fill them."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Array] = {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Return an array of this shape, in the memory of the last one of this name."""
+        size = math.prod(shape)
+        if name not in self._held or len(self._held[name]) < size:
+            self._held[name] = np.empty(size)
+        return self._held[name][:size].reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +239,7 @@ class Answers:
     Attributes
     ----------
     scores
-        Less the largest of a row and draw, (row, outcome, draw); draws are next to each other in memory.
+        Scores less the largest of their row and draw, (row, outcome, draw); draws are next to each other in memory.
     proba
         P(k | x, h_s), (row, outcome, draw).
     total
@@ -263,11 +286,7 @@ class Answers:
         log_weights = hypotheses.log_weights
         mass = square = np.zeros(len(scores))
         if given_x and hypotheses.generative:
-            joint = top + np.log(total) + log_weights
-            mass, square = logsumexp(joint, axis=1), logsumexp(2 * joint, axis=1)
-            # a row that is impossible under all hypotheses tells nothing about them
-            with np.errstate(invalid="ignore"):
-                log_weights = np.where(np.isneginf(mass)[:, None], log_weights, joint - mass[:, None])
+            log_weights, mass, square = _given_x(hypotheses, top + np.log(total))
         return cls(less, proba, total, top, impossible, log_weights, mass, square, first)
 
     def __len__(self) -> int:
@@ -339,9 +358,13 @@ def _over_rows(
             [question(some) for question in questions] for some in _answers(hypotheses, rows, block, given_x, memory)
         ]
 
-    # parts are made one after the other, and their blocks are large
-    work = 0 if hypotheses.in_parts else rows.length * len(hypotheses.labels) * len(hypotheses)
-    done = threads.each(of_block, list(blocks(hypotheses, rows)), work)
+    items = list(blocks(hypotheses, rows))
+    if len(items) == 1:
+        done = [of_block(items[0])]
+    else:
+        # parts are made one after the other, and their blocks are large
+        work = 0 if hypotheses.in_parts else rows.length * len(hypotheses.labels) * len(hypotheses)
+        done = threads.each(of_block, items, work)
     return [np.concatenate(column) for column in zip(*chain.from_iterable(done), strict=True)]
 
 

@@ -1,29 +1,31 @@
 """Weighted sets of hypotheses: what rules and averages need to know of a posterior, and the draws of one model.
 
-Draws that are too large to hold are kept as a seed, from which blocks of them are made anew whenever they are needed.
+Draws that are too large to keep in memory are stored as a seed, from which blocks of them are made again whenever they
+are needed. Draws and point estimates are handed to ArviZ as data sets with labeled axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, Refused
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.linear_scores import LinearModel, LinearScores
-from bayesclf.posterior.datatree import to_dataset
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr
 
 POSTERIOR_BYTES = 2**26
-"""Draws of an exact posterior that are held in memory at most; beyond it, a posterior is kept as a seed."""
+"""Largest size of an exact posterior's draws in memory; a larger posterior is stored as a seed."""
 
 DRAW_BLOCK_BYTES = 2**22
 """Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
@@ -46,7 +48,7 @@ class HypothesisSet(Protocol):
 
     @property
     def in_parts(self) -> bool:
-        """Whether the hypotheses are too large to be held at once, so that `parts` yields them block by block."""
+        """Whether the hypotheses are too large to keep in memory at once, so that `parts` yields blocks."""
 
     @property
     def log_weights(self) -> Array:
@@ -200,7 +202,7 @@ def parameter_count(model: Model) -> int:
 
 @dataclass(frozen=True)
 class SeededHypotheses:
-    """Equally weighted parameter values of one model, made from a seed: the last block made is kept, no other.
+    """Equally weighted parameter values of one model, made from a seed; only the last block made is kept.
 
     Attributes
     ----------
@@ -227,10 +229,10 @@ class SeededHypotheses:
 
     @property
     def parameters(self) -> Parameters:
-        """All draws at once, which these are too many for."""
+        """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
-            f"{len(self)} draws of this posterior are too large to hold at once; take some of them with `take`, some "
-            "features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
+            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
+            "with `take`, some features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
         )
 
     @property
@@ -279,6 +281,49 @@ class SeededHypotheses:
         return self._last[number]
 
 
+def to_dataset(
+    parameters: Mapping[str, NDArray[np.float64]],
+    dims: Mapping[str, tuple[str, ...]],
+    coords: Mapping[str, Any],
+    chains: int = 1,
+) -> xr.Dataset:
+    """Return parameters (draw, ...) as a data set (chain, draw, ...) with labeled axes.
+
+    Parameters
+    ----------
+    parameters
+        Arrays by name, draws along the first axis, those of one chain together.
+    dims
+        Axis words of each parameter, without chain and draw; parameters not in it are left out.
+    coords
+        Coordinates of the axes.
+    chains
+        Number of chains; divides the number of draws.
+    """
+    import xarray as xr
+
+    variables = {}
+    for name, axes in dims.items():
+        values = np.asarray(parameters[name])
+        variables[name] = (("chain", "draw", *axes), values.reshape(chains, len(values) // chains, *values.shape[1:]))
+    draws = len(next(iter(parameters.values()))) // chains if variables else 0
+    used = {axis for axes in dims.values() for axis in axes}
+    kept = {name: values for name, values in coords.items() if name in used}
+    return xr.Dataset(variables, coords={"chain": np.arange(chains), "draw": np.arange(draws), **kept})
+
+
+def to_constants(coords: Mapping[str, Any]) -> xr.Dataset:
+    """Return what is known of an axis in addition to its names, such as the feature that each level belongs to.
+
+    It has a group of its own, because ArviZ's summary fails on a posterior whose variables do not all have it.
+    """
+    import xarray as xr
+
+    about = {name: values for name, values in coords.items() if isinstance(values, tuple)}
+    axes = {axis for axis, _ in about.values()}
+    return xr.Dataset(about, coords={axis: coords[axis] for axis in axes})
+
+
 def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str], chains: int) -> xr.Dataset:
     """Return the draws of some features' parameters, (chain, draw, …).
 
@@ -287,7 +332,7 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     hypotheses
         The posterior.
     names
-        Coordinates of any axis beside the classes: features, words, or levels such as "outlook=sunny".
+        Coordinates of any axis other than the classes: features, words, or levels such as "outlook=sunny".
     chains
         Number of chains.
     """
@@ -296,7 +341,7 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     picked = {axis: _positions(coords[axis], names) for axes in dims.values() for axis in axes if axis != "outcome"}
     lacking = set(names).difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
     if lacking:
-        raise InputError(f"{sorted(lacking)[0]!r} is none of the model's features; look at clf.model_.coords()")
+        raise InputError(f"{sorted(lacking)[0]!r} is not a feature of the model; look at clf.model_.coords()")
     shown = {name: axes for name, axes in dims.items() if all(len(picked.get(axis, [0])) for axis in axes)}
     parts: dict[str, list[Array]] = {name: [] for name in shown}
     for part in hypotheses.parts():

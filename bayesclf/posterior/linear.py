@@ -1,24 +1,23 @@
 """Averages Σ_s w_s P(k | x, h_s) where scores are linear in columns of the rows, as in logistic regression.
 
-An answer costs one product, one exponential and one division a row, draw and label, in tiles (row, draw) that stay in
-the cache. Probabilities are precise relative to themselves however small they are; a row with one that is too small
-for a number is left to logs.
+An answer costs one product, one exponential and one division per row, draw and label, in tiles (row, draw) that stay in
+the cache. Probabilities are precise relative to themselves however small they are; rows with one that
+underflows are computed in logs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import cast
 
 import numpy as np
 
-from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.posterior import threads
-from bayesclf.posterior.threads import Memory
+from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
 TASK_ROWS = 1024
@@ -52,13 +51,15 @@ SMALLEST, LARGEST = -1022.0, 1024.0
 """Exponents of two between which a power is a number of full precision; that of the last is infinite already."""
 
 
-def mean_proba(scores: LinearScores, rows: Rows) -> Array:
+def mean_proba(scores: LinearScores, rows: Rows, array: Callable[[str, tuple[int, ...]], Array]) -> Array:
     """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses, (row, outcome).
+
+    `array` returns an array of some name and shape that each thread reuses, such as `averaging.Memory.array`.
 
     Rows that need logs have a probability that is 0, NaN, or too small for its reciprocal.
     """
     work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    mixture = LinearMixture(scores, machine_code() if work >= MACHINE_CODE_WORK else None)
+    mixture = LinearMixture(scores, array, machine_code() if work >= MACHINE_CODE_WORK else None)
     tasks = [rows[start : start + TASK_ROWS] for start in range(0, len(rows), TASK_ROWS)]
     return np.concatenate([np.empty((0, scores.labels)), *threads.each(mixture.proba, tasks, work)])
 
@@ -76,13 +77,15 @@ class LinearMixture:
     ----------
     scores
         The scores.
+    array
+        From a name and a shape to an array that each thread reuses.
     add_sums
         Machine code of `add_sums`; None for NumPy to do the same.
     """
 
     scores: LinearScores
+    array: Callable[[str, tuple[int, ...]], Array]
     add_sums: Callable[[Array, Array], None] | None = None
-    _memory: Memory = field(default_factory=Memory)
 
     def proba(self, rows: Rows) -> Array:
         """Return Σ_s w_s P(k | x, h_s), (row, outcome); as `mean_proba` does."""
@@ -138,7 +141,7 @@ class LinearMixture:
         for piece in pieces:
             for first in range(0, len(stack), deep):
                 some = stack[first : first + deep]
-                exponents = self._memory.array("exponents", (others, *some.shape[:2], piece.shape[2]))
+                exponents = self.array("exponents", (others, *some.shape[:2], piece.shape[2]))
                 for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
                     np.matmul(some, coefficient, out=own)
                 rows = slice(first * height, first * height + some.shape[0] * height)

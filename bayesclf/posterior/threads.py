@@ -1,33 +1,14 @@
-"""Work shared out to threads, and their memory: NumPy and the BLAS let go of the interpreter while they compute."""
+"""Work shared among threads: NumPy and the BLAS release the interpreter while they compute."""
 
 from __future__ import annotations
 
-import math
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 LEAST_WORK = 2**21
 """Numbers to compute below which threads cost more than they save."""
-
-
-class Memory(threading.local):
-    """Arrays that a thread uses again: the system takes longer to hand out new ones than it takes to fill them."""
-
-    def __init__(self) -> None:
-        self._held: dict[str, NDArray[np.float64]] = {}
-
-    def array(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return an array of this shape; it is the memory of the last one of this name."""
-        size = math.prod(shape)
-        if name not in self._held or len(self._held[name]) < size:
-            self._held[name] = np.empty(size)
-        return self._held[name][:size].reshape(shape)
 
 
 def each[Item, Result](function: Callable[[Item], Result], items: Sequence[Item], work: int) -> list[Result]:

@@ -175,7 +175,7 @@ class Decoder:
     def _object(self, name: str, values: dict[str, Any]) -> Any:
         cls = self._classes.get(current_name(name, self._version))
         if cls is None:
-            raise ValueError(f"it names the class {name!r}, which is none that a model may hold")
+            raise ValueError(f"it names the class {name!r}, which a model file cannot contain")
         decoded = {member: self.decode(value) for member, value in values.items()}
         members = current_members(name, cls, decoded, self._version)
         check_names(f"the {name}", set(members), set(field_names(cls)))

@@ -1,4 +1,4 @@
-"""The netCDF file of a model: read in one go, written whole or not at all."""
+"""The netCDF file of a model: read at once, and written atomically."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 
 
 def write(target: Path, tree: xr.DataTree) -> None:
-    """Write groups to a file, which takes the place of an existing one only when it is complete."""
+    """Write groups to a file, which replaces an existing one only when it is complete."""
     write_whole(
         target,
         lambda part: tree.to_netcdf(part, engine="h5netcdf", encoding=compression(tree)),

@@ -5,8 +5,9 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "columns": ["ColumnKind", "column_kind"],
         "description": ["describe_columns"],
-        "kinds": ["ColumnKind", "column_kind", "convert_columns", "require_column"],
+        "kinds": ["convert_columns", "require_column"],
         "reading": ["read_table"],
     },
 )

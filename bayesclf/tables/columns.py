@@ -1,4 +1,4 @@
-"""Columns of a table: what each holds, and its cells as numbers or level codes."""
+"""Columns of a table: what each holds, its cells as numbers or level codes, and rows encoded for a model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
-from bayesclf.tables.kinds import column_kind
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, counted, listed
 
-type Kind = Literal["number", "category", "count", "text"]
+ColumnKind = Literal["number", "category", "text"]
+type Kind = Literal[ColumnKind, "count"]
+
+TEXT_MIN_WORDS = 5.0
+TEXT_MIN_DISTINCT = 0.5
+"""A column of strings is taken for text if its cells have more words than this on average, and more than this share of
+them differ."""
+
+TEXT_SAMPLE = 1000
+"""Cells whose words are counted for that decision."""
 
 MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""
@@ -87,10 +95,43 @@ def to_frame(X: Any) -> pd.DataFrame:
 
 
 def kind_of(column: pd.Series) -> Kind:
-    """Return ``"number"`` or ``"category"``, as `column_kinds.column_kind` decides by the dtype; dates are refused."""
+    """Return ``"number"`` or ``"category"``, as `column_kind` decides by the dtype; dates are refused."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
         raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
     return column_kind(column, text=False)
+
+
+def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
+    """Decide what a column holds: by its dtype and, for strings, by the number of words in a cell.
+
+    Parameters
+    ----------
+    column : Series of shape (row,)
+        The column.
+    text : bool
+        Whether to look into the cells and tell texts from categories. Without it the dtype alone decides; a
+        classifier takes its columns so, whatever their words.
+
+    Returns
+    -------
+    {"number", "category", "text"}
+        "number" for a numeric dtype; "text" for strings that mostly differ (`TEXT_MIN_DISTINCT`) and have several
+        words each (`TEXT_MIN_WORDS`); "category" for every other column, truth values included.
+
+    Examples
+    --------
+    >>> column_kind(pd.Series([1.5, 2.0])), column_kind(pd.Series(["sunny", "rain"]))
+    ('number', 'category')
+    """
+    truths = pd.api.types.is_bool_dtype(column)
+    if pd.api.types.is_numeric_dtype(column) and not truths:
+        return "number"
+    if not text or truths or isinstance(column.dtype, pd.CategoricalDtype):
+        return "category"
+    cells = column.dropna().astype(str)
+    words = cells.head(TEXT_SAMPLE).str.count(r"\S+").mean()
+    wordy = len(cells) > 0 and words > TEXT_MIN_WORDS
+    return "text" if wordy and cells.nunique() > TEXT_MIN_DISTINCT * len(cells) else "category"
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
@@ -221,7 +262,7 @@ def _plain(value: Any) -> Hashable:
 
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
-    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is no level."""
+    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
         _check_cells(frame[name])
@@ -260,3 +301,21 @@ class Column:
 def is_missing(X: Array) -> NDArray[np.intp]:
     """Return codes of the two levels (False, True) of "this number is missing"."""
     return np.isnan(X).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
+
+    Indexing by a slice or an array of row numbers gives some of the rows.
+    """
+
+    parts: tuple[NDArray[Any], ...]
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, rows: slice | Integers) -> Rows:
+        length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
+        return Rows(tuple(part[rows] for part in self.parts), length)

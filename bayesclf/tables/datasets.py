@@ -18,7 +18,7 @@ from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesclf.tables.kinds import ColumnKind
+    from bayesclf.tables.columns import ColumnKind
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -275,7 +275,7 @@ def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
 
 
 def _own_files() -> dict[str, Path]:
-    """Find the project's own tables: inside the package of a wheel, beside it in a source checkout."""
+    """Find the project's own tables: inside the package of a wheel, next to it in a source checkout."""
     package = Path(str(resources.files("bayesclf")))
     folder = package / "data" if (package / "data").is_dir() else package.parent / "data"
     return {name: folder / f"{name}.csv" for name in _OWN}
@@ -337,7 +337,7 @@ def _folder_files() -> dict[str, Path]:
 
 
 def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from bayesclf.tables.kinds import column_kind
+    from bayesclf.tables.columns import column_kind
     from bayesclf.tables.reading import read_table
 
     path = _folder_files()[name]

@@ -1,4 +1,4 @@
-"""Description of a table: what each column was taken for, and what deserves a look."""
+"""Description of a table: what each column was taken for, and what deserves attention."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from bayesclf.tables.kinds import (
-    LISTED_LEVELS,
-    ColumnKind,
-    as_words,
-    column_kind,
-    not_numbers,
-    require_column,
-    require_kinds,
-)
+from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
 from bayesclf.wording import IN_ALL, flagged_rows, listed
 
 IDENTIFIER = 0.9
@@ -32,7 +25,7 @@ SUMMARY_WIDTH = 48
 def describe_columns(
     frame: pd.DataFrame, target: str | None = None, dtypes: Mapping[str, ColumnKind] | None = None
 ) -> pd.DataFrame:
-    """Show what each column of a table was taken for, so that a wrong guess is seen before a model is fitted.
+    """Show what each column of a table was taken for, so that a wrong guess is noticed before a model is fitted.
 
     Parameters
     ----------
@@ -46,10 +39,10 @@ def describe_columns(
     Returns
     -------
     DataFrame
-        One row a column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
+        One row per column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
         ``dtype``, ``missing`` (number of cells), ``distinct`` (number of different values, missing ones aside),
         ``summary`` (the range, the most frequent levels with their counts, or the start of a text)
-        and ``note`` (empty, or one sentence about something that deserves a look).
+        and ``note`` (empty, or one sentence about something that deserves attention).
 
     Raises
     ------

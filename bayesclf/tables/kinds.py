@@ -1,60 +1,19 @@
-"""Kinds of columns: telling numbers, categories and texts apart, and turning a column into one of them."""
+"""Conversion of columns to the kinds that the user declares: numbers, categories or text."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
-
-ColumnKind = Literal["number", "category", "text"]
-
-TEXT_MIN_WORDS = 5.0
-"""A column of strings is guessed to be text when its cells have more words than this on average ..."""
-TEXT_MIN_DISTINCT = 0.5
-"""... and more than this share of them differ."""
-TEXT_SAMPLE = 1000
-"""Cells whose words are counted for that guess."""
 
 LISTED_NAMES, LISTED_LEVELS = 20, 4
 """The most columns and values that a sentence lists."""
-
-
-def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
-    """Decide what a column holds: by its dtype and, for strings, by the number of words in a cell.
-
-    Parameters
-    ----------
-    column : Series of shape (row,)
-        The column.
-    text : bool
-        Whether to look into the cells and tell texts from categories. Without it the dtype alone decides; a
-        classifier takes its columns so, whatever their words.
-
-    Returns
-    -------
-    {"number", "category", "text"}
-        "number" for a numeric dtype; "text" for strings that mostly differ (`TEXT_MIN_DISTINCT`) and have several
-        words each (`TEXT_MIN_WORDS`); "category" for every other column, truth values included.
-
-    Examples
-    --------
-    >>> column_kind(pd.Series([1.5, 2.0])), column_kind(pd.Series(["sunny", "rain"]))
-    ('number', 'category')
-    """
-    truths = pd.api.types.is_bool_dtype(column)
-    if pd.api.types.is_numeric_dtype(column) and not truths:
-        return "number"
-    if not text or truths or isinstance(column.dtype, pd.CategoricalDtype):
-        return "category"
-    cells = column.dropna().astype(str)
-    words = cells.head(TEXT_SAMPLE).str.count(r"\S+").mean()
-    wordy = len(cells) > 0 and words > TEXT_MIN_WORDS
-    return "text" if wordy and cells.nunique() > TEXT_MIN_DISTINCT * len(cells) else "category"
 
 
 def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
@@ -96,7 +55,7 @@ def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
     Parameters
     ----------
     name : str
-        The column that is asked for.
+        The requested column.
     columns : sequence
         The names there are.
     where : str
@@ -148,7 +107,7 @@ def _check_flat(column: pd.Series, where: str) -> None:
         if hasattr(value, "__len__") and not isinstance(value, str):
             raise InputError(
                 f"{where}: column {column.name!r} holds a {type(value).__name__} in row {row}; "
-                "make it one number or string a cell, or leave the column out"
+                "make it one number or string per cell, or leave the column out"
             )
 
 
@@ -177,5 +136,5 @@ def _numbers(column: pd.Series, where: str) -> pd.Series:
 
 
 def not_numbers(words: pd.Series) -> pd.Series:
-    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are none."""
+    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are not numbers."""
     return pd.to_numeric(words, errors="coerce").isna() & words.notna()

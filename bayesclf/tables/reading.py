@@ -1,4 +1,4 @@
-"""Tables: reading a file into a DataFrame with nothing guessed silently."""
+"""Tables: reading a file into a DataFrame, without silent guesses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.kinds import ColumnKind, convert_columns, require_kinds
+from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.kinds import convert_columns, require_kinds
 from bayesclf.wording import counted, listed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -34,7 +35,7 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     Text is UTF-8. pandas infers the type of each column: a column of numbers is numeric, every other one
     holds words. **Only an empty cell is missing** in csv and tsv: "NA", "None", "null", "nan" and "?" are words
     like any other, so one of them in a column of numbers turns that column into categories, and
-    `describe_columns` says so. In jsonl (one object a line, lines end at ``\\n`` only) `null`, `NaN` and an absent
+    `describe_columns` says so. In jsonl (one object per line, lines end at ``\\n`` only) `null`, `NaN` and an absent
     key are missing, and an empty string is a word. Truth values are the words "True" and "False"; in csv and
     tsv as they are written. Blank lines are skipped. The unnamed index that pandas writes into a
     parquet file is left out, a named one is a column.
@@ -50,7 +51,7 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     Returns
     -------
     DataFrame
-        One row a record, in the order of the file, indexed from 0. Infinite numbers are kept.
+        One row per record, in the order of the file, indexed from 0. Infinite numbers are kept.
 
     Raises
     ------
@@ -260,12 +261,12 @@ def _parse_object(line: str, where: str) -> dict[str, Any]:
         raise
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at character {error.pos + 1}"
-        raise InputError(f"{where} is not valid JSON ({problem}); write one object a line") from None
+        raise InputError(f"{where} is not valid JSON ({problem}); write one object per line") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} cannot be read as JSON ({error}); write one object a line") from None
+        raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
     if not isinstance(record, dict):
         found = "a list" if isinstance(record, list) else f"the value {textwrap.shorten(repr(record), LONGEST_VALUE)}"
-        raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object a line")
+        raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
     if "\\ud" in line.lower():
         try:
             json.dumps(record, ensure_ascii=False).encode()

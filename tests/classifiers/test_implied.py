@@ -193,6 +193,6 @@ def test_a_posterior_that_is_not_held_has_no_weights_but_its_points_have(monkeyp
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
     X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
     implied = bc.MultinomialNB(**EXACT).fit(X, y).to_logistic()
-    with pytest.raises(DoesNotExist, match="160 draws of the weights are too large to hold"):
+    with pytest.raises(DoesNotExist, match="160 draws of the weights are too large to keep in memory"):
         implied.predict_log_proba(X)
     assert np.isfinite(implied.predict_log_proba(X, "map")).all()

@@ -1,4 +1,4 @@
-"""Documents: the two event models by other routes, sparse tables, raw text, posteriors too large to hold."""
+"""Documents: the two event models by other routes, sparse tables, raw text, posteriors too large to keep in memory."""
 
 import gzip
 import itertools
@@ -318,7 +318,7 @@ def test_generated_documents_can_be_learnt_from(event_model):
     assert smoothed(bc.TextNB, event_model=event_model).fit(table, labels).vocabulary_
 
 
-# Posteriors too large to hold
+# Posteriors too large to keep in memory
 
 
 def held_and_made(kind, X):
@@ -392,15 +392,15 @@ def test_any_subset_of_draws_is_the_same(kind, small_budget):
 def test_the_tree_says_what_it_does_not_hold(small_budget):
     made, held = held_and_made(bc.MultinomialNB, COUNTS)
     posterior = made.posterior_["posterior"]
-    assert "40 draws of theta are too large to hold" in posterior.attrs["not_held"]
+    assert "40 draws of theta are too large to keep in memory" in posterior.attrs["not_held"]
     assert list(posterior.data_vars) == ["pi"]
     some = made.posterior_of(["x1", "x4"])
     assert some["theta"].sizes == {"chain": 2, "draw": 20, "outcome": 3, "word": 2}
     expected = held.posterior_["posterior"]["theta"].sel(word=["x1", "x4"])
     np.testing.assert_array_equal(some["theta"], expected)
-    with pytest.raises(InputError, match="'x99' is none of the model's features"):
+    with pytest.raises(InputError, match="'x99' is not a feature of the model"):
         made.posterior_of(["x99"])
-    with pytest.raises(Refused, match="too large to hold at once"):
+    with pytest.raises(Refused, match="too large to keep in memory at once"):
         _ = made.hypotheses("posterior").parameters
 
 

@@ -22,8 +22,15 @@ from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
-from bayesclf.inference.machine_code import NUTPIE_FIELDS
-from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE, TUNE_STANDARDISED, sample, sample_machine_code
+from bayesclf.inference.nuts import (
+    NUTPIE_FIELDS,
+    NUTS,
+    STATISTICS,
+    TUNE,
+    TUNE_STANDARDISED,
+    sample,
+    sample_machine_code,
+)
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)
@@ -207,7 +214,7 @@ def test_nutpie_still_has_the_fields_that_machine_code_fills():
     found = {field.name for field in dataclasses.fields(CompiledPyMCModel)}
     assert found == NUTPIE_FIELDS, (
         f"nutpie {version('nutpie')} changed CompiledPyMCModel (differs by {sorted(found ^ NUTPIE_FIELDS)}): read its "
-        "_make_model and with_data, give nutpie_model in inference/machine_code.py what they now need, record the new "
+        "_make_model and with_data, give nutpie_model in inference/nuts.py what they now need, record the new "
         "fields in NUTPIE_FIELDS, and raise the range of nutpie in pyproject.toml only then"
     )
 
@@ -405,7 +412,7 @@ def test_too_few_chains_or_draws_are_said():
     (problem,) = convergence_problems(dataset(healthy((1, 1000))), no_stats(), 10)
     assert problem.startswith("one chain cannot show")
     (problem,) = convergence_problems(dataset(healthy((4, 3))), no_stats(), 10)
-    assert problem.startswith("3 draws a chain are too few")
+    assert problem.startswith("3 draws per chain are too few")
 
 
 def test_slow_energy_is_found_in_its_chain():

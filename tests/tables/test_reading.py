@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
 from bayesclf.tables import reading
+from bayesclf.tables.columns import column_kind
 from bayesclf.tables.description import describe_columns
-from bayesclf.tables.kinds import column_kind, convert_columns
+from bayesclf.tables.kinds import convert_columns
 from bayesclf.tables.reading import read_table
 
 # any character of a text file: no half surrogates, and NUL is refused

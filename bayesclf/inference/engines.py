@@ -1,0 +1,262 @@
+"""Engines: from a model with its data to point estimates or draws from the posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
+from bayesclf.inference import automatic, laplace, nuts
+from bayesclf.inference.automatic import Auto
+from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
+from bayesclf.inference.laplace import Laplace, LaplaceSample
+from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
+from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.models.base import Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
+from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_NUTS_PARAMETERS = 5_000
+"""Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Settings of exact inference: independent draws, without tuning and without convergence to check.
+
+    Parameters
+    ----------
+    draws
+        Draws per chain.
+    chains
+        Chains; they serve ArviZ's between-chain checks only, as all draws are independent.
+    """
+
+    draws: int = 250
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        if self.draws < 1 or self.chains < 1:
+            raise InputError(f"draws and chains must be at least 1, not {self.draws} and {self.chains}")
+
+
+type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton
+
+
+@dataclass(frozen=True)
+class MLE:
+    """Maximum likelihood only: no posterior is drawn.
+
+    Parameters
+    ----------
+    optimiser
+        For logistic regression, an optimizer of `bayesclf.inference.optimisers` whose trajectory is kept; None takes
+        Newton's method without a trace.
+    """
+
+    optimiser: Optimiser | None = None
+
+
+@dataclass(frozen=True)
+class MAP:
+    """The posterior mode only: no posterior is drawn.
+
+    Parameters
+    ----------
+    optimiser
+        As for `MLE`.
+    """
+
+    optimiser: Optimiser | None = None
+
+
+type Engine = MLE | MAP | Exact | NUTS | Laplace | Auto
+
+ENGINES: dict[str, type[Engine]] = {"mle": MLE, "map": MAP, "exact": Exact, "nuts": NUTS, "laplace": Laplace}
+"""Engines by name; `auto` takes one of them for each model (`Auto`)."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Equally weighted draws from a posterior.
+
+    Attributes
+    ----------
+    parameters
+        Arrays (draw, ...), the draws of one chain together.
+    chains
+        Number of chains.
+    stats
+        Sample statistics of each draw, (chain, draw), under ArviZ's names; None for independent draws.
+    problems
+        Why the draws cannot be trusted yet, in plain words.
+    seeded
+        How to make the draws, where they are too large to keep in memory; `parameters` then has the class prior's only.
+    """
+
+    parameters: Mapping[str, Array]
+    chains: int
+    stats: xr.Dataset | None = None
+    problems: tuple[str, ...] = ()
+    seeded: SeededDraws | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What is known of the parameters, and how.
+
+    Attributes
+    ----------
+    engine
+        The engine that was used.
+    draws
+        Its draws; None for the engines that are point estimates.
+    notes
+        What the user should know of the choice, one sentence each.
+    """
+
+    engine: Engine
+    draws: Draws | None
+    notes: tuple[str, ...] = ()
+
+
+def resolve(inference: str | Engine, model: Model) -> Engine:
+    """Return the engine that `inference` names for this model; `Auto` where only the attempt can decide."""
+    if inference == "auto" or isinstance(inference, Auto):
+        if not model.not_conjugate():
+            return Exact()
+        auto = Auto() if isinstance(inference, str) else inference
+        return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
+    if not isinstance(inference, str):
+        return _checked(inference)
+    if inference not in ENGINES:
+        raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
+    return ENGINES[inference]()
+
+
+def _checked(engine: Engine) -> Engine:
+    if not isinstance(engine, tuple(ENGINES.values())):
+        raise InputError(f"inference must be a name or an engine's settings, such as NUTS(), not {engine!r}")
+    return engine
+
+
+def infer(model: Model, engine: Engine, seed: int) -> Inferred:
+    """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
+    if not isinstance(engine, Auto):
+        return Inferred(engine, draw(model, engine, seed))
+    tried = automatic.attempt(model, engine.laplace, seed)
+    if tried.sample is None:
+        return Inferred(engine.nuts, draw(model, engine.nuts, seed), (tried.note,))
+    return Inferred(engine.laplace, _laplace(tried.sample, engine.laplace), (tried.note,))
+
+
+def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
+    """Draw from the posterior; None for the engines that are point estimates."""
+    if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
+        raise Refused(reason)
+    match engine:
+        case Exact():
+            return _exact(model, engine, seed)
+        case Laplace():
+            return _laplace(laplace.sample(model, engine, seed), engine)
+        case NUTS():
+            return _nuts(model, engine, seed)
+        case Auto():
+            return infer(model, engine, seed).draws
+        case _:
+            return None
+
+
+def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
+    """Return the draws, with a warning where they stand for too few independent ones."""
+    limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
+    if sampled.ess < limit:
+        problems.append(
+            f"the importance weights of the Laplace approximation are too unequal: {sampled.ess:.0f} effective draws "
+            f"(limit {limit}); take inference='nuts'"
+        )
+        warn(problems[0], ConvergenceWarning)
+    return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
+
+
+def _exact(model: Model, engine: Exact, seed: int) -> Draws:
+    """Draw from the exact posterior, or keep the seed where the draws are too large to keep in memory."""
+    if reason := model.not_conjugate():
+        raise Refused(f"this posterior has no closed form ({reason}); use inference='nuts' instead of 'exact'")
+    assert isinstance(model, GenerativeModel)
+    draws = engine.draws * engine.chains
+    seeded = seeded_if_large(model, draws, seed)
+    if seeded is None:
+        return Draws(model.draw(np.random.default_rng(seed), draws), engine.chains)
+    return Draws(seeded.class_prior(model.posterior()), engine.chains, seeded=seeded)
+
+
+def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+    """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
+    count = parameter_count(model)
+    if count > MOST_NUTS_PARAMETERS:
+        raise Refused(
+            f"the model has {count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}; take "
+            "inference='exact' where the model is conjugate, 'map', or fewer columns"
+        )
+
+    density = _machine_code(model) if engine.sampler == "nutpie" else None
+    if density is None:
+        sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
+    else:
+        sampled = nuts.sample_machine_code(density, engine, seed)
+    chains = len(next(iter(sampled.draws.values())))
+    parameters = model.from_pymc(joined(sampled.draws))
+    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
+    problems = convergence_problems(posterior, sampled.stats, engine.max_treedepth)
+    for problem in problems:
+        warn(problem, ConvergenceWarning)
+    return Draws(parameters, chains, sampled.stats, problems)
+
+
+def _machine_code(model: Model) -> MachineCode | None:
+    """Return the model's log posterior as machine code, where it is available."""
+    if not isinstance(model, HasMachineCode):
+        return None
+    try:
+        return model.density()
+    except (DoesNotExist, Refused):
+        return None
+
+
+def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
+    """Join (chain, draw, ...) to (draw, ...)."""
+    return {
+        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
+    }
+
+
+def estimate(model: Model, name: str) -> Parameters:
+    """Return the estimate `name`, ``"mle"`` or ``"map"``, or raise `DoesNotExist`."""
+    return model.mle() if name == "mle" else model.map()
+
+
+def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Trace, Parameters]:
+    """Optimize step by step; return the trajectory and the parameters where it ended.
+
+    Raises
+    ------
+    DoesNotExist
+        Where the estimate does not exist: an optimizer would run forever.
+    Refused
+        For models whose estimates are closed forms.
+    """
+    if not isinstance(model, LogisticModel):
+        raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")
+    estimate(model, name)
+    objective, start = model.objective(name)
+    trace = optimiser.run(objective, start, np.random.default_rng(seed))
+    return trace, model.parameters(trace.theta)
