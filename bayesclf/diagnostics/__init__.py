@@ -1,7 +1,6 @@
 """Numbered checks of a fitted classifier: its posterior (P…), its model (M…) and its predictions (Y…).
 
-Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`, the list of
-checks in `registry`.
+Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`.
 """
 
 from __future__ import annotations
@@ -10,13 +9,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.diagnostics.check import Check
-from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics import calibration, chains, columns, distance, identifiability, importance
+from bayesclf.diagnostics.context import Check, Context
 from bayesclf.diagnostics.diagnosis import Diagnosis
 from bayesclf.diagnostics.finding import Finding
-from bayesclf.diagnostics.registry import CHECKS, chosen
+from bayesclf.errors import InputError
 
 __all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "diagnose"]
+
+LETTERS = "PMY"
+"""First letters of the codes, in order: checks of the posterior, of the model and of predictions."""
+
+_MODULES = (chains, importance, identifiability, columns, calibration, distance)
+
+CHECKS: dict[str, Check] = {
+    check.code: check
+    for check in sorted(
+        (value for module in _MODULES for value in vars(module).values() if isinstance(value, Check)),
+        key=lambda check: (LETTERS.index(check.code[0]), check.code),
+    )
+}
+"""Checks by code."""
 
 
 def diagnose(
@@ -74,6 +87,25 @@ def diagnose(
     Skipped
       Y02: give the training rows, clf.diagnose(X, y)
     """
-    run = chosen(checks)
+    run = _chosen(checks)
     context = Context.of(classifier, X, y, new, against)
     return Diagnosis(type(classifier).__name__, tuple(check(context) for check in run))
+
+
+def _chosen(codes: Sequence[str] | None) -> list[Check]:
+    """Return the checks with some codes, or all of them; the beginning of a code stands for all that begin with it.
+
+    Raises
+    ------
+    InputError
+        For a code that no check has.
+    """
+    if codes is None:
+        return list(CHECKS.values())
+    if isinstance(codes, str) or not isinstance(codes, Sequence) or not all(isinstance(code, str) for code in codes):
+        example = [codes if isinstance(codes, str) else "P"]
+        raise InputError(f"checks must be a list of codes, such as {example}")
+    for code in codes:
+        if not code or not any(known.startswith(code) for known in CHECKS):
+            raise InputError(f"no check has the code {code!r}; the codes are {', '.join(CHECKS)}")
+    return [check for known, check in CHECKS.items() if known.startswith(tuple(codes))]

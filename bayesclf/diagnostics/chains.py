@@ -12,8 +12,7 @@ from arviz_stats.base import array_stats
 
 from bayesclf import inference
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import check
-from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, Evidence, Skipped, issue, named, part_of, passed
 from bayesclf.diagnostics.power_scaling import single
 from bayesclf.typing import Array

@@ -11,8 +11,7 @@ from scipy import stats
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import check
-from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
 from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics

@@ -1,7 +1,8 @@
-"""What the checks look at: the fitted classifier, the rows that were given, and what several checks need of both."""
+"""The form of a check, and what checks look at: the classifier, the given rows, and what several checks share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,20 @@ from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.finding import NotApplicable, Skipped
-from bayesclf.diagnostics.held_out import HeldOut, Split, held_out, recorded_statistics, reference_for, splits
+from bayesclf.diagnostics.finding import Answer, Finding, NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import (
+    NO_ROWS,
+    EncodedTable,
+    HeldOut,
+    Labelled,
+    Split,
+    held_out,
+    recorded_statistics,
+    reference_for,
+    splits,
+)
 from bayesclf.diagnostics.power_scaling import sensitivities
-from bayesclf.diagnostics.rows import NO_ROWS, EncodedTable, Labelled
-from bayesclf.errors import InputError
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
 
@@ -152,3 +162,45 @@ class Context:
 def _encoded(classifier: BayesClassifier, X: Any) -> EncodedTable:
     """Check a table, and encode it."""
     return EncodedTable(classifier.frame(X), classifier.rows(X))
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """One numbered question about a fitted classifier; its docstring is that of the function that answers it.
+
+    Attributes
+    ----------
+    code
+        Number, such as "M03".
+    title
+        What is checked.
+    applies_to
+        The models or posteriors for which the question arises, in words.
+    answer
+        Returns what was found, or raises `NotApplicable` or `Skipped`.
+    """
+
+    code: str
+    title: str
+    applies_to: str
+    answer: Callable[[Context], Answer]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.answer.__doc__)
+
+    def __call__(self, context: Context) -> Finding:
+        """Return what was found, or why there was nothing to look for."""
+        try:
+            return Finding(self.code, self.title, *self.answer(context))
+        except NotApplicable as reason:
+            return Finding(self.code, self.title, "not applicable", "none", str(reason))
+        except (Skipped, Refused, DoesNotExist) as reason:
+            return Finding(self.code, self.title, "skipped", "none", str(reason))
+
+
+def check(code: str, title: str, applies_to: str) -> Callable[[Callable[[Context], Answer]], Check]:
+    """Return the decorator that makes a function the check of this number and title.
+
+    What several checks need is computed once, by the context.
+    """
+    return lambda answer: Check(code, title, applies_to, answer)

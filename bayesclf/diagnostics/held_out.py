@@ -1,13 +1,15 @@
-"""A classifier's answers to rows that it was not fitted on, and the model whose answers they are compared with."""
+"""Training rows, a classifier's answers to rows that it was not fitted on, and the model to compare them with."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -17,15 +19,71 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Skipped
-from bayesclf.diagnostics.rows import Labelled
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
+from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.tables.columns import SparseTable, kind_of
+from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
+
+NO_ROWS = "give the training rows, clf.diagnose(X, y)"
+"""What a check that needs the training rows says without them."""
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table and its encoding.
+
+    Attributes
+    ----------
+    table
+        In the classifier's columns and their order.
+    rows
+        The same rows in the encoding of the model.
+    """
+
+    table: Table
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled(EncodedTable):
+    """Training rows with their labels.
+
+    Attributes
+    ----------
+    y
+        Label codes (row).
+    classes
+        The labels (outcome).
+    """
+
+    y: Integers
+    classes: NDArray[Any]
+
+    def __getitem__(self, some: Integers) -> Labelled:
+        if isinstance(self.table, SparseTable):
+            table: Table = SparseTable(self.table.cells[some], self.table.columns)
+        else:
+            table = self.table.iloc[some]
+        return Labelled(table, self.rows[some], self.y[some], self.classes)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels themselves (row)."""
+        return np.asarray(self.classes[self.y])
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """What a classifier takes: the table, or the cells of a sparse one."""
+        return self.table.cells if isinstance(self.table, SparseTable) else self.table
+
 
 type Split = tuple[Integers, Integers]
 

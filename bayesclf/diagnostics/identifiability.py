@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.check import check
-from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, named, passed, tip
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear

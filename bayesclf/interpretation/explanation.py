@@ -15,16 +15,18 @@ from bayesclf import rules
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.errors import InputError, Refused, check_between
-from bayesclf.families.terms import Pair
-from bayesclf.interpretation.contributions import LogOdds, log_odds
-from bayesclf.models.base import Rows
+from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.models.base import Model, Rows
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Array, Integers
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
 """Rules under which each hypothesis's log-odds are a sum over features."""
@@ -347,3 +349,56 @@ def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba
             "proba_against": np.exp(log_proba[each, pair.against]),
         }
     )
+
+
+@dataclass(frozen=True, eq=False)
+class LogOdds:
+    """log P(k | x, θ)/P(k′ | x, θ) of each row under each hypothesis, as a sum.
+
+    Attributes
+    ----------
+    constant
+        What does not depend on x: log π_k/π_k′, or logistic regression's intercept, (draw, row).
+    terms
+        The rest: the terms of the blocks, or of the columns of logistic regression.
+    """
+
+    constant: Array
+    terms: Contributions
+
+
+def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> LogOdds:
+    """Return the terms of the log-odds between the two classes of each row."""
+    if isinstance(model, LogisticModel):
+        constant = pair.differences(_with_reference(parameters["intercept"]))
+        return LogOdds(constant, _of_columns(model, rows, parameters, pair))
+    if not isinstance(model, GenerativeModel):
+        raise Refused(f"the log-odds of a {type(model).__name__} are not taken apart into features")
+    blocks = [
+        block.family.contributions(part, block.own(parameters), pair)
+        for block, part in zip(model.blocks, rows.parts, strict=True)
+    ]
+    draws = max((len(values) for values in parameters.values()), default=1)
+    constant = pair.differences(model.log_class_prior(parameters))
+    return LogOdds(np.broadcast_to(constant, (draws, len(rows))), Contributions.joined(blocks, draws))
+
+
+def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: Pair) -> Contributions:
+    """Return (w_k − w_k′)·(x − centre) of each column of logistic regression's design.
+
+    A missing number is at its mean; a level that the training rows lack adds its weight, as in `log_scores`.
+    """
+    design = model.design
+    matrix, unseen = design.matrix(rows), design.unseen(rows).astype(float)
+    levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
+    levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
+    weights = np.concatenate([parameters["weight"] * design.scale, levels], axis=2)
+    values = pair.differences(_with_reference(weights)) * np.concatenate([matrix, unseen], axis=1)
+    return Contributions.of_rows(each((*design.features, *design.category_names)), values)
+
+
+def _with_reference(values: Array) -> Array:
+    """Return logistic regression's parameters (draw, outcome, …) with the 0 of the reference class in its place."""
+    nothing = np.zeros_like(values[:, :1])
+    parts = (nothing, values) if values.shape[1] == 1 else (values, nothing)
+    return np.concatenate(parts, axis=1)

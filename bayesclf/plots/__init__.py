@@ -5,15 +5,13 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import coverage_curve, reliability
-from bayesclf.plots.chains import energy, posterior_rank, posterior_trace
+from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
-from bayesclf.plots.optimiser import optimiser_trace, optimizer_trace
 from bayesclf.plots.posterior import posterior_forest
-from bayesclf.plots.predictions import disagreement, uncertainty
-from bayesclf.plots.predictive import predictive_counts
+from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
 from bayesclf.plots.scores import rule_scores
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
 from bayesclf.plots.weights import posterior_weights

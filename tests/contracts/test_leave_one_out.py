@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from helpers.cases import MULTIVARIATE_GAUSSIAN, PRIORS, TABLES
 
-from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
-from bayesclf.evaluation.leave_one_out.refits import models_without
+from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.models.base import Rows

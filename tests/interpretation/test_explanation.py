@@ -11,7 +11,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.inference import Exact, Laplace
-from bayesclf.interpretation.contributions import log_odds as terms_of
+from bayesclf.interpretation.explanation import log_odds as terms_of
 from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 

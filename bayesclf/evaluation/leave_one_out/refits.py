@@ -15,7 +15,6 @@ from scipy.special import logsumexp
 from bayesclf import inference, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
-from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
@@ -259,3 +258,22 @@ def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
     axes = Axes(family.axes.labels, tuple(names))
     narrowed: Any = MultinomialStatistics(axes, tables[1])
     return replace(block, family=replace(family, alpha=tables[0], axes=axes), statistics=narrowed), cells[None]
+
+
+def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
+    """Return log p(x_i, k | all rows but i), (row, outcome); NaN for rows that need another way.
+
+    Parameters
+    ----------
+    model
+        A conjugate model conditioned on the rows.
+    rows
+        The training rows, each of weight 1.
+    y
+        Their label codes (row).
+    """
+    posterior = model.posterior()
+    total = posterior.class_prior.log_mean_without(y)
+    for block, part in zip(posterior.blocks, rows.parts, strict=True):
+        total += block.family.log_predictive_without(part, y)
+    return total

@@ -16,8 +16,7 @@ import bayesclf as bc
 from bayesclf.classifiers.training import FrozenPrior
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation.leave_one_out import elpd, importance, refits
-from bayesclf.evaluation.leave_one_out.closed_form import log_joint_without
-from bayesclf.evaluation.leave_one_out.refits import models_without
+from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
 from bayesclf.evaluation.leave_one_out.training import training_rows
 from bayesclf.families import LearntAlpha
 from bayesclf.families.gaussian import SHARED_OVER

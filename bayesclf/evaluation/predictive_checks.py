@@ -1,4 +1,10 @@
-"""Data sets replicated under prior and posterior, and how far the observed one lies from them."""
+"""Predictive checks for classes: data sets that the model makes, next to the observed one.
+
+For each draw of the parameters, labels are drawn given the rows, y_i ~ P(y | x_i, θ); a generative model also draws
+labels from the class prior, and cells given the observed labels, with the same cells missing. The data sets are
+compared by the counts of the classes, the mean, sd and maximum of each number within each class, and the share of each
+level.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +30,8 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.typing import Array, Integers, Parameters
+
+__all__ = ["p_value_table", "predictive_check"]
 
 MOST_ROWS = 2_000
 """Rows that are replicated at most."""

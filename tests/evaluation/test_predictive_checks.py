@@ -11,8 +11,7 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
-from bayesclf.evaluation.predictive_checks.replication import _prior_draws
+from bayesclf.evaluation.predictive_checks import _prior_draws, p_value_table, predictive_check
 
 
 def rows(n=200, classes=2, seed=1):
