@@ -18,7 +18,7 @@ MOST_COLUMNS = 200
 """Columns that the summary lists."""
 
 SIGNIFICANT = 4
-"""Digits of a number of which only the size matters."""
+"""Digits of a number of which only the magnitude matters."""
 
 MOST_LEVELS = 6
 """Levels of a column that the summary names."""
@@ -31,8 +31,8 @@ HEADINGS = (
     ("Rule", ""),
     ("Accuracy", "share of rows whose class was predicted, ± standard error; for gibbs the expected share"),
     ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
-    ("Δ log loss", "difference from the line with the smallest log loss, paired on the same folds"),
-    ("Δ accuracy", "difference from the line with the smallest log loss, in percentage points"),
+    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
@@ -41,9 +41,9 @@ HEADINGS = (
 """Headings of the score table and what they mean."""
 
 COST_HEADINGS = (
-    ("Cost", "mean cost of the decisions, ± standard error, a rejected row at the price of a rejection"),
-    ("Δ cost", "difference from the line with the smallest log loss, paired on the same folds"),
-    ("Rejected", "share of rows that no class is given to, as the expected cost of the best one is too large"),
+    ("Cost", "mean cost of the decisions, ± standard error, including the cost of rejected rows"),
+    ("Δ cost", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Rejected", "share of rows without a decision, because the expected cost of the best one is too large"),
 )
 """Further headings, where the comparison has costs or a reject option."""
 
@@ -76,7 +76,7 @@ def cell(value: object) -> Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the score table; one that could not be scored has a reason in place of scores."""
+    """One entry of the score table; where there are no scores, the reason why."""
 
     model: str
     anchor: str
@@ -87,7 +87,7 @@ class Line:
 
 
 def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, str]) -> list[Line]:
-    """Return the lines of the score table; rules of one model that fail for one reason share a line."""
+    """Return the entries of the score table; rules of one model that fail for the same reason share one."""
     lines, leader = [], comparison.best if "log_loss" in table else None
     for record in table.to_dict("records"):
         model, rule = record["model"], record["rule"]
@@ -152,7 +152,7 @@ def _signed(value: float, error: float, digits: int) -> str:
 
 @dataclass(frozen=True)
 class CostTable:
-    """What decisions cost: a line a true class, a column a predicted one, and the price of a rejection."""
+    """Costs of decisions: one row per true class, one column per predicted class, and the cost of a rejection."""
 
     classes: tuple[str, ...]
     lines: tuple[tuple[str, tuple[str, ...]], ...]
