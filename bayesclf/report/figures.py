@@ -22,17 +22,10 @@ INK, FAINT = "#010203", "#010204"
 PAGE_COLORS = {INK: "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
 
 SETTINGS: dict[str, Any] = {
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor"), INK),
     "grid.color": FAINT,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
     "savefig.dpi": 130,
     "font.size": 10,
     "axes.titlesize": 10,
@@ -94,8 +87,8 @@ def _inline(root: ElementTree.Element, name: str, title: str, description: str) 
         "aria-labelledby": f"{name}-title {name}-description",
         "style": f"--width: {float(width.removesuffix('pt')):.0f}pt",
     }
-    for index, (tag, text) in enumerate((("title", title), ("desc", description))):
-        child = ElementTree.Element(tag, {"id": f"{name}-{'title' if tag == 'title' else 'description'}"})
+    for index, (tag, role, text) in enumerate((("title", "title", title), ("desc", "description", description))):
+        child = ElementTree.Element(tag, {"id": f"{name}-{role}"})
         child.text = text
         root.insert(index, child)
 

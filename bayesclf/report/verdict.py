@@ -65,27 +65,23 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
     Without checks, the convergence problems that the fits reported are used instead.
     """
-    fits = _convergence(comparison) if diagnoses is None else _issues(diagnoses)
-    cautions = (*_unavailable(comparison), *_infinite(table), *fits, *_overconfident(comparison))
+    issues = _issues(comparison, diagnoses)
+    cautions = (*_unavailable(comparison), *_infinite(table), *issues, *_overconfident(comparison))
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
     best = next(record for record in records if (record["model"], record["rule"]) == comparison.best)
     others = [record for record in records if record is not best]
     folds = len(comparison.splits)
+    common = (*_accuracy(records, best, folds), *_cheapest(records, best, folds))
     if np.isinf(best["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
-        return Verdict(headline, (*_accuracy(records, best, folds), *_cheapest(records, best, folds)), cautions)
+        return Verdict(headline, common, cautions)
     headline = (
         f"Use {_name(best)}: it has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
         f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
     )
-    findings = (
-        *_runners_up(others, best, folds),
-        *_accuracy(records, best, folds),
-        *_cheapest(records, best, folds),
-    )
-    return Verdict(headline, findings, cautions)
+    return Verdict(headline, (*_runners_up(others, best, folds), *common), cautions)
 
 
 def _name(record: dict[Any, Any]) -> str:
@@ -109,7 +105,7 @@ def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any], folds: int) 
     by_model: dict[str, dict[Any, Any]] = {}
     for record in finite:
         by_model.setdefault(record["model"], record)
-    for record in sorted(by_model.values(), key=lambda record: float(record["log_loss"])):
+    for record in by_model.values():  # in the order of their log loss
         difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
         size = f"difference {pair(difference, error)}"
         if is_clear(difference, error, folds):
@@ -182,16 +178,14 @@ def _infinite(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _convergence(comparison: Comparison) -> list[str]:
-    return [
-        f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
-        for model, fit in comparison.fits.items()
-        for problem in fit.convergence_problems_
-    ]
-
-
-def _issues(diagnoses: Mapping[str, Diagnosis]) -> list[str]:
-    """Say what the checks of the fits found."""
+def _issues(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -> list[str]:
+    """Say what the checks of the fits found, or without checks, which convergence problems the fits reported."""
+    if diagnoses is None:
+        return [
+            f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
+            for model, fit in comparison.fits.items()
+            for problem in fit.convergence_problems_
+        ]
     return [
         f"{model}, {in_sentence(finding.title)}: {finding.reason} ({finding.code})."
         for model, diagnosis in diagnoses.items()
