@@ -18,6 +18,7 @@ from bayesclf.files import STDOUT, output_file, write_text
 if TYPE_CHECKING:
     from bayesclf.cli.inputs import Training
     from bayesclf.evaluation.comparison import Comparison
+    from bayesclf.typing import Array
 
 
 def compare(
@@ -48,21 +49,22 @@ def compare(
     ] = None,
 ) -> None:
     """Compare classifiers and rules on one table."""
+    start = time.perf_counter()
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.results import comparison_json, show_comparison
     from bayesclf.report import write_comparison
 
-    start = time.perf_counter()
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs))
     options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     training = load_training(table, target, drop, options.column_kinds(kind))
+    costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
     quiet = outputs["--json"] == STDOUT
     if not quiet:
         show_training(stdout(), training)
-    comparison = _compare(training, chosen, cost, reject)
+    comparison = _compare(training, chosen, costs, reject)
     if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(comparison, training, chosen))
     if (path := outputs["--report"]) is not None:
@@ -80,17 +82,20 @@ def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[st
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
-def _compare(training: Training, chosen: options.Settings, cost: str | None, reject: float | None) -> Comparison:
-    """Run the comparison under a progress bar; raise if no model could answer under any rule."""
+def _costs(path: str, training: Training) -> Array:
+    """Read costs, in the order of the labels of a comparison."""
     import numpy as np
 
-    from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.classifiers.training import checked_labels
+
+    return options.read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
+
+
+def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
+    """Run the comparison under a progress bar; raise if no model could answer under any rule."""
+    from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.evaluation.comparison import compare
 
-    costs = None
-    if cost is not None:  # in the order that a comparison has the labels in
-        costs = options.read_cost(cost, list(map(str, np.unique(checked_labels(training.y, len(training.y))))))
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }

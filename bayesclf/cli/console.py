@@ -6,7 +6,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
 
@@ -49,18 +49,11 @@ def notes_for_warnings() -> Iterator[None]:
     """Show each warning of bayesclf as one line; other warnings are unchanged."""
     usual = warnings.showwarning
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
         if issubclass(category, ConvergenceWarning | PredictionWarning):
             complain(f"note: {message}")
         else:
-            usual(message, category, filename, lineno, file, line)
+            usual(message, category, *place, **named)
 
     with warnings.catch_warnings():
         if not sys.warnoptions:
@@ -95,8 +88,5 @@ def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]
 def working(sentence: str) -> Iterator[None]:
     """Show on stderr, if that is a terminal, that something takes a while."""
     console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(sentence):
+    with console.status(sentence) if console.is_terminal else contextlib.nullcontext():
         yield

@@ -142,7 +142,9 @@ def show_training(console: Console, training: Training) -> None:
         console.print()
         console.print(column_table(training.columns, console.width))
     else:
-        for line in _by_kind(training.kinds):
+        for kind in dict.fromkeys(training.kinds.values()):
+            members = [name for name, own in training.kinds.items() if own == kind]
+            line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {', '.join(members)}"
             console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
     for note in notes:
         console.print(f"note: {note}")
@@ -185,12 +187,3 @@ def _summary(training: Training) -> str:
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
     )
-
-
-def _by_kind(kinds: Mapping[str, str]) -> list[str]:
-    lines = []
-    for kind in dict.fromkeys(kinds.values()):
-        members = [name for name, own in kinds.items() if own == kind]
-        what = kind if len(members) == 1 else PLURAL[kind]
-        lines.append(f"{len(members)} {what}: {', '.join(members)}")
-    return lines

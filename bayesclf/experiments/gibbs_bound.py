@@ -326,12 +326,11 @@ CAUTIONS = (
 
 def _finding(case: Case, table: pd.DataFrame) -> str:
     """Return what theory says of a case, and the largest ratios with and without a promise."""
-    shown = [
-        f"{words} at most {_pair(line)} ({line['gibbs']} to {line['reference']})"
-        for words, part in (("promised:", table[table["promised"]]), ("not promised:", table[~table["promised"]]))
-        if not part.empty
-        for line in (_largest(part),)
-    ]
+    shown = []
+    for words, part in (("promised", table[table["promised"]]), ("not promised", table[~table["promised"]])):
+        if not part.empty:
+            line = _largest(part)
+            shown.append(f"{words}: at most {_pair(line)} ({line['gibbs']} to {line['reference']})")
     return f"{case.title}: {case.says}; {', '.join(shown)}."
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -144,9 +144,7 @@ class Sources:
 
     model: Model
     seed: int
-
-    def __post_init__(self) -> None:
-        self._found: dict[str, Parameters] = {}
+    _found: dict[str, Parameters] = field(default_factory=dict, init=False)
 
     def __call__(self, source: str) -> Hypotheses:
         """Return the hypotheses of a source, or raise `DoesNotExist`."""

@@ -109,7 +109,8 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
         train, test = train.with_words(known), test.with_words(known)
     classifier = _fitted(settings, train, rng)
     records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
-    alpha = ALPHA + _class_counts(train)
+    parts = (train.counts[train.y == k] for k in range(len(train.groups)))
+    alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
     found = informative_words(alpha, WORDS, WORD_DRAWS, rng)
     return records + [
         {
@@ -150,12 +151,6 @@ def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list
 def _some(documents: Messages, most: int, rng: np.random.Generator) -> Messages:
     """Return a random part of some messages, with each group in it, on all their words."""
     return documents.rows(messages.shuffled(documents.y, rng)[:most])
-
-
-def _class_counts(documents: Messages) -> Array:
-    """Return how often each word occurs in each group, (outcome, word)."""
-    parts = (documents.counts[documents.y == k] for k in range(len(documents.groups)))
-    return np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
 
 
 def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> MultinomialNB:
@@ -223,7 +218,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     """Say how well each rule does, and show the learning curve and the words."""
     scored, told = table[table["part"] != "words"], table[table["part"] == "words"]
     final = scored[scored["m"] == scored.groupby("part")["m"].transform("max")]
-    parts = {str(part): final[final["part"] == part] for part in dict.fromkeys(final["part"])}
+    parts = {str(part): own for part, own in final.groupby("part", sort=False)}
     headline = " and ".join(_sorts(own, NAMES[part]) for part, own in parts.items())
     findings = [_compared(own, NAMES[part]) for part, own in parts.items()]
     findings += [_sure(own, NAMES[part]) for part, own in parts.items()]
@@ -366,19 +361,19 @@ def _curves(curve: pd.DataFrame) -> tuple[Figure, ...]:
     """Return accuracy and log loss against training documents."""
     return tuple(
         Figure(
-            metric.replace("_", "-"),
+            label.replace(" ", "-"),
             f"Test {label} against the number of training documents",
             "One curve per rule, training documents on a log axis.",
-            partial(_curve, curve, metric, label),
+            partial(
+                learning_curve,
+                curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"]),
+                ylabel=f"test {label}",
+                xlabel="training documents",
+            ),
             "Bands are one standard error over splits." if curve["repeats"].min() > 1 else "",
         )
-        for metric, label in {"accuracy": "accuracy", "log_loss": "log loss"}.items()
+        for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss"))
     )
-
-
-def _curve(curve: pd.DataFrame, metric: str, label: str) -> Drawing:
-    tidy = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
-    return learning_curve(tidy, ylabel=f"test {label}", xlabel="training documents")
 
 
 def words(told: pd.DataFrame) -> Drawing:

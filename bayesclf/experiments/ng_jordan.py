@@ -53,7 +53,7 @@ class Settings:
     """
 
     splits: int = option(1000, f"Random splits, for the rules mle and map, in steps of {BLOCK}.")
-    posterior_splits: int = option(100, f"How many of them, the first ones, for all rules, in steps of {BLOCK}.")
+    posterior_splits: int = option(100, f"How many of these splits all rules get, in steps of {BLOCK}.")
     problems: str = option(",".join(PROBLEMS), "Problems, comma-separated.")
     largest: int = option(SIZES[-1], "Largest training size.")
     prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column.")

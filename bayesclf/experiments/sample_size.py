@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -145,14 +146,9 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     enough = 1
     while width(enough, p, level) > half_width:
         enough *= 2
-    short = enough // 2
-    while enough - short > 1:
-        middle = (short + enough) // 2
-        if width(middle, p, level) > half_width:
-            short = middle
-        else:
-            enough = middle
-    return enough
+    candidates = range(enough // 2 + 1, enough)
+    place = bisect_left(candidates, True, key=lambda n: width(n, p, level) <= half_width)
+    return candidates.start + place
 
 
 def _normal(n: int, p: float, level: float) -> float:

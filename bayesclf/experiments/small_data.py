@@ -62,7 +62,7 @@ class Settings:
     """Options of the experiment."""
 
     splits: int = option(100, "Random splits into training and test rows, for naive Bayes.")
-    logistic_splits: int = option(20, "How many of them, the first ones, also for logistic regression.")
+    logistic_splits: int = option(20, "How many of these splits logistic regression gets.")
     problems: str = option(",".join(ALL_PROBLEMS), "Problems, comma-separated.")
     largest: int = option(256, "Largest training size.")
     most_weights: int = option(300, "Logistic regression with more weights than this is skipped.")

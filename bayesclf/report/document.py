@@ -21,13 +21,6 @@ PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-lea
 
 def fill(template: str, **context: Any) -> str:
     """Return the page of a template; all names that it uses must be in `context`; their values are escaped."""
-    environment = _environment()
-    script = environment.get_template("sort.js").render()
-    policy = b64encode(sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
-
-
-def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("bayesclf.report"),
         autoescape=lambda name: name is None or name.endswith(".html.j2"),
@@ -36,7 +29,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = unbroken
-    return environment
+    script = environment.get_template("sort.js").render()
+    policy = b64encode(sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
 
 
 def unbroken(sentence: str) -> str:
@@ -46,7 +41,7 @@ def unbroken(sentence: str) -> str:
 
 def made(command: str | None, *facts: tuple[str, str]) -> list[tuple[str, str]]:
     """Return how a page was made: the command, if there was one, further facts, and the versions in use."""
-    return [*([("Command", command)] if command is not None else []), *facts, *versions()]
+    return [*([("Command", command)] if command else []), *facts, *versions()]
 
 
 def versions() -> list[tuple[str, str]]:
