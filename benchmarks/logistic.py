@@ -43,7 +43,7 @@ class Entrant:
     task
         How it is run.
     line
-        What was measured, a list with an entry a repeat, or why nothing was.
+        The measurements, one per repeat, or why there are none.
     draws
         Those of all fits, (chain, draw, parameter).
     """

@@ -27,7 +27,7 @@ from scipy.special import softmax
 DATA = ("breast_cancer", "pima", "digits", "adult")
 PRIOR = Prior(intercept=float("inf"), form="symmetric")
 TIGHT = 1e-8
-"""Largest gradient a row that scikit-learn is asked for."""
+"""Largest gradient per row that is requested of scikit-learn."""
 EQUAL = 1e-3
 """Posterior sds by which weights may differ."""
 
@@ -83,7 +83,7 @@ def main(words: list[str]) -> int:
 
 
 def measure(problem: Problem, repeats: int) -> dict[str, Any]:
-    """Return the times of each optimiser, and where it ended."""
+    """Return the times of each optimizer, and where it stopped."""
     seconds: dict[str, list[float]] = {name: [] for name in OPTIMISERS}
     modes: dict[str, Array] = {}
     for repeat in range(1 + repeats):

@@ -1,6 +1,6 @@
 """The posteriors that the benchmarks of logistic regression are about: a table in columns that all peers share.
 
-Numbers are standardised, a category is one 0/1 column a level, measured from its mean, and a constant column is left
+Numbers are standardized, a category is one 0/1 column per level, measured from its mean, and a constant column is left
 out. θ_k = (intercept, weights) is the log-odds of class k against the reference class, the first of two classes or the
 last of more, and an array of draws is (chain, draw, vector, 1 + column) for every peer.
 """

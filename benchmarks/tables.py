@@ -51,7 +51,7 @@ def logistic(result: Result) -> str:
 
 
 def logistic_map(result: Result) -> str:
-    """Return the times of each optimiser, how far it got, and how far its weights are from ours."""
+    """Return the times of each optimizer, how far it got, and how far its weights are from ours."""
     lines = []
     for name, found in result["tables"].items():
         shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
@@ -60,7 +60,7 @@ def logistic_map(result: Result) -> str:
             gradient = f"{line['gradient']:.0e}"
             difference = "" if who == OURS else f"{line['difference']:.0e}"
             lines.append([shape, who, _time(line["seconds"], ours["seconds"]), gradient, difference])
-    head = ["table", "optimiser", "fit", "largest gradient a row", "largest difference of a weight"]
+    head = ["table", "optimizer", "fit", "largest gradient per row", "largest difference of a weight"]
     return "\n\n".join([markdown(head, lines), _where(result, f"medians of {result['repeats']}")])
 
 

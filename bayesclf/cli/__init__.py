@@ -14,19 +14,17 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, models
+from bayesclf.cli import compare, datasets, experiment, models, options
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
-"""What Typer raises for options that it cannot read; the class moved between its versions."""
+"""What Typer raises for invalid options; the place of the class depends on the version of Typer."""
 
-app = typer.Typer(
-    name="bayesclf",
-    help="Bayesian classifiers side by side: one posterior, and every rule that can answer from it.",
+app = options.app(
+    "bayesclf",
+    "Compare Bayesian classifiers: one posterior, and the predictions of every rule.",
     add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command("compare")(compare.compare)
@@ -65,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit status: 0; `BAD_INPUT` for input that cannot be used, said in one sentence on stderr; `INTERRUPTED`.
+        Exit status: 0; `BAD_INPUT` for input that cannot be used, with one sentence on stderr; `INTERRUPTED`.
     """
     if "experiment" in arguments:
         experiment.register()

@@ -12,7 +12,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import progress_bar, stdout
 from bayesclf.cli.options import option
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ def compare(
     table: options.TableArgument,
     target: options.Target = None,
     models: Annotated[
-        str, option("--models", "NAMES", f"Of {options.MODEL_NAMES}, with commas.")
+        str, option("--models", "NAMES", f"Comma-separated list of {options.MODEL_NAMES}.")
     ] = options.DEFAULT_MODELS,
     rules: Annotated[
-        str | None, option("--rules", "NAMES", f"Of {options.RULE_NAMES}, with commas.", "all of them")
+        str | None, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.", "all of them")
     ] = None,
     inference: Annotated[
         str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
     ] = options.AUTO,
     cv: Annotated[int, option("--cv", "K", "Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, option("--repeats", "N", "How often the rows are split anew.")] = 1,
+    repeats: Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")] = 1,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
@@ -49,9 +49,11 @@ def compare(
     ] = None,
 ) -> None:
     """Compare classifiers and rules on one table."""
-    from bayesclf.cli.inputs import load_training, show_training, source_files
-
     start = time.perf_counter()
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import comparison_json, show_comparison
+    from bayesclf.report import write_comparison
+
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs))
     options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
@@ -63,11 +65,11 @@ def compare(
     if not quiet:
         show_training(stdout(), training)
     comparison = _compare(training, chosen, costs, reject)
-    _check_answers(comparison)
-    _write(comparison, training, chosen, outputs, shlex.join(["bayesclf", *context.obj]))
+    if (path := outputs["--json"]) is not None:
+        write_text(path, comparison_json(comparison, training, chosen))
+    if (path := outputs["--report"]) is not None:
+        write_comparison(comparison, path, command=shlex.join(["bayesclf", *context.obj]))
     if not quiet:
-        from bayesclf.cli.results import show_comparison
-
         show_comparison(stdout(), comparison, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
@@ -76,14 +78,12 @@ def compare(
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:
     """Check the files to be written, against each other too."""
-    if report == str(STDOUT):
-        raise InputError("--report - is not possible; give the name of a file, such as report.html")
-    page = output_file(report, "--report", inputs)
+    page = None if report is None else options.named_output(report, "--report", "report.html", inputs)
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
 def _costs(path: str, training: Training) -> Array:
-    """Read costs in the order that a comparison has the labels in."""
+    """Read costs, in the order of the labels of a comparison."""
     import numpy as np
 
     from bayesclf.classifiers.training import checked_labels
@@ -92,33 +92,17 @@ def _costs(path: str, training: Training) -> Array:
 
 
 def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
-    """Run the comparison under a progress bar."""
+    """Run the comparison under a progress bar; raise if no model could answer under any rule."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.evaluation.comparison import compare
 
     classifiers: dict[str, Any] = {
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
-    said = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
+    settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
     with progress_bar(chosen.models[0]) as progress:
-        return compare(classifiers, training.X, training.y, *said, progress, costs, reject)
-
-
-def _check_answers(comparison: Comparison) -> None:
-    """Raise if no model could answer under any rule."""
+        comparison = compare(classifiers, training.X, training.y, *settings, progress, costs, reject)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
-
-
-def _write(
-    comparison: Comparison, training: Training, chosen: options.Settings, outputs: dict[str, Path | None], command: str
-) -> None:
-    """Write the files that were asked for."""
-    from bayesclf.cli.results import comparison_json
-    from bayesclf.report import write_comparison
-
-    if (path := outputs["--json"]) is not None:
-        write_text(path, comparison_json(comparison, training, chosen))
-    if (path := outputs["--report"]) is not None:
-        write_comparison(comparison, path, command=command)
+    return comparison

@@ -1,4 +1,4 @@
-"""What the commands print: tables and text on stdout; errors, notes and progress on stderr."""
+"""Output of the commands: tables and text on stdout; errors, notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
 
@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 
 def stdout(stderr: bool = False) -> Console:
-    """Return a console on stdout, or stderr, that prints text as it is: no markup, no guessed colours."""
+    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
@@ -46,21 +46,14 @@ def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
 
 @contextlib.contextmanager
 def notes_for_warnings() -> Iterator[None]:
-    """Show the warnings of bayesclf as one line each; all others stay as they are."""
+    """Show each warning of bayesclf as one line; other warnings are unchanged."""
     usual = warnings.showwarning
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
         if issubclass(category, ConvergenceWarning | PredictionWarning):
             complain(f"note: {message}")
         else:
-            usual(message, category, filename, lineno, file, line)
+            usual(message, category, *place, **named)
 
     with warnings.catch_warnings():
         if not sys.warnoptions:
@@ -72,7 +65,7 @@ def notes_for_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show what is being worked on and the time left, on stderr if that is a terminal; else yield None."""
+    """Show progress and the time left, on stderr if that is a terminal; otherwise yield None."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = stdout(stderr=True)
@@ -95,8 +88,5 @@ def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]
 def working(sentence: str) -> Iterator[None]:
     """Show on stderr, if that is a terminal, that something takes a while."""
     console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(sentence):
+    with console.status(sentence) if console.is_terminal else contextlib.nullcontext():
         yield

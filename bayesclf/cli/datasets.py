@@ -1,4 +1,4 @@
-"""`bayesclf datasets`: what can be compared by name."""
+"""`bayesclf datasets`: the data sets that have a name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Annotated
 
 import typer
 
+from bayesclf.cli import options
 from bayesclf.cli.console import plain_table, stdout
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.wording import counted
 
-app = typer.Typer(
-    help="List, show or export the data sets that are known by name.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = options.app(None, "List, show or export the data sets that have a name.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `bayesclf datasets` lists it, or a file.")]
 
@@ -34,13 +31,13 @@ def list_names() -> None:
     table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
     for info in datasets.available():
         sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
-        # every one of the user's own lies in the folder named below
+        # the user's own data sets are all in the folder that is named below
         said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
         table.add_row(info.name, *sizes, said)
     stdout().print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""
-    stdout().print(f"\n{datasets.FOLDER_VARIABLE} names a folder with tables of your own{now}")
+    stdout().print(f"\n{datasets.FOLDER_VARIABLE} names a folder with your own tables{now}")
 
 
 @app.command("show")

@@ -1,4 +1,4 @@
-"""`bayesclf experiment`: one command an experiment, whose options are its settings."""
+"""`bayesclf experiment`: one command per experiment; its options are the settings of the experiment."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ import typer
 
 from bayesclf.cli.console import progress_bar, stdout
 from bayesclf.cli.options import Jobs, option, processes
+from bayesclf.cli.options import app as group
 
-app = typer.Typer(
-    help="Run an experiment of the package; a run that was stopped goes on where it was.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = group(None, "Run an experiment of the package; an interrupted run resumes.")
 
 COMMON: dict[str, tuple[Any, Any]] = {
     "output": (Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")], None),
@@ -57,7 +54,7 @@ def _command(name: str) -> Callable[..., None]:
 def _run(
     name: str, context: typer.Context, output: str | None, jobs: int, scheduler: str | None, **options: Any
 ) -> None:
-    """Run one experiment and write its table and page."""
+    """Run one experiment, and write its table and page."""
     from bayesclf.experiments import Workers, find, run
     from bayesclf.experiments.page import write_page
     from bayesclf.report.document import versions
@@ -78,7 +75,7 @@ def _run(
 
 
 def register() -> None:
-    """Make the commands, once: their options are the settings, which are read from the experiments themselves."""
+    """Register the commands, once; their options are read from the settings of the experiments."""
     from bayesclf.experiments import EXPERIMENTS
 
     for name in EXPERIMENTS[len(app.registered_commands) :]:

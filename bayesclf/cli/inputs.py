@@ -1,4 +1,4 @@
-"""Tables that the commands read: loaded, checked as a whole, and shown."""
+"""The tables of the commands: loading, checking and showing them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from bayesclf.tables.kinds import require_column
 from bayesclf.wording import counted, flagged_rows, listed
 
 LISTED_COLUMNS = 20
-"""Tables with more columns are shown by kind, not column by column."""
+"""Tables with more columns are listed by kind."""
 
 LONGEST_NAME, OTHER_WIDTH, SHORTEST_VALUES = 30, 31, 12
-"""Widths in the table of columns: of a name at most, of what is neither name nor values, and of the values at least."""
+"""Widths in the table of columns: longest name, all but name and values, and shortest values."""
 
 LISTED_CLASSES = 6
 """The most classes whose rows are counted in the summary."""
@@ -42,9 +42,9 @@ class Training:
     dataset
         As loaded.
     X, y
-        The features that are used (row, feature) and the labels (row).
+        The features in use (row, feature) and the labels (row).
     columns
-        What `bayesclf.tables.reading.description.describe_columns` says of them, the label included.
+        Their description by `describe_columns`, including the label.
     """
 
     dataset: Dataset
@@ -62,7 +62,7 @@ class Training:
 def load_training(
     table: str, target: str | None, drop: Sequence[str] | None, kinds: Mapping[str, ColumnKind]
 ) -> Training:
-    """Load a table and check it as a whole, so that nothing about it stops the work later.
+    """Load a table and check all of it, so that no error in it interrupts the work later.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def load_training(
     drop
         Columns to leave out.
     kinds
-        What columns are, whatever they look like.
+        Kinds of columns, instead of the inferred ones.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def load_training(
             raise InputError(f"--drop {name} would drop the label column; choose another --target or keep it")
     frame = dataset.frame.drop(columns=list(drop or ()))
     if len(frame.columns) == 1:
-        raise InputError(f"--drop leaves no column besides the label {dataset.target!r}; keep at least one")
+        raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
     remaining = {name: kind for name, kind in kinds.items() if name in frame.columns}
     described = describe_columns(frame, dataset.target, remaining)
     training = Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described)
@@ -103,15 +103,15 @@ def load_training(
 
 
 def _check_labels(training: Training) -> None:
-    """Raise for labels that are not classes, or of one class only."""
+    """Raise for labels that are not classes, or all of one class."""
     y, name = training.y, training.dataset.target
     if pd.api.types.is_float_dtype(y.dtype):
         fractions = ~np.isfinite(y) | (y != y.round())
         if fractions.any():
             value = y[fractions].iloc[0]
             raise InputError(
-                f"the label column {name!r} holds {value} ({flagged_rows(fractions)}), and a class is a word or a "
-                f"whole number; choose another --target, or say --kind {name}=category"
+                f"the label column {name!r} holds {value} ({flagged_rows(fractions)}), but a class is a word or a "
+                f"whole number; choose another --target, or give --kind {name}=category"
             )
     if y.nunique() < 2:
         raise InputError(
@@ -129,38 +129,40 @@ def _check_cells(training: Training) -> None:
 
 
 def source_files(dataset: Dataset) -> list[str]:
-    """Return the file that a data set was read from, if it was one."""
-    # the source of a name that several places have goes on in brackets
+    """Return the file that a data set was read from, if it was a file."""
+    # where several places have the name, the source continues in parentheses
     source = dataset.source.partition(" (there is also ")[0]
     return [path for path in (dataset.name, source) if os.path.isfile(path)]
 
 
 def show_training(console: Console, training: Training) -> None:
-    """Print what the table holds and what its columns were taken for."""
+    """Print a summary of the table and the kinds of its columns."""
     console.print(_summary(training))
     notes = [note for note in training.columns["note"] if note]
     if len(training.kinds) <= LISTED_COLUMNS:
         console.print()
         console.print(column_table(training.columns, console.width))
     else:
-        for line in _by_kind(training.kinds):
+        for kind in dict.fromkeys(training.kinds.values()):
+            members = [name for name, own in training.kinds.items() if own == kind]
+            line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {', '.join(members)}"
             console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
     for note in notes:
         console.print(f"note: {note}")
     if notes:
-        console.print("(--kind COL=category, number or text says what a column is)")
+        console.print("(--kind COL=category, number or text sets the kind of a column)")
     console.print()
 
 
 def column_table(columns: pd.DataFrame, width: int) -> Table:
-    """Return a table, one line a column, of what `bayesclf.tables.reading.description.describe_columns` returned.
+    """Return a table for the terminal, one row per column.
 
     Parameters
     ----------
     columns
-        What it returned.
+        Description of the columns by `describe_columns`.
     width
-        Of the terminal; long names and values are cut so that each column keeps to one line.
+        Width of the terminal; long names and values are cut so that each row fits into one line.
     """
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
     longest = min(max(len(str(name)) for name in columns["column"]), LONGEST_NAME)
@@ -186,12 +188,3 @@ def _summary(training: Training) -> str:
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
     )
-
-
-def _by_kind(kinds: Mapping[str, str]) -> list[str]:
-    lines = []
-    for kind in dict.fromkeys(kinds.values()):
-        members = [name for name, own in kinds.items() if own == kind]
-        what = kind if len(members) == 1 else PLURAL[kind]
-        lines.append(f"{len(members)} {what}: {', '.join(members)}")
-    return lines

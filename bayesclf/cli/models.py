@@ -36,9 +36,7 @@ def fit(
     options.one_of(model, CLASSIFIERS, "--model")
     options.one_of(inference, [options.AUTO, *ENGINES], "--inference")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
-    path = output_file(output, "--output", [table])
-    if path is None or path == STDOUT:
-        raise InputError("--output - is not possible for a model; give the name of a file, such as model.nc")
+    path = options.named_output(output, "--output", "model.nc", [table])
     training = load_training(table, target, drop, options.column_kinds(kind))
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
@@ -66,7 +64,7 @@ def predict(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     class_prior: Annotated[
-        str | None, option("--class-prior", "LABEL=P,…", "Other base rates than the training rows'.")
+        str | None, option("--class-prior", "LABEL=P,…", "Base rates to use instead of those of the training rows.")
     ] = None,
     sets: Annotated[
         float | None, option("--sets", "P", "Add the smallest set of labels whose probability is at least P.")
@@ -76,7 +74,9 @@ def predict(
     ] = None,
     uncertainty: Annotated[
         bool,
-        typer.Option("--uncertainty", help="Add the entropy of the label: of noise, of unknown parameters, in all."),
+        typer.Option(
+            "--uncertainty", help="Add the entropy of the label: from noise, from unknown parameters, and their sum."
+        ),
     ] = False,
 ) -> None:
     """Predict the labels of a table."""
@@ -106,7 +106,7 @@ def report(
     model: options.ModelArgument,
     output: Annotated[str, option("--output", "FILE.html", "File for the report.")],
     table: Annotated[
-        str | None, option("--table", "TABLE", "The training table; a model file keeps its statistics only.", False)
+        str | None, option("--table", "TABLE", "The training table; a model file has only its statistics.", False)
     ] = None,
     target: options.Target = None,
 ) -> None:
@@ -116,9 +116,7 @@ def report(
 
     if target is not None and table is None:
         raise InputError("--target names a column of the training table; give that too, with --table")
-    path = output_file(output, "--output", [model, *([table] if table else [])])
-    if path is None or path == STDOUT:
-        raise InputError("--output - is not possible for a report; give the name of a file, such as report.html")
+    path = options.named_output(output, "--output", "report.html", [model, *([table] if table else [])])
     classifier = load(model)
     X, y = None, None
     if table is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesclf.errors import InputError
+from bayesclf.files import STDOUT, output_file
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from bayesclf.typing import Array
 
 DEFAULT_MODELS = "nb,lr"
-"""Models that `compare` takes unless told; naive Bayes and logistic regression fit any table of numbers and words."""
+"""Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
 MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joint, lr"
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
-"""Names as the help shows them, written out so that it need not import the models; a test compares them."""
+"""Names for the help, written out so that it need not import the models; a test compares them."""
 
 AUTO = "auto"
-"""The engine that is taken unless told."""
+"""The default engine."""
 
 SEEDS = 2**32
 """Seeds are below this number."""
@@ -49,18 +50,40 @@ def option(flag: str, metavar: str, said: str, default: bool | str = True) -> An
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file, or the name of a data set.")]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")]
-Target = Annotated[str | None, option("--target", "COL", "The column to predict; data sets know theirs.", False)]
+Target = Annotated[str | None, option("--target", "COL", "The column to predict; named data sets have one.", False)]
 Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out; can be repeated.", False)]
 Kinds = Annotated[
     list[str] | None,
-    option("--kind", "COL=KIND", "Take a column for category, number or text; can be repeated.", False),
+    option("--kind", "COL=KIND", "Treat a column as category, number or text; can be repeated.", False),
 ]
 CostFile = Annotated[
-    str | None, option("--cost", "FILE", "Costs as csv: a row a true label, a column a predicted one.")
+    str | None, option("--cost", "FILE", "Costs as csv: one row per true label, one column per predicted label.")
 ]
-Reject = Annotated[float | None, option("--reject", "P", "Leave rows undecided whose expected cost is above P.")]
-Seed = Annotated[int, option("--seed", "N", "Seed of everything random.")]
-Jobs = Annotated[int, option("--jobs", "N", "Processes at work; they change no number.")]
+Reject = Annotated[
+    float | None,
+    option("--reject", "P", "Leave rows undecided where the expected cost of the best decision is above P."),
+]
+Seed = Annotated[int, option("--seed", "N", "Random seed.")]
+Jobs = Annotated[int, option("--jobs", "N", "Number of processes; it does not change the results.")]
+
+
+def app(name: str | None, help: str, **settings: Any) -> typer.Typer:
+    """Return an empty group of commands, with the formats of all of them."""
+    return typer.Typer(name=name, help=help, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+
+
+def named_output(name: str, option: str, example: str, inputs: Sequence[str]) -> Path:
+    """Check a file to be written, as `output_file` does, that cannot be stdout.
+
+    Raises
+    ------
+    InputError
+        If it is, or the file cannot be written; the message has the example.
+    """
+    path = output_file(name, option, inputs)
+    if path is None or path == STDOUT:
+        raise InputError(f"{option} - is not possible here; give the name of a file, such as {example}")
+    return path
 
 
 def one_of(name: str, known: Iterable[str], option: str) -> str:
@@ -122,7 +145,7 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     Raises
     ------
     InputError
-        If one has no "=", an unknown kind, or the column has had another kind before.
+        If one has no "=", an unknown kind, or the column was given another kind before.
     """
     from typing import get_args
 
@@ -253,14 +276,7 @@ class Settings:
 
 
 def settings(models: str, rules: str | None, inference: str, numbers: tuple[int, int, int, int]) -> Settings:
-    """Check names and ranges.
-
-    Parameters
-    ----------
-    models, rules, inference
-        As the user wrote them; no rules for all of them.
-    numbers
-        cv, repeats, seed, jobs.
+    """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules mean all of them.
 
     Raises
     ------
@@ -273,10 +289,9 @@ def settings(models: str, rules: str | None, inference: str, numbers: tuple[int,
 
     cv, repeats, seed, jobs = numbers
     chosen = names(models, CLASSIFIERS, "--models")
-    asked = tuple(RULES) if rules is None else names(rules, RULES, "--rules")
     return Settings(
         chosen,
-        asked,
+        tuple(RULES) if rules is None else names(rules, RULES, "--rules"),
         engines(inference, chosen, ENGINES),
         in_range(cv, 2, None, "--cv"),
         in_range(repeats, 1, None, "--repeats"),
@@ -286,7 +301,7 @@ def settings(models: str, rules: str | None, inference: str, numbers: tuple[int,
 
 
 def check_reject(reject: float | None, cost: str | None) -> None:
-    """Raise for a limit that is no expected cost, or, without a file of costs, no share of errors."""
+    """Raise for a limit that is not an expected cost, or, without a file of costs, not a share of errors."""
     if reject is None:
         return
     if cost is None and not 0 <= reject <= 1:
@@ -301,8 +316,8 @@ def read_cost(path: str, labels: list[str]) -> Array:
     Parameters
     ----------
     path
-        A csv file of numbers, a row a true label and a column a predicted one: either with the labels as its header
-        and first column, in any order, or the numbers alone in the order of `labels`.
+        A csv file of numbers, one row per true label and one column per predicted label: either with the labels as
+        header and first column, in any order, or the numbers alone in the order of `labels`.
     labels
         The labels of the model.
 

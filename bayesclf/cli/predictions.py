@@ -1,4 +1,4 @@
-"""Predictions for a table: reading it as the model saw its training rows, deciding, and writing csv."""
+"""Predictions for a table: reading it in the same way as the training rows, deciding, and writing csv."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is written beside labels and probabilities.
+    """What is written in addition to labels and probabilities.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class Predictions:
 
 
 def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
-    """Read the columns that a model needs, each as what it was in training.
+    """Read the columns that a model needs, each with the kind that it had in training.
 
     Parameters
     ----------
     table
-        A file or the name of a data set; other columns than the needed are ignored.
+        A file or the name of a data set; all other columns are ignored.
     classifier
         Fitted.
 
@@ -119,7 +119,7 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
 
 
 def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras) -> Predictions:
-    """Return a line a row: its number from 1, the predicted label, empty where undecided, P of each label, extras."""
+    """Return one line per row: its number from 1, the predicted label (empty if undecided), P of each label, extras."""
     log_proba = classifier.predict_log_proba(X, decision.rule, decision.class_prior)
     codes = decisions.decide(log_proba, decision.cost, decision.reject)
     labels = ["" if label is None else str(label) for label in decisions.named(codes, classifier.classes_)]
@@ -136,7 +136,7 @@ def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decisi
 def _extra_columns(
     classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras, log_proba: Array
 ) -> dict[str, Sequence[Any]]:
-    """Return the columns that were asked for, by names that say what they are."""
+    """Return the requested columns by name."""
     columns: dict[str, Sequence[Any]] = {}
     # the posterior's weights are P(θ | D, x) under that rule, and P(θ | D) under all others
     rule = "predictive" if decision.rule == "predictive" else "bayes-optimal"
@@ -161,7 +161,7 @@ def _by_label(name: str, values: NDArray[Any], classifier: BayesClassifier) -> d
 
 
 def _kind(column: Column) -> ColumnKind | None:
-    """Return what to read a column as; None leaves it to the cells, for categories that are numbers."""
+    """Return the kind to read a column as; None infers it from the cells, for categories that are numbers."""
     if column.kind == "number":
         return "number"
     return "text" if all(isinstance(level, str) for level in column.levels if level is not None) else None

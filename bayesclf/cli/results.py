@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayesclf.evaluation.comparison import Comparison
 
 WIDE, WIDE_WITH_COSTS = 100, 126
-"""Columns of a terminal from which standard errors and intervals of all scores are shown, and costs beside them."""
+"""Width of a terminal from which on standard errors and intervals of all scores are shown, and costs as well."""
 
 CALIBRATION, RATIO = "calib.\nerror", "Gibbs\nratio"
 BEST = "★"
@@ -43,7 +43,7 @@ NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 LIBRARIES = ("bayesclf", "numpy", "scipy", "pandas", "scikit-learn", "pymc", "arviz", "nutpie")
-"""Packages whose versions are written down."""
+"""Packages whose versions are recorded."""
 
 Record = dict[Any, Any]
 
@@ -54,9 +54,9 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     Parameters
     ----------
     console
-        Where to.
+        The terminal.
     comparison
-        The comparison; at least one line has an answer.
+        The comparison; at least one rule has an answer.
     seconds
         Time that the command took.
     """
@@ -86,28 +86,26 @@ def engine_name(classifier: BayesClassifier) -> str:
     return next(name for name, cls in ENGINES.items() if isinstance(classifier.inference_, cls))
 
 
-def _engine(comparison: Comparison, model: str) -> str:
-    return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
-
-
 def _score_table(
     comparison: Comparison, records: list[Record], reasons: list[str], headers: list[str], wide: bool
 ) -> Table:
-    """Return one line a model and rule, under a line with the model's name and engine."""
+    """Return one row per model and rule, below a row with the name and engine of the model."""
     drawn = plain_table(["model, rule", *headers], right=headers)
     for model in comparison.models:
-        drawn.add_row(Text.assemble((model, "bold"), (f" ({_engine(comparison, model)})", "dim")))
+        engine = engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
+        drawn.add_row(Text.assemble((model, "bold"), (f" ({engine})", "dim")))
         for record in records:
             if record["model"] == model:
-                best = not _failed(record) and (model, record["rule"]) == comparison.best
+                failed = _failed(record)
+                best = not failed and (model, record["rule"]) == comparison.best
+                cells = _failed_cells(record, engine, reasons) if failed else _cells(record, wide, headers)
                 style = "bold green" if best else ""
-                cells = _failed_cells(comparison, record, reasons) if _failed(record) else _cells(record, wide, headers)
                 drawn.add_row(f"{BEST if best else ' '} {record['rule']}", *cells, style=style)
     return drawn
 
 
 def _headers(comparison: Comparison, wide: bool) -> list[str]:
-    """Return the headers of the scores; in a narrow terminal costs stand in the place of others."""
+    """Return the headers of the scores; in a narrow terminal costs replace other scores."""
     others = ["Brier", CALIBRATION, "differs", RATIO]
     if comparison.costs is None:
         return ["accuracy", "log loss", *others]
@@ -143,12 +141,12 @@ def _log_loss(record: Record) -> str:
     return f"∞ ({counted(infinite, 'row', thousands='')}) {number(record['log_loss_finite'])}"
 
 
-def _failed_cells(comparison: Comparison, record: Record, reasons: list[str]) -> list[str]:
-    """Return cells that say in a word or two what is lacking, and refer to the reason under the table."""
+def _failed_cells(record: Record, engine: str, reasons: list[str]) -> list[str]:
+    """Return cells that name in a word or two what is missing, and refer to the reason below the table."""
     source, lacking = RULES[record["rule"]].source, "refused"
-    if record["model"] in comparison.fits and source in ("mle", "map"):
+    if engine != "refused" and source in ("mle", "map"):
         lacking = f"no {source.upper()}"
-    elif _engine(comparison, record["model"]) in ("mle", "map"):
+    elif engine in ("mle", "map"):
         lacking = "no posterior"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]
 
@@ -158,9 +156,9 @@ def _failed(record: Record) -> bool:
 
 
 def _notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each note once, with the models that it is about; of notes that say the same of several fits, the first.
+    """Return each note once, with its models; of notes that say the same of several fits, the first.
 
-    Two notes of a model say the same where they begin alike, up to the colon and numbers aside.
+    Two notes of a model say the same if they are equal up to the colon, apart from numbers.
     """
     models: dict[str, list[str]] = {}
     alike: dict[tuple[str, str], list[str]] = {}
@@ -177,7 +175,7 @@ def _notes(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _print_hanging(console: Console, start: str, text: str) -> None:
-    """Print text whose further lines are indented as far as its start is wide."""
+    """Print text with a hanging indent of the width of `start`."""
     grid = Table.grid()
     grid.add_row(start, text)
     console.print(grid)
@@ -196,14 +194,13 @@ def _duration(seconds: float) -> str:
 
 
 def comparison_json(comparison: Comparison, training: Training, chosen: Settings) -> str:
-    """Return everything about a comparison that a program may want, as JSON.
+    """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times and the number of processes are left
     out, so that the same command on the same machine writes the same text.
     """
     table = comparison.table
     said = verdict(comparison, table)
-    best = dict(zip(("model", "rule"), comparison.best, strict=True))
     document = {
         "versions": {name: version(name) for name in LIBRARIES},
         "settings": {
@@ -214,25 +211,23 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
             "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
             "reject": None if comparison.costs is None else comparison.costs.reject,
         },
-        "data": _data(comparison, training),
+        "data": {
+            "source": training.dataset.source,
+            "rows": len(training.y),
+            "labels": [
+                {"label": str(label), "rows": (comparison.y == code).sum()}
+                for code, label in enumerate(comparison.classes)
+            ],
+            "columns": training.columns.to_dict("records"),
+        },
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
-        "best": best,
+        "best": dict(zip(("model", "rule"), comparison.best, strict=True)),
         "verdict": [said.headline, *said.findings],
         "cautions": said.cautions,
         "notes": comparison.notes,
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _data(comparison: Comparison, training: Training) -> dict[str, Any]:
-    rows = {code: int((comparison.y == code).sum()) for code in range(len(comparison.classes))}
-    return {
-        "source": training.dataset.source,
-        "rows": len(training.y),
-        "labels": [{"label": str(label), "rows": rows[code]} for code, label in enumerate(comparison.classes)],
-        "columns": training.columns.to_dict("records"),
-    }
 
 
 def _plain(value: Any) -> Any:

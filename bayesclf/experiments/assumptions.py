@@ -1,4 +1,4 @@
-"""What each classifier converges to, and how fast, where its assumptions hold and where they do not."""
+"""The limit of each classifier, and how fast it is approached, where its assumptions hold and where they do not."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from bayesclf import plots
 from bayesclf.classifiers import GaussianNB, LogisticRegression
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.curves import GREY, METRIC_NAMES, grid, name_above
+from bayesclf.experiments.curves import GREY, METRIC_NAMES, grid, in_order, means, name_above
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS, Cells, GaussianClasses
 from bayesclf.experiments.runner import seed_of
 from bayesclf.plots import style
-from bayesclf.typing import Array
 from bayesclf.wording import number, percent
 
 NAME = "assumptions"
@@ -28,7 +27,7 @@ NAME = "assumptions"
 QUESTION = "Which boundary does each classifier draw when its assumptions hold, and when not?"
 
 CLASSIFIERS = ("GNB", "GNB2", "LR")
-"""Gaussian naive Bayes, the same with one variance a feature for both classes, and logistic regression."""
+"""Gaussian naive Bayes, the same with one variance per feature for both classes, and logistic regression."""
 
 SIZES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 """Training sizes."""
@@ -36,17 +35,17 @@ SIZES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 POINTS = "three points"
 
 LEAST = "least"
-"""Stands for the classifier that knows the population."""
+"""Name of the classifier that knows the population."""
 
 METRICS = ("error", "log_loss")
 
 RULES = ("map", "bayes-optimal")
 
 CLEAR = 2.0
-"""Standard errors of a paired difference from which it is called clear."""
+"""Standard errors from which on a paired difference is called clear."""
 
 SAME = 1e-6
-"""Log losses nearer to each other than this are equal."""
+"""Log losses that differ by less are equal."""
 
 type Scores = Mapping[tuple[str, str], float]
 """Expected error or log loss of limits, by population and classifier."""
@@ -58,7 +57,7 @@ class Settings:
 
     sets: int = option(100, "Training sets for each population.")
     picture_rows: int = option(60, "Training rows of the pictures.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -72,7 +71,7 @@ def units(settings: Settings) -> Sequence[Unit]:
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the scores of what classifiers converge to, or of their fits to parts of one training set."""
+    """Return the scores of the classifiers' limits, or of their fits to parts of one training set."""
     name = str(unit[1])
     return _limits(name) if unit[0] == "limit" else _curve(name, int(unit[2]), np.random.default_rng(seed))
 
@@ -85,9 +84,10 @@ def classifier(name: str, **options: Any) -> BayesClassifier:
 
 
 def _limits(name: str) -> list[Record]:
-    """Return expected error and log loss of each classifier's limit, and the least there are."""
+    """Return expected error and log loss of each classifier's limit, and the smallest possible ones."""
     cells = THREE_POINTS if name == POINTS else POPULATIONS[name].cells()
-    least = cells.scores(_log(cells.joint)) if name == POINTS else POPULATIONS[name].least()
+    log_proba = np.log(cells.joint) - np.log(cells.joint.sum(axis=1, keepdims=True))
+    least = cells.scores(log_proba) if name == POINTS else POPULATIONS[name].least()
     found = {LEAST: least} | {own: limit_scores(own, cells) for own in CLASSIFIERS}
     return [
         {"part": "limit", "population": name, "classifier": own, "error": error, "log_loss": loss}
@@ -95,12 +95,8 @@ def _limits(name: str) -> list[Record]:
     ]
 
 
-def _log(joint: Array) -> Array:
-    return np.asarray(np.log(joint) - np.log(joint.sum(axis=1, keepdims=True)))
-
-
 def limit_scores(name: str, cells: Cells) -> tuple[float, float]:
-    """Return error and log loss of what a classifier converges to: its maximum likelihood fit to the population."""
+    """Return error and log loss of a classifier's limit: its maximum likelihood fit to the population."""
     X, y, weight = cells.as_rows()
     fit = classifier(name, inference="mle").fit(X, y, sample_weight=weight)
     return cells.scores(fit.predict_log_proba(cells.x, rule="mle"))
@@ -123,24 +119,16 @@ def _curve(name: str, index: int, rng: np.random.Generator) -> list[Record]:
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     """Return expected error and log loss by population, classifier and m, with standard errors over training sets.
 
-    What classifiers converge to has m = ∞, as has the classifier "least", which knows the population.
+    Limits of classifiers have m = ∞, as has the classifier "least", which knows the population.
     """
-    keys = ["part", "population", "classifier", "m"]
-    curves = records[records["part"] == "curve"]
-    means = curves.groupby(keys, sort=False).agg(
-        error=("error", "mean"),
-        error_se=("error", "sem"),
-        log_loss=("log_loss", "mean"),
-        log_loss_se=("log_loss", "sem"),
-    )
-    limits = records[records["part"] == "limit"][["part", "population", "classifier", "error", "log_loss"]]
-    table = pd.concat([means.reset_index(), limits.assign(m=np.inf)], ignore_index=True)
-    order = [*POPULATIONS, POINTS]
-    return table.sort_values("population", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+    curves = records[records["part"] == "curve"].groupby(["part", "population", "classifier", "m"], sort=False)
+    limits = records[records["part"] == "limit"][["part", "population", "classifier", *METRICS]]
+    table = pd.concat([means(curves, *METRICS), limits.assign(m=np.inf)], ignore_index=True)
+    return in_order(table, ["population"], population=[*POPULATIONS, POINTS])
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say what each classifier converges to and who is ahead on the way, and draw the boundaries."""
+    """Say what each classifier converges to and which is ahead at each size, and draw the boundaries."""
     limits = table[table["part"] == "limit"].set_index(["population", "classifier"])
     error, loss = (dict(zip(limits.index, limits[metric], strict=True)) for metric in METRICS)
     limit_sentences = [_limit_sentence(name, error, loss) for name in POPULATIONS]
@@ -150,33 +138,33 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         CAUTIONS,
         (
             Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
-            Section("On the way", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
+            Section("Learning curves", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
             Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
         ),
     )
 
 
 CAUTIONS = (
-    "Errors and log losses are integrals over the known population, not counts over test rows; training sets are all "
-    "that is random.",
-    "Curves are under map, with the default priors in the columns' own units; with few rows they differ from maximum "
-    "likelihood's, which often does not exist there.",
+    "Errors and log losses are integrals over the known population, not counts over test rows; only the training "
+    "sets are random.",
+    "Curves are under map, with the default priors in the columns' own units; with few rows they differ from those "
+    "under maximum likelihood, whose estimate often does not exist there.",
 )
 
 THEORY = (
     "Theory: as rows are added, all converge to the same classifier where both assumptions hold. Else the limit of "
-    "logistic regression (LR) is never worse in expected log loss than that of naive Bayes with one variance a feature "
-    "(GNB2), for both have logistic answers and LR picks the best of them. In error it may be worse. Naive Bayes with "
-    "a variance a class (GNB) has quadratic answers, which are not among LR's."
+    "logistic regression (LR) is never worse in expected log loss than that of naive Bayes with one variance per "
+    "feature (GNB2), because both have logistic boundaries and LR picks the best of them. In error it may be worse. "
+    "Naive Bayes with one variance per class (GNB) has quadratic boundaries, which LR does not have."
 )
 
 PICTURES = (
-    "Colours: the classes as bayes-optimal sees them, deeper where surer. Thin grey lines: single hypotheses of the "
-    "posterior. Black dots: the boundary of the least error."
+    "Colors: the predictions of bayes-optimal, deeper where they are more certain. Thin gray lines: single hypotheses "
+    "of the posterior. Black dots: the boundary of the smallest possible error."
 )
 
 LIMITS = (
-    "Limits are maximum likelihood fits to the population itself, its values of x weighted by their probabilities. "
+    "Limits are maximum likelihood fits to the population itself: values of x, weighted by their probabilities. "
     "The three points are x = −.94, −.87, 1.21 with p(x, 0) = .358, .003, .236 and p(x, 1) = .031, .349, .024."
 )
 
@@ -210,14 +198,14 @@ def _points_sentence(error: Scores, loss: Scores) -> str:
 
 def _loss_sentence(loss: Scores) -> str:
     names = (*POPULATIONS, POINTS)
-    # Where both assumptions hold the limits are the same classifier, but for where the optimiser stopped.
+    # Where both assumptions hold the limits are equal, up to the point where the optimizer stopped.
     worse = sum(loss[name, "LR"] > loss[name, "GNB2"] + SAME for name in names)
-    seen = "as theory has it" if worse == 0 else "against theory"
-    return f"LR's limit has a larger log loss than GNB2's in {worse} of {len(names)} populations, {seen}."
+    verdict = "in agreement with theory" if worse == 0 else "contrary to theory"
+    return f"LR's limit has a larger log loss than GNB2's in {worse} of {len(names)} populations, {verdict}."
 
 
 def _race(name: str, records: pd.DataFrame) -> str:
-    """Say who has the smaller error with few rows and with many, and whether the difference is clear."""
+    """Say which classifier has the smallest error with few rows and with many, and whether the difference is clear."""
     own = records[(records["part"] == "curve") & (records["population"] == name)]
     told = []
     for size in (SIZES[0], SIZES[-1]):
@@ -234,15 +222,15 @@ def _race(name: str, records: pd.DataFrame) -> str:
 
 
 def _curve_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return one figure a metric, with one panel a population."""
+    """Return one figure per metric, with one panel per population."""
     return tuple(
         Figure(
             f"curve-{metric}",
             f"Expected {METRIC_NAMES[metric]} against training rows",
-            "One panel a population, training rows on a log axis, one curve a classifier.",
+            "One panel per population, training rows on a log axis, one curve per classifier.",
             partial(_curves, table, metric),
-            "Bands are one standard error over training sets; the line is the least there is, and marks at the right "
-            "edge are what the classifiers converge to. With few rows curves leave the scale.",
+            "Bands are one standard error over training sets; the line is the smallest possible, and marks at the "
+            "right edge are the limits of the classifiers. With few rows curves exceed the scale.",
         )
         for metric in METRICS
     )
@@ -276,7 +264,7 @@ def _picture(settings: Settings, name: str) -> Figure:
     return Figure(
         f"boundaries-{name.replace(' ', '-')}",
         f"Boundaries on {POPULATIONS[name].title}",
-        "One panel a classifier: the plane of the two columns, training rows, and boundaries under two rules.",
+        "One panel per classifier: the plane of the two columns, training rows, and boundaries under two rules.",
         partial(_boundaries, settings, name),
         f"{POPULATIONS[name].title.capitalize()}, {settings.picture_rows} training rows.",
     )
@@ -302,7 +290,7 @@ def _boundaries(settings: Settings, name: str) -> Drawing:
 
 
 def _best_boundary(ax: Axes, population: GaussianClasses) -> None:
-    """Draw where both classes are as probable in the population."""
+    """Draw where both classes are equally probable in the population."""
     x, y = (np.linspace(*limits, 151) for limits in (ax.get_xlim(), ax.get_ylim()))
     log_joint = population.log_density(np.stack(np.meshgrid(x, y), axis=-1))
     ax.contour(x, y, log_joint[..., 1] - log_joint[..., 0], levels=[0.0], colors="black", linestyles=":", zorder=6)

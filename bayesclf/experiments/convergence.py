@@ -1,11 +1,11 @@
-"""How many rows a classifier needs to come near its limit, as columns are added, and what efficiency says of it.
+"""How many rows a classifier needs to approach its limit, as columns are added, and the relative efficiency.
 
 Rows are those of two Gaussian classes, on which the error of a linear rule is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,7 +29,7 @@ from bayesclf.typing import Array, Integers
 
 NAME = "convergence"
 
-QUESTION = "How many rows does each classifier need to come near its limit, as columns are added?"
+QUESTION = "How many rows does each classifier need to approach its limit, as columns are added?"
 
 COLUMNS = (4, 8, 16, 32, 64)
 """Numbers of columns."""
@@ -63,7 +63,7 @@ class Settings:
     sets: int = option(200, f"Training sets for each number of columns, in steps of {BLOCK}.")
     efficiency_sets: int = option(4000, f"Training sets for each separation, in steps of {BLOCK}.")
     prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column, while columns are added.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -106,7 +106,9 @@ def _growth(settings: Settings, regime: str, columns: int, first: int, rng: np.r
             line = naive_bayes_line(naive) if model == "nb" else logistic_line(logistic, "map")
             excess[size][model] += pair.excess(line)
     about = {"part": "growth", "setting": regime, "columns": columns, "block": first, "sets": BLOCK}
-    return [{**about, "m": size, **_means(sums)} for size, sums in excess.items()]
+    return [
+        {**about, "m": size, **{name: total / BLOCK for name, total in own.items()}} for size, own in excess.items()
+    ]
 
 
 def _efficiency(settings: Settings, separation: float, first: int, rng: np.random.Generator) -> list[Record]:
@@ -122,12 +124,8 @@ def _efficiency(settings: Settings, separation: float, first: int, rng: np.rando
         excess["gda"] += pair.excess(discriminant_line(encoded, rows))
         excess["lr"] += pair.excess(logistic_line(logistic, "mle"))
     about = {"part": "efficiency", "setting": separation, "columns": EFFICIENCY_COLUMNS, "block": first}
-    return [{**about, "sets": BLOCK, "m": EFFICIENCY_ROWS, **_means(excess)}]
-
-
-def _means(sums: Mapping[str, float]) -> dict[str, float]:
-    """Return means over the training sets of a block."""
-    return {name: total / BLOCK for name, total in sums.items()}
+    means = {name: total / BLOCK for name, total in excess.items()}
+    return [{**about, "sets": BLOCK, "m": EFFICIENCY_ROWS, **means}]
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ class GaussianPair:
 
 
 def naive_bayes_line(learner: NaiveBayes) -> Line:
-    """Return the log-odds of naive Bayes with one variance a feature, by maximum likelihood.
+    """Return the log-odds of naive Bayes with one variance per feature, by maximum likelihood.
 
     References
     ----------
@@ -254,9 +252,9 @@ def efficiency(separation: float, columns: int, independent: bool) -> float:
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return mean excess errors with standard errors, and the efficiencies beside their asymptotic values.
+    """Return mean excess errors with standard errors, and the efficiencies with their asymptotic values.
 
-    A line of the part "growth" has a setting, columns, m, model, and its excess error; one of "efficiency" a
+    A row of the part "growth" has a setting, columns, m, model, and its excess error; one of "efficiency" a
     separation, the generative model, the simulated ratio `value` with its standard error `se`, and the quadrature's
     `expected`.
     """
@@ -281,7 +279,7 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
 def rows_needed(table: pd.DataFrame) -> pd.DataFrame:
     """Return, by setting, model and columns, from which size on the mean excess error stays below `NEAR`.
 
-    It is infinite where it does not within the sizes there are, and interpolated in log m otherwise.
+    It is infinite where no size is large enough, and interpolated in log m otherwise.
     """
     keys = ["setting", "model", "columns"]
     lines = [
@@ -299,12 +297,6 @@ def growth_exponent(needed: pd.DataFrame) -> float:
     return float(np.polyfit(np.log(finite["columns"]), np.log(finite["rows"]), 1)[0])
 
 
-def _unreached(needed: pd.DataFrame) -> str:
-    """Say at how many numbers of columns no size came near enough to the limit to count."""
-    missing = int(np.isinf(needed["rows"]).sum())
-    return f", not counting {missing} numbers of columns at which no size is near the limit" if missing else ""
-
-
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
     """Say how rows grow with columns in each regime, and whether simulation and quadrature agree."""
     needed = rows_needed(table)
@@ -312,13 +304,13 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     z = (ratios["value"] - ratios["expected"]) / ratios["se"]
     sentences = []
     for regime in REGIMES:
-        exponents = {
-            model: growth_exponent(needed[(needed["setting"] == regime) & (needed["model"] == model)])
-            for model in MODELS
-        }
+        own = needed[needed["setting"] == regime]
+        naive, logistic = (growth_exponent(own[own["model"] == model]) for model in ("nb", "lr"))
+        missing = int(np.isinf(own["rows"]).sum())
+        without = f", excluding {missing} numbers of columns at which no size is near the limit" if missing else ""
         sentences.append(
-            f"Where {regime}: rows grow like columns to the power {exponents['nb']:.2f} for naive Bayes and "
-            f"{exponents['lr']:.2f} for logistic regression{_unreached(needed[needed['setting'] == regime])}."
+            f"Where {regime}: rows grow like columns to the power {naive:.2f} for naive Bayes and "
+            f"{logistic:.2f} for logistic regression{without}."
         )
     headline = f"{sentences[0]} The paper's log d against d is about that regime."
     agreement = (
@@ -339,25 +331,25 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "Both classifiers are given what they assume: normal columns, independent given the class, with equal variances.",
-    "An excess error near 0 needs few rows where the least error is near 0 as well, which is what columns that each "
-    "tell as much bring about.",
+    "The assumptions of both classifiers hold: normal columns, independent given the class, with equal variances.",
+    "An excess error near 0 needs few rows where the least error is near 0 as well, as happens when many "
+    "columns are equally informative.",
 )
 
 EFFICIENCY_TEXT = (
-    "The ratio of excess errors, generative over discriminative: as many rows as logistic regression needs, times "
-    "this, do for the generative classifier. Discriminant analysis has Efron's efficiency, the same for any number of "
-    "columns; naive Bayes, which need not estimate correlations, is better still.",
+    "The ratio of excess errors, generative over discriminative: the number of rows that logistic regression needs, "
+    "times this ratio, is enough for the generative classifier. Discriminant analysis has Efron's efficiency, the "
+    "same for any number of columns; naive Bayes, which does not estimate correlations, needs even fewer.",
 )
 
 
 def _growth_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return one figure a regime, one panel a model, one curve a number of columns."""
+    """Return one figure per regime, with one panel per model and one curve per number of columns."""
     return tuple(
         Figure(
             f"growth-{index}",
             f"Excess error against rows where {regime}",
-            "Two panels, naive Bayes and logistic regression; one curve a number of columns.",
+            "Two panels, naive Bayes and logistic regression; one curve per number of columns.",
             partial(_panels, table[table["setting"] == regime]),
             f"Where {regime}; darker curves have more columns. The line is {NEAR}.",
         )

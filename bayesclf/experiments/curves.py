@@ -1,4 +1,4 @@
-"""Learning curves of the experiments: where two of them cross, and how they are drawn."""
+"""Tables and learning curves of the experiments: means, where two curves cross, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from bayesclf.plots import learning_curve
 from bayesclf.typing import Array
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
-"""The two models of a learning curve, by the name that records have."""
+"""The two models of a learning curve, by their name in the records."""
 
 METRIC_NAMES = {"error": "error", "log_loss": "log loss", "brier": "Brier score", "overconfidence": "over-confidence"}
-"""Metrics of records, and their names in words."""
+"""Names of the metrics of records, in words."""
 
 GREY = "#8c8c8c"
-"""Colour of a line that curves are compared with."""
+"""Color of a reference line."""
 
 COLUMNS = 3
-"""Panels of problems next to each other."""
+"""Panels of problems in a row."""
 
 BOOTSTRAPS = 500
 """Resamples of the blocks of splits for the interval of a crossing."""
-
-BOUNDS = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
@@ -59,14 +57,14 @@ def crossing(sizes: Array, difference: Array, rng: np.random.Generator) -> Cross
     difference
         Error of the first curve minus that of the second, (block, m).
     rng
-        Of the bootstrap.
+        Generator of the bootstrap.
     """
     point = last_crossing(sizes, difference.mean(axis=0))
     if len(difference) < 2:
         return Crossing(point, np.nan, np.nan)
     chosen = rng.integers(len(difference), size=(BOOTSTRAPS, len(difference)))
     resampled = [last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
-    low, high = np.quantile(resampled, BOUNDS, method="nearest")
+    low, high = np.quantile(resampled, (0.05, 0.95), method="nearest")
     return Crossing(point, float(low), float(high))
 
 
@@ -81,6 +79,21 @@ def last_crossing(sizes: Array, difference: Array) -> float:
     before, after = difference[last], difference[last + 1]
     share = before / (before - after)
     return float(np.exp(np.log(sizes[last]) + share * np.log(sizes[last + 1] / sizes[last])))
+
+
+def means(groups: Any, *metrics: str) -> pd.DataFrame:
+    """Return mean and standard error (…_se) of columns by group."""
+    found = groups[list(metrics)].agg(["mean", "sem"])
+    found.columns = [name if kind == "mean" else f"{name}_se" for name, kind in found.columns]
+    return found.reset_index()
+
+
+def in_order(table: pd.DataFrame, by: Sequence[str], **orders: Iterable[str]) -> pd.DataFrame:
+    """Return a table sorted by columns, of which some have values in a given order."""
+    places = {name: {value: place for place, value in enumerate(order)} for name, order in orders.items()}
+    return table.sort_values(
+        list(by), key=lambda c: c.map(places[c.name]) if c.name in places else c, kind="stable", ignore_index=True
+    )
 
 
 def grid(
@@ -100,46 +113,46 @@ def grid(
 
 
 def name_above(figure: Drawing, axes: Iterable[Axes]) -> None:
-    """Write the names of the curves of some panels in one line above all of them."""
+    """Write the names of the curves of several panels in one line above them."""
     handles = {text: handle for ax in axes for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=len(handles), frameon=False)
 
 
 def shade(share: float) -> Any:
-    """Return a colour of a scale from light (0) to dark (1), for curves that have an order."""
+    """Return a color of a scale from light (0) to dark (1), for curves that have an order."""
     import matplotlib.pyplot as plt
 
     return plt.get_cmap("viridis_r")(0.2 + 0.8 * share)
 
 
 def capital(name: str) -> str:
-    """Return a name as a sentence begins with it."""
+    """Return a name with a capital, to begin a sentence."""
     return name[0].upper() + name[1:]
 
 
 def every_rule(table: pd.DataFrame, problems: Sequence[str], model: str, metric: str, caption: str) -> Figure:
-    """Return the figure of one metric of a model, `by_problem`, with one curve a rule."""
+    """Return the figure of one metric of a model, `by_problem`, with one curve per rule."""
     label = METRIC_NAMES[metric]
     return Figure(
         f"{metric}-{model}",
         f"Test {label} of {MODELS[model]} under every rule",
-        "One panel a problem, training rows on a log axis, one curve a rule.",
+        "One panel per problem, training rows on a log axis, one curve per rule.",
         partial(by_problem, table, problems, metric, label),
         caption,
     )
 
 
 def by_problem(table: pd.DataFrame, problems: Sequence[str], metric: str, label: str) -> Drawing:
-    """Draw a metric against training rows, one panel a problem, and the names of the curves above them.
+    """Draw a metric against training rows, one panel per problem, and the names of the curves above them.
 
     Parameters
     ----------
     table
-        One line a problem, model, rule and m, with the metric and its standard error.
+        One row per problem, model, rule and m, with the metric and its standard error.
     problems
-        What is drawn, in order.
+        The problems to draw, in order.
     metric, label
-        Name of the metric's column, and in words.
+        Column of the metric, and its name in words.
     """
     figure, axes = grid(len(problems), COLUMNS, (9.6, 2.35 * -(-len(problems) // COLUMNS) + 0.5))
     for ax, problem in zip(axes, problems, strict=True):

@@ -1,4 +1,4 @@
-"""What every experiment is: settings, independent units of work, and what is made of their records.
+"""The interface of experiments: settings, independent units of work, and the summary of their records.
 
 An experiment is a module with the names of `Experiment`, in that order; `bayesclf.experiments.EXPERIMENTS` lists them.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib import axes, figure
 
 type Unit = tuple[str | int | float, ...]
-"""What one unit of work is about; unique within the experiment, and its seed is made of it."""
+"""Key of one unit of work; unique within the experiment, and the source of its seed."""
 
 type Record = dict[str, Any]
 """One measurement: names to numbers, words or None, as JSON has them."""
@@ -54,11 +54,11 @@ class Figure:
     name
         Name of its file, without ending; unique in the experiment.
     title, text
-        What it is, and what it shows: its alternative text.
+        Alternative text: what the figure is, and what it shows.
     draw
-        Returns it.
+        Returns the figure.
     caption
-        How to read it, printed below.
+        How to read it, shown below it.
     """
 
     name: str
@@ -104,25 +104,25 @@ class Experiment(Protocol):
     """The names of an experiment's module."""
 
     NAME: str
-    """As the command line has it."""
+    """Name on the command line."""
 
     QUESTION: str
-    """What it answers, one sentence."""
+    """The question that it answers, one sentence."""
 
     Settings: Any
     """A frozen dataclass; its fields are the options of the command line, their `metadata["help"]` the help."""
 
     def units(self, settings: Any) -> Sequence[Unit]:
-        """Return the units of work, in the order in which they are best begun."""
+        """Return the units of work, in the order in which to start them."""
 
     def measure(self, settings: Any, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-        """Do one unit of work: a function of its arguments alone."""
+        """Do one unit of work; the result depends on the arguments alone."""
 
     def summarise(self, settings: Any, records: pd.DataFrame) -> pd.DataFrame:
         """Return the tidy table of results from the records of all units."""
 
     def present(self, settings: Any, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-        """Say and show what records and table say."""
+        """Describe the results in sentences and figures."""
 
 
 def option(default: Any, help: str) -> Any:

@@ -40,13 +40,17 @@ hypothesis is drawn given the data, or given data and x."""
 
 BAYES, PREDICTIVE, *GIBBS = RULES
 
-# Where p(x | h) is the same for all h, x tells nothing of h: predictive is Bayes-optimal, given x is given the data.
+# Where p(x | h) is the same for all h, x says nothing about h: predictive equals Bayes-optimal, and a hypothesis drawn
+# given x is one drawn given the data.
 DISCRIMINATIVE = (("gibbs", BAYES), ("gibbs label", BAYES))
 
 GENERATIVE = tuple((gibbs, reference) for gibbs in GIBBS for reference in (BAYES, PREDICTIVE))
 
-# Draws cannot be weighted by p(x | θ) in ten dimensions, so that one classifier is missing.
+# Draws cannot be weighted by p(x | θ) in ten dimensions, so one classifier is missing.
 GAUSSIAN = tuple(pair for pair in GENERATIVE if pair[0] != "gibbs given x")
+
+GIVEN_X = ("gibbs given x", "gibbs label given x")
+"""Gibbs classifiers for which the bound holds if there is a p(x | h)."""
 
 POINTS = 8
 """Values of x in a finite space."""
@@ -58,7 +62,7 @@ BLOCK = 50
 """Targets in one unit of work."""
 
 CLEAR = 3.0
-"""Standard errors above 2 from which a ratio is called clearly above it."""
+"""Standard errors above 2 from which on a ratio is called clearly above it."""
 
 type Errors = Array
 """Expected error of each rule, in the order of `RULES`."""
@@ -69,7 +73,7 @@ class Settings:
     """Options of the experiment."""
 
     targets: int = option(6000, "Targets drawn from the prior, in each case.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -95,32 +99,32 @@ class Case:
 
     Attributes
     ----------
-    name, title
-        Short and in words.
-    says
-        What theory says of it.
+    name
+        Its name.
     compared
         Gibbs classifiers and references whose ratios can differ.
     holds
         Gibbs classifiers whose ratios theory bounds by 2.
     errors
         Draws a target from the prior, data and new rows, and returns the rules' expected errors.
+    title, says
+        Its description, and the statement of theory about it.
     """
 
     name: str
-    title: str
-    says: str
     compared: tuple[tuple[str, str], ...]
     holds: tuple[str, ...]
     errors: Callable[[np.random.Generator], Errors]
+    title: str
+    says: str
 
 
 def expected_errors(hypotheses: HypothesisSet, rows: Rows, given_x: bool = True) -> Errors:
     """Return each rule's expected error over the labels of rows, whose probabilities are the predictive's.
 
     A rule that answers k with probability a_k errs with probability Σ_k P(k | x, D)(1 − a_k). Without `given_x` no
-    hypotheses are drawn given x: the rule that asks one has no error then, and the one that draws a label answers as
-    the predictive does, of which its label is a draw.
+    hypotheses are drawn given x: the error of the rule that asks one of them is then undefined, and the rule that draws
+    a label has the probabilities of the predictive.
     """
     truth = np.exp(rules.predictive(hypotheses, rows))
     plain = averaging.average(hypotheses, rows)
@@ -152,7 +156,7 @@ def _conditioned(space: FiniteSpace, rng: np.random.Generator, rows: int) -> Fin
 
 
 def _weighted_by_x(space: FiniteSpace, rng: np.random.Generator) -> Rows:
-    """Draw new rows x given the data; uniform where there is no P(x)."""
+    """Draw new rows x given the data; all values of x where there is no P(x)."""
     if not space.generative:
         return space.rows(np.arange(POINTS))
     x = np.exp(space.log_weights) @ np.asarray(space.table).sum(axis=2)
@@ -220,75 +224,50 @@ def _gaussian(tau: float, counts: tuple[int, int]) -> Callable[[np.random.Genera
     return errors
 
 
-CASES = {
-    case.name: case
-    for case in (
-        Case(
-            "deterministic",
-            "Hypotheses that label without doubt, p(x) the same under all",
-            "the bound holds for both Gibbs classifiers",
-            DISCRIMINATIVE,
-            ("gibbs", "gibbs label"),
-            _finite(True, False),
-        ),
-        Case(
-            "probabilistic",
-            "Hypotheses with probabilities, p(x) the same under all",
-            "it holds where labels are drawn",
-            DISCRIMINATIVE,
-            ("gibbs label",),
-            _finite(False, False),
-        ),
-        Case(
-            "logistic",
-            "Logistic regressions",
-            "a discriminative model says nothing of p(x), so it holds where labels are drawn",
-            DISCRIMINATIVE,
-            ("gibbs label",),
-            _logistic,
-        ),
-        Case(
-            "generative",
-            "Hypotheses with a p(x | h) that label without doubt",
-            "it holds where the hypothesis is drawn given data and x",
-            GENERATIVE,
-            ("gibbs given x", "gibbs label given x"),
-            _finite(True, True),
-        ),
-        Case(
-            "doubtful",
-            "One hypothesis just undecided, the other certain",
-            "asking for the most probable class breaks it, up to a ratio of 3",
-            DISCRIMINATIVE,
-            ("gibbs label",),
-            _doubtful,
-        ),
-        Case(
-            "telling",
-            "Two hypotheses that x tells apart",
-            "drawing given the data alone breaks it, without limit",
-            GENERATIVE,
-            ("gibbs given x", "gibbs label given x"),
-            _telling,
-        ),
-        Case(
-            "gaussian-2",
-            "Gaussian naive Bayes, ten columns, two rows, τ = 2",
-            "labels drawn given the data alone break it even against Bayes-optimal",
-            GAUSSIAN,
-            ("gibbs label given x",),
-            _gaussian(2.0, (1, 1)),
-        ),
-        Case(
-            "gaussian-1",
-            "Gaussian naive Bayes, ten columns, one row, τ = 3",
-            "against predictive the ratio has no limit",
-            GAUSSIAN,
-            ("gibbs label given x",),
-            _gaussian(3.0, (1, 0)),
-        ),
-    )
-}
+_CASES = (
+    (
+        ("deterministic", DISCRIMINATIVE, ("gibbs", "gibbs label"), _finite(True, False)),
+        "Hypotheses that label with certainty, p(x) the same under all",
+        "the bound holds for both Gibbs classifiers",
+    ),
+    (
+        ("probabilistic", DISCRIMINATIVE, ("gibbs label",), _finite(False, False)),
+        "Hypotheses with probabilities, p(x) the same under all",
+        "it holds where labels are drawn",
+    ),
+    (
+        ("logistic", DISCRIMINATIVE, ("gibbs label",), _logistic),
+        "Logistic regressions",
+        "a discriminative model has no p(x), so it holds where labels are drawn",
+    ),
+    (
+        ("generative", GENERATIVE, GIVEN_X, _finite(True, True)),
+        "Hypotheses with a p(x | h) that label with certainty",
+        "it holds where the hypothesis is drawn given data and x",
+    ),
+    (
+        ("doubtful", DISCRIMINATIVE, ("gibbs label",), _doubtful),
+        "One hypothesis nearly undecided, the other certain",
+        "taking the most probable class breaks it, up to a ratio of 3",
+    ),
+    (
+        ("telling", GENERATIVE, GIVEN_X, _telling),
+        "Two hypotheses that x distinguishes",
+        "drawing given the data alone breaks it, without limit",
+    ),
+    (
+        ("gaussian-2", GAUSSIAN, GIVEN_X, _gaussian(2.0, (1, 1))),
+        "Gaussian naive Bayes, ten columns, two rows, τ = 2",
+        "labels drawn given the data alone break it even against Bayes-optimal",
+    ),
+    (
+        ("gaussian-1", GAUSSIAN, GIVEN_X, _gaussian(3.0, (1, 0))),
+        "Gaussian naive Bayes, ten columns, one row, τ = 3",
+        "against predictive the ratio has no limit",
+    ),
+)
+
+CASES = {about[0]: Case(*about, title, says) for about, title, says in _CASES}
 """The settings by name."""
 
 
@@ -316,7 +295,7 @@ def ratio_of_means(above: np.ndarray, below: np.ndarray, weight: np.ndarray) -> 
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say where the bound held, and by how much it is broken where it is not promised."""
+    """Say where the bound holds, and by how much it is exceeded where theory does not promise it."""
     promised, others = table[table["promised"]], table[~table["promised"]]
     broken = promised[promised["ratio"] > 2 + CLEAR * promised["ratio_se"]]
     over = others[others["ratio"] > 2 + CLEAR * others["ratio_se"]]
@@ -329,7 +308,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     figure = Figure(
         "ratios",
         "Ratio of expected errors by case",
-        "One dot a case, Gibbs classifier and reference, with the line of the bound at 2.",
+        "One dot per case, Gibbs classifier and reference, with the line of the bound at 2.",
         partial(_figure, table),
         "Filled: the bound is promised. Open: it is not. Bars are two standard errors; the axis is logarithmic.",
     )
@@ -338,25 +317,25 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "All this is for targets drawn from the prior. On real data, whose target is not, the ratio obeys no bound.",
-    "Errors are expectations over the label of each new row given data and row, so that no noise of labels is in them; "
-    "the standard errors are those of the draws of target, data and rows.",
+    "All this is for targets drawn from the prior. The target of real data is not drawn from the prior, and the ratio "
+    "obeys no bound.",
+    "Errors are expectations over the label of each new row given data and row, so that they are free of label noise; "
+    "standard errors are over the draws of target, data and rows.",
 )
 
 
 def _finding(case: Case, table: pd.DataFrame) -> str:
     """Return what theory says of a case, and the largest ratios with and without a promise."""
-    shown = [
-        f"{words} at most {_pair(line)} ({line['gibbs']} to {line['reference']})"
-        for words, part in (("promised:", table[table["promised"]]), ("not promised:", table[~table["promised"]]))
-        if not part.empty
-        for line in (_largest(part),)
-    ]
+    shown = []
+    for words, part in (("promised", table[table["promised"]]), ("not promised", table[~table["promised"]])):
+        if not part.empty:
+            line = _largest(part)
+            shown.append(f"{words}: at most {_pair(line)} ({line['gibbs']} to {line['reference']})")
     return f"{case.title}: {case.says}; {', '.join(shown)}."
 
 
 def _largest(table: pd.DataFrame) -> dict[Any, Any]:
-    """Return the line of the largest ratio."""
+    """Return the record of the largest ratio."""
     return max(table.to_dict("records"), key=lambda line: line["ratio"])
 
 

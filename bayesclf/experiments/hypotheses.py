@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.experiments.curves import in_order, means
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.plots import style
@@ -18,12 +19,12 @@ from bayesclf.wording import NEGLIGIBLE, number, percent
 
 NAME = "hypotheses"
 
-QUESTION = "What do MAP, Bayes-optimal and Gibbs answer on the textbook's own examples?"
+QUESTION = "What do MAP, Bayes-optimal and Gibbs answer on the examples of the textbook?"
 
 SIGNS = ("+", "−")
 
 THRESHOLDS = 5
-"""Hypotheses of the version space: h_t says + from x = t on, t = 0, …; it is told that x = 0 is − and x = 3 is +."""
+"""Hypotheses of the version space: h_t says + from x = t on, t = 0, …; its data are − at x = 0 and + at x = 3."""
 
 DISAGREED = (1, 2)
 """Values of x about which the consistent thresholds disagree."""
@@ -38,7 +39,7 @@ POINTS = 50
 """Values of x in a random space; P(+ | x, h) and likelihoods are uniform, priors uniform numbers over their sum."""
 
 type Example = tuple[str, str, str, float, float]
-"""An example's name, what was asked, the answer, its probability and the textbook's."""
+"""Name of an example, the question, the answer, its probability and that of the textbook."""
 
 SETUPS = {
     "classifier, same ratio": (False, True),
@@ -46,7 +47,7 @@ SETUPS = {
     "classifier, other ratio": (False, False),
     "probabilistic, other ratio": (True, False),
 }
-"""Whether h3 answers with probabilities, and whether P'(h1) : P'(h2) is that of before."""
+"""Whether h3 answers with probabilities, and whether P'(h1) : P'(h2) is as in H."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Settings:
     cases: int = option(
         4000, f"Random cases of each kind of exercise 4, and draws of the Gibbs classifier, in steps of {BLOCK}."
     )
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -78,7 +79,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 
 def _examples() -> list[Record]:
-    """Return what was asked of each example, the answer, its probability and the textbook's."""
+    """Return the question of each example, the answer, its probability and that of the textbook."""
     lines = [*_three_hypotheses(), *_weather(), *_version_space()]
     names = ("example", "asked", "answer", "probability", "textbook")
     return [{"part": "example", **dict(zip(names, line, strict=True))} for line in lines]
@@ -96,7 +97,7 @@ def _three_hypotheses() -> list[Example]:
 
 
 def _weather() -> list[Example]:
-    """Ask for rain after what was seen; rain and dry are equally probable before."""
+    """Ask for rain after an observation; rain and dry are equally probable before."""
     found = []
     for (seen, likelihood), textbook in zip(WEATHER.items(), (1 / 6, 1 / 901), strict=True):
         space = FiniteSpace(("rain", "dry"), ("rain", "dry"), (0.5, 0.5), [[[1, 0]], [[0, 1]]]).update(likelihood)
@@ -115,7 +116,7 @@ def _version_space() -> list[Example]:
 
 
 def version_space() -> FiniteSpace:
-    """Return the thresholds that agree with − at x = 0 and + at x = 3, each as probable."""
+    """Return the thresholds that agree with − at x = 0 and + at x = 3, all equally probable."""
     x = np.arange(THRESHOLDS)
     plus = (x >= x[:, None]).astype(float)
     space = FiniteSpace(tuple(f"h{t}" for t in x), SIGNS, np.full(THRESHOLDS, 1 / THRESHOLDS), binary(plus))
@@ -174,16 +175,12 @@ def _shares(rng: np.random.Generator, count: int) -> Array:
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return one line a kind of exercise 4, with shares and their standard errors over blocks of cases."""
-    lines = []
-    for kind in SETUPS:
-        own = records[(records["part"] == "exercise 4") & (records["kind"] == kind)]
-        line: Record = {"h3": kind, "cases": BLOCK * len(own)}
-        for name in ("changed", "cases_changed", "map_is_h3"):
-            line |= {name: own[name].mean(), f"{name}_se": own[name].sem()}
-        counts = own[["sure", "sure_changed", "map_as_expected"]].sum().astype(int)
-        lines.append(line | {name: int(count) for name, count in counts.items()})
-    return pd.DataFrame(lines)
+    """Return one row per kind of exercise 4, with shares and their standard errors over blocks of cases."""
+    blocks = records[records["part"] == "exercise 4"].rename(columns={"kind": "h3"}).groupby("h3", sort=False)
+    table = means(blocks, "changed", "cases_changed", "map_is_h3")
+    table.insert(1, "cases", BLOCK * blocks.size().to_numpy())
+    counts = blocks[["sure", "sure_changed", "map_as_expected"]].sum().astype(int)
+    return in_order(table.join(counts, on="h3"), ["h3"], h3=SETUPS)
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
@@ -202,7 +199,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     figure = Figure(
         "version-space",
         "How often the Gibbs classifier of a version space says +",
-        "One triangle an x, on a bar: the share of consistent hypotheses that say +.",
+        "One triangle per x, on a bar: the share of consistent hypotheses that say +.",
         partial(_figure, examples, gibbs),
         "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
     )
@@ -219,14 +216,15 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors uniform numbers over their sum. That they never change where theory says so does not.",
+    "uniform, and priors uniform numbers over their sum. That they never change where theory says so does not depend "
+    "on it.",
 )
 
 EXAMPLES_TEXT = (
     "Three hypotheses (Aberdeen): P(h | D) = .4, .3, .3; the first says +, the others −.",
     "Weather (Aberdeen): P(seen | rain) and P(seen | dry) are .1 and .5, or .001 and .9; P(rain | D) = 1/6 and 1/901.",
-    f"Version space: of {THRESHOLDS} thresholds, those that agree with − at x = 0 and + at x = 3 are as probable as "
-    "each other; the Gibbs classifier asks one of them.",
+    f"Version space: of {THRESHOLDS} thresholds, those that agree with − at x = 0 and + at x = 3 are equally "
+    "probable; the Gibbs classifier asks one of them.",
 )
 
 EXERCISE_TEXT = (
@@ -241,18 +239,18 @@ SHOWN = ["h3", "cases", "changed", "changed_se", "cases_changed", "map_is_h3", "
 
 
 def _gibbs(gibbs: pd.DataFrame) -> str:
-    """Say how often the Gibbs classifier of the version space said + where its hypotheses disagree."""
-    (first, second), agreed = DISAGREED, version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
-    said = gibbs.to_dict("index")
-    told = [percent(said[x]["mean"], said[x]["sem"]) for x in (first, second)]
+    """Say how often the Gibbs classifier of the version space answers + where its hypotheses disagree."""
+    agreed = version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
+    shares = (percent(gibbs["mean"][x], gibbs["sem"][x]) for x in DISAGREED)
+    places = " and ".join(f"at x = {x} in {share}" for x, share in zip(DISAGREED, shares, strict=True))
     return (
-        f"The Gibbs classifier of the version space says + at x = {first} in {told[0]} and at x = {second} in "
-        f"{told[1]} of its draws; of the consistent hypotheses {percent(agreed[0])} and {percent(agreed[1])} do."
+        f"The Gibbs classifier of the version space says + {places} of its draws; of the consistent hypotheses "
+        f"{percent(agreed[0])} and {percent(agreed[1])} do."
     )
 
 
 def _exercise(table: pd.DataFrame) -> list[str]:
-    """Say what was seen of each statement of exercise 4."""
+    """Say how often each statement of exercise 4 held."""
     lines = table.set_index("h3").to_dict("index")
     same, other = ([lines[kind] for kind, (_, same) in SETUPS.items() if same is ratio] for ratio in (True, False))
     kept = [lines[kind] for kind, (probabilistic, _) in SETUPS.items() if not probabilistic]

@@ -19,13 +19,13 @@ from bayesclf.tables.datasets import FOLDER_VARIABLE
 from bayesclf.typing import Integers
 
 COLLECTIONS = ("by-date", "original")
-"""The one that is sorted by date into training and test messages, and the one that Mitchell (1997) used."""
+"""The split by date into training and test messages, and the collection that Mitchell (1997) used."""
 
 ALPHABETIC = "[a-z]+"
-"""Words of the original collection; those by date are scikit-learn's, of two letters or digits at least."""
+"""Words of the original collection; those by date are scikit-learn's, of at least two letters or digits."""
 
 MOST_FREQUENT, LEAST_OCCURRENCES = 100, 3
-"""So many of the most frequent words are left out, and those that occur less often, as by Mitchell."""
+"""How many of the most frequent words are left out, and how often a word must occur, as by Mitchell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,12 @@ class Messages:
 
 @lru_cache(maxsize=2)
 def by_date(groups: tuple[str, ...]) -> tuple[Messages, Messages]:
-    """Return training and test messages of some groups, all where none are given, on the words of the former.
+    """Return training and test messages of some groups, by default all, on the words of the training messages.
 
     Raises
     ------
     InputError
-        If the messages are not at hand, or a group is not among them.
+        If the messages are not available, or a group is not among them.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -82,20 +82,20 @@ def by_date(groups: tuple[str, ...]) -> tuple[Messages, Messages]:
 
 @lru_cache(maxsize=2)
 def original(groups: tuple[str, ...]) -> Messages:
-    """Return all messages of some groups of the original collection, all where none are given, on all their words.
+    """Return all messages of some groups of the original collection, by default all, on all their words.
 
     Raises
     ------
     InputError
-        If the messages are not at hand, or a group is not among them.
+        If the messages are not available, or a group is not among them.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
     path = _path("all")
     if path is None:
         raise InputError(
-            f"the original collection of 20 Newsgroups is not at hand: put newsgroups/all.jsonl.gz into a folder and "
-            f"name it by {FOLDER_VARIABLE}, or take the collection 'by-date' only"
+            f"the original collection of 20 Newsgroups is not available: put newsgroups/all.jsonl.gz into a folder "
+            f"and set {FOLDER_VARIABLE} to it, or use the collection 'by-date' only"
         )
     texts, y = _read(path, groups)
     vectorizer = CountVectorizer(token_pattern=ALPHABETIC)
@@ -118,7 +118,7 @@ def mitchells_words(train: Messages) -> NDArray[np.bool_]:
 
 
 def shuffled(y: Integers, rng: np.random.Generator) -> Integers:
-    """Return all rows in random order, but for one of each group, which come first: every group is then known."""
+    """Return all rows in random order, except for one of each group, which are first: every group is then known."""
     order = rng.permutation(len(y))
     first = np.sort(np.unique(y[order], return_index=True)[1])
     return np.concatenate([order[first], np.delete(order, first)])
@@ -135,8 +135,8 @@ def _by_date_part(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArra
         found = fetch_20newsgroups(subset=part, shuffle=False, download_if_missing=False)
     except OSError:
         raise InputError(
-            f"20 Newsgroups is not at hand: put newsgroups/train.jsonl.gz and test.jsonl.gz into a folder and name it "
-            f"by {FOLDER_VARIABLE}, or run sklearn.datasets.fetch_20newsgroups() once, which fetches it"
+            f"20 Newsgroups is not available: put newsgroups/train.jsonl.gz and test.jsonl.gz into a folder and set "
+            f"{FOLDER_VARIABLE} to it, or download it by running sklearn.datasets.fetch_20newsgroups() once"
         ) from None
     return _chosen(found.data, np.asarray(found.target_names)[found.target], groups)
 

@@ -1,13 +1,13 @@
-"""Naive Bayes and logistic regression on growing training sets, without the cost of a table at every size.
+"""Naive Bayes and logistic regression on growing training sets, without encoding a table at every size.
 
-Rows are encoded once. The statistics of naive Bayes are extended by the rows that a size adds, not computed again.
+Rows are encoded once, and the statistics of naive Bayes are updated with the rows that each size adds.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,13 @@ PLUG_IN = ("mle", "map")
 AVERAGED = tuple(rule for rule in RULES if rule not in PLUG_IN)
 
 CHAINS, DRAWS = 2, 250
-"""Of a posterior: the Monte Carlo error of an averaged probability is then about 1/20 of its posterior sd."""
+"""Size of a posterior: the Monte Carlo error of an averaged probability is then about 1/20 of its posterior sd."""
 
 
 def split(encoded: Encoded, rng: np.random.Generator, most_test: int) -> tuple[Integers, Integers]:
     """Return training rows in the order in which sizes take them, and test rows: a third, at most `most_test`.
 
-    The first training rows are of different classes, so that every size has as many classes as it can.
+    The first training rows are of different classes, so that every size has as many classes as possible.
     """
     order = rng.permutation(len(encoded))
     n_test = min(max(1, len(encoded) // 3), most_test)
@@ -135,7 +135,7 @@ class Logistic:
 
 
 type Learner = NaiveBayes | Logistic
-"""What learns an order of training rows."""
+"""A model that learns training rows in a given order."""
 
 
 @dataclass
@@ -144,9 +144,7 @@ class Sources:
 
     model: Model
     seed: int
-
-    def __post_init__(self) -> None:
-        self._found: dict[str, Parameters] = {}
+    _found: dict[str, Parameters] = field(default_factory=dict, init=False)
 
     def __call__(self, source: str) -> Hypotheses:
         """Return the hypotheses of a source, or raise `DoesNotExist`."""
@@ -167,7 +165,7 @@ class Sources:
 def posterior(model: Model, seed: int) -> Parameters:
     """Return draws: exact, else by importance-weighted Laplace where its check allows it, else by NUTS.
 
-    Chains are not checked one by one, which would add a quarter to their time.
+    Chains are not checked one by one, which would take another quarter of the time.
     """
     if not model.not_conjugate():
         drawn = inference.draw(model, Exact(DRAWS, CHAINS), seed)
@@ -182,7 +180,7 @@ def posterior(model: Model, seed: int) -> Parameters:
 def answers(
     learner: Learner, encoded: Encoded, test: Integers, rules: Sequence[str], seed: int
 ) -> dict[str, RowScores | str]:
-    """Score what a learner knows so far on the test rows, under each rule; a rule that cannot answer says why."""
+    """Score a learner on the test rows, under each rule; for a rule that cannot answer, say why."""
     model, encode = learner.model()
     return cross_validation.score_rules(Sources(model, seed), seed, encode(test), encoded.y[test], rules)
 
@@ -190,7 +188,7 @@ def answers(
 def growing(
     learners: Mapping[str, Learner], train: Integers, sizes: Sequence[int]
 ) -> Iterator[tuple[int, str, Learner]]:
-    """Yield, for each training size, the name of each learner and the learner after so many of the training rows."""
+    """Yield, for each training size, the name of each learner and the learner after that many training rows."""
     for known, size in zip((0, *sizes), sizes, strict=False):
         for model, learner in learners.items():
             learner.extend(train[known:size])
@@ -200,7 +198,7 @@ def growing(
 def metrics(answer: RowScores) -> dict[str, float]:
     """Return error, log loss, Brier score and over-confidence, as means over the test rows.
 
-    Over-confidence is mean P(predicted class) minus accuracy: above 0 a classifier promises more than it gives.
+    Over-confidence is mean P(predicted class) minus accuracy: above 0 a classifier is over-confident.
     """
     error = float(answer.error.mean())
     confidence = float(np.exp(answer.log_proba.max(axis=1)).mean())

@@ -17,8 +17,8 @@ from bayesclf.evaluation import scores
 from bayesclf.experiments import messages
 from bayesclf.experiments.curves import grid
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.informative_words import informative_words
 from bayesclf.experiments.messages import COLLECTIONS, Messages
-from bayesclf.experiments.telling_words import telling_words
 from bayesclf.inference import Exact
 from bayesclf.plots import learning_curve, style
 from bayesclf.posterior import averaging
@@ -27,7 +27,7 @@ from bayesclf.wording import counted, number, pair, percent
 
 NAME = "newsgroups"
 
-QUESTION = "How well does each rule sort the 20 Newsgroups, and which words speak for which group?"
+QUESTION = "How well does each rule sort the 20 Newsgroups, and which words are evidence for which group?"
 
 ALPHA = 2.0
 """Concentration: map adds l = α − 1 = 1 to each count, Laplace's rule."""
@@ -36,16 +36,16 @@ RULES = ("map", "mean", "predictive", "bayes-optimal", "gibbs")
 """In the order of the tables."""
 
 LEAST_SIZE = 20
-"""Least documents to train on: one of each of the twenty groups is always among them."""
+"""Fewest training documents: one of each of the twenty groups is always among them."""
 
-TELLING_WORDS, WORD_DRAWS = 8, 2000
-"""Words shown of each group, and draws of their log-odds."""
+WORDS, WORD_DRAWS = 8, 2000
+"""Words shown for each group, and draws of their log-odds."""
 
 PUBLISHED = 0.89
 """Accuracy of Mitchell 1997 §6.10.1 on the original collection, two thirds for training."""
 
 COLUMNS = 4
-"""Panels of words side by side."""
+"""Panels of words in a row."""
 
 NAMES = {"by-date": "the split by date", "original": "the original collection"}
 
@@ -56,12 +56,12 @@ class Settings:
 
     draws: int = option(50, "Draws of the posterior, for the rules bayes-optimal and gibbs.")
     repeats: int = option(5, "Random splits of the original collection, two thirds for training.")
-    sizes: str = option("100,200,400,800,1600,3200,6400", "Training documents of the learning curve, with commas.")
-    collections: str = option(",".join(COLLECTIONS), "Collections, with commas.")
-    groups: str = option("", "Newsgroups, with commas; all by default.")
-    documents: int = option(0, "Most training documents, and most test documents; 0 for all.")
+    sizes: str = option("100,200,400,800,1600,3200,6400", "Training documents of the learning curve, comma-separated.")
+    collections: str = option(",".join(COLLECTIONS), "Collections, comma-separated.")
+    groups: str = option("", "Newsgroups, comma-separated; all by default.")
+    documents: int = option(0, "Maximum number of training and of test documents; 0 for all.")
     class_prior: str = option("empirical", "Class prior: empirical, uniform or dirichlet.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -88,12 +88,12 @@ def sizes_of(settings: Settings) -> list[int]:
 
 
 def groups_of(settings: Settings) -> tuple[str, ...]:
-    """Return the groups that were asked for; none for all."""
+    """Return the requested groups; none for all."""
     return tuple(sorted({group.strip() for group in settings.groups.split(",") if group.strip()}))
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the scores of each rule on one split of a collection, and by date the words that speak for groups."""
+    """Return the scores of each rule on one split of a collection, and by date the strongest words of each group."""
     rng = np.random.default_rng(seed)
     if unit[0] == "original":
         return _original(settings, int(unit[1]), rng)
@@ -109,8 +109,9 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
         train, test = train.with_words(known), test.with_words(known)
     classifier = _fitted(settings, train, rng)
     records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
-    alpha = ALPHA + _class_counts(train)
-    found = telling_words(alpha, TELLING_WORDS, WORD_DRAWS, rng)
+    parts = (train.counts[train.y == k] for k in range(len(train.groups)))
+    alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
+    found = informative_words(alpha, WORDS, WORD_DRAWS, rng)
     return records + [
         {
             "part": "words",
@@ -150,12 +151,6 @@ def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list
 def _some(documents: Messages, most: int, rng: np.random.Generator) -> Messages:
     """Return a random part of some messages, with each group in it, on all their words."""
     return documents.rows(messages.shuffled(documents.y, rng)[:most])
-
-
-def _class_counts(documents: Messages) -> Array:
-    """Return how often each word occurs in each group, (outcome, word)."""
-    parts = (documents.counts[documents.y == k] for k in range(len(documents.groups)))
-    return np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
 
 
 def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> MultinomialNB:
@@ -223,7 +218,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     """Say how well each rule does, and show the learning curve and the words."""
     scored, told = table[table["part"] != "words"], table[table["part"] == "words"]
     final = scored[scored["m"] == scored.groupby("part")["m"].transform("max")]
-    parts = {str(part): final[final["part"] == part] for part in dict.fromkeys(final["part"])}
+    parts = {str(part): own for part, own in final.groupby("part", sort=False)}
     headline = " and ".join(_sorts(own, NAMES[part]) for part, own in parts.items())
     findings = [_compared(own, NAMES[part]) for part, own in parts.items()]
     findings += [_sure(own, NAMES[part]) for part, own in parts.items()]
@@ -241,38 +236,39 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     if not told.empty:
         figure = Figure(
             "words",
-            "Words that speak most for each group, with their log-odds",
-            "One panel a group, one line a word, with the mean and interval of its log-odds against the other groups.",
+            "The strongest words of each group, with their log-odds",
+            "One panel per group, one row per word, with the mean and interval of its log-odds against the other "
+            "groups.",
             partial(words, told),
             "Posterior means and 89 % intervals of log-odds, in nats, on one scale.",
         )
-        sections.append(Section("Words that speak for a group", WORDS_TEXT, (figure,)))
+        sections.append(Section("Words that are evidence for a group", WORDS_TEXT, (figure,)))
     return Results(f"Naive Bayes sorts {headline}.", tuple(findings), CAUTIONS, tuple(sections))
 
 
 CAUTIONS = (
     "Headers are in: they name the sender, the machine and often the group itself, so that accuracy is not that of "
-    "recognising a topic from what people wrote, and addresses are among the most telling words.",
-    "The original collection has messages that were posted to several groups, and random splits put answers beside the "
-    "messages that they quote, which makes it easier than a split by date of the same size.",
-    "Random splits share messages: standard errors over them say how well the mean over splits of this collection is "
-    "known; that of another collection of the same kind is larger.",
+    "recognizing a topic from what people wrote, and addresses are among the strongest words.",
+    "The original collection has messages that were posted to several groups, and random splits can train on a message "
+    "and test on its answers, which quote it; this makes it easier than a split by date of the same size.",
+    "Random splits share messages: standard errors over them are those of the mean over splits of this collection; "
+    "for another collection of the same kind they would be larger.",
     "Words of a message are not independent given its group. Averaging over the posterior does not repair the "
     "over-confidence that comes from it, and intervals of words are narrower than they should be, as one author or "
     "one thread repeats its words.",
 )
 
 RULES_TEXT = (
-    "Log loss in nats a message. “More accurate” is the accuracy beyond that of map, paired by message or split; "
+    "Log loss in nats per message. “More accurate” is the accuracy beyond that of map, paired by message or split; "
     "standard errors are over the test messages where there is one split, else over the splits. Over-confidence is "
     "mean P(predicted group) minus accuracy. gibbs is in expectation over the drawn hypothesis."
 )
 
 WORDS_TEXT = (
-    "What one occurrence of a word adds to the log-odds of a group against one of the others, each as likely: "
+    "What one occurrence of a word adds to the log-odds of a group against one of the others, all equally likely: "
     "log θ of the group minus the log of the mean θ of the others, in nats.",
-    "Words are in the order of the lower ends of their intervals, so that no word comes first that occurred a few "
-    "times only.",
+    "Words are in the order of the lower ends of their intervals, so that words that occurred only "
+    "a few times are not first.",
 )
 
 
@@ -308,7 +304,7 @@ def _sure(final: pd.DataFrame, name: str) -> str:
     for line in final.to_dict("records"):
         sure = f" (over-confident by {percent(line['overconfidence'])})" if line["rule"] != "gibbs" else ""
         words.append(f"{line['rule']} {number(line['log_loss'], 2)}{sure}")
-    return f"On {name}, log loss in nats a message: {', '.join(words)}."
+    return f"On {name}, log loss in nats per message: {', '.join(words)}."
 
 
 def _growth(curve: pd.DataFrame) -> str:
@@ -342,7 +338,7 @@ def _curve_text(curve: pd.DataFrame) -> str:
 
 
 def _scores_table(final: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores at the largest size, one line a collection and rule."""
+    """Return the scores at the largest size, one row per collection and rule."""
     return pd.DataFrame(
         [
             {
@@ -365,23 +361,23 @@ def _curves(curve: pd.DataFrame) -> tuple[Figure, ...]:
     """Return accuracy and log loss against training documents."""
     return tuple(
         Figure(
-            metric.replace("_", "-"),
+            label.replace(" ", "-"),
             f"Test {label} against the number of training documents",
-            "One curve a rule, training documents on a log axis.",
-            partial(_curve, curve, metric, label),
+            "One curve per rule, training documents on a log axis.",
+            partial(
+                learning_curve,
+                curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"]),
+                ylabel=f"test {label}",
+                xlabel="training documents",
+            ),
             "Bands are one standard error over splits." if curve["repeats"].min() > 1 else "",
         )
-        for metric, label in {"accuracy": "accuracy", "log_loss": "log loss"}.items()
+        for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss"))
     )
 
 
-def _curve(curve: pd.DataFrame, metric: str, label: str) -> Drawing:
-    tidy = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
-    return learning_curve(tidy, ylabel=f"test {label}", xlabel="training documents")
-
-
 def words(told: pd.DataFrame) -> Drawing:
-    """Return one panel a group, with an interval a word."""
+    """Return one panel per group, with one interval per word."""
     groups = list(dict.fromkeys(told["group"]))
     width = min(COLUMNS, len(groups))
     height = -(-len(groups) // width)

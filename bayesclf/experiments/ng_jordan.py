@@ -12,7 +12,16 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, by_problem, capital, crossing, every_rule
+from bayesclf.experiments.curves import (
+    METRIC_NAMES,
+    MODELS,
+    Crossing,
+    by_problem,
+    capital,
+    crossing,
+    every_rule,
+    in_order,
+)
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
@@ -33,7 +42,7 @@ MOST_TEST = 1000
 """Test rows of a split."""
 
 CLEAR = 0.05
-"""Chance, over all sizes that are looked at, by which a level pair of curves may be called apart."""
+"""Probability, over all sizes that are tested, that equal curves are called different."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +53,16 @@ class Settings:
     """
 
     splits: int = option(1000, f"Random splits, for the rules mle and map, in steps of {BLOCK}.")
-    posterior_splits: int = option(100, f"The first so many of them for all rules, in steps of {BLOCK}.")
-    problems: str = option(",".join(PROBLEMS), "Problems, with commas.")
+    posterior_splits: int = option(100, f"How many of these splits all rules get, in steps of {BLOCK}.")
+    problems: str = option(",".join(PROBLEMS), "Problems, comma-separated.")
     largest: int = option(SIZES[-1], "Largest training size.")
     prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column.")
     variance: str = option("feature", "Variance structure of naive Bayes on numbers.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
-    """Return (problem, first split) by blocks of splits; those that need a posterior take longest and come first."""
+    """Return (problem, first split) by blocks of splits; those that need a posterior take longest and are first."""
     names = problems.named(settings.problems, PROBLEMS)
     if settings.splits < 2 * BLOCK or settings.splits % BLOCK or settings.posterior_splits % BLOCK:
         raise InputError(
@@ -131,8 +140,7 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
         mean = sums[metric] / count
         variance = (sums[f"{metric}_2"] / count - mean**2).clip(lower=0) * count / (count - 1)
         table[metric], table[f"{metric}_se"] = mean, np.sqrt(variance / count)
-    order = list(PROBLEMS).index
-    return table.sort_values(["problem", "m"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable")
+    return in_order(table, ["problem", "m"], problem=PROBLEMS)
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
@@ -140,11 +148,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     found = crossings(records, settings.seed)
     shared = summarise(settings, with_every_rule(records))
     names = [str(problem) for problem in dict.fromkeys(table["problem"])]
-    judged = [
-        judge(problem, records, found[problem, "map"], settings.largest)
-        for problem in names
-        if (problem, "map") in found
-    ]
+    maps = {problem: found[problem, "map"] for problem in names if (problem, "map") in found}
+    judged = [judge(problem, records, where, settings.largest) for problem, where in maps.items()]
     agree = [judgement.problem for judgement in judged if judgement.agrees]
     never = [judgement.problem for judgement in judged if np.isinf(judgement.crossing.m)]
     headline = (
@@ -184,15 +189,15 @@ CLAIM = (
 )
 
 CAUTIONS = (
-    "The paper does not say which rows, columns and classes it took, nor how its logistic regression was regularised; "
-    "curves are comparable in shape, not in the third digit.",
-    "Splits of one data set share its rows: the bands say how well the mean over splits of this data set is known, not "
-    "what another sample of the same population would show.",
+    "The paper does not say which rows, columns and classes it used, nor how its logistic regression was regularized; "
+    "compare the shape of curves, not their third digit.",
+    "Splits of one data set share its rows: the bands show the uncertainty of the mean over splits of this data set, "
+    "not that of another sample from the same population.",
 )
 
 LOSS_TEXT = (
     "Means over the splits whose log loss is finite; `infinite` in the table counts the others. Over-confidence is the "
-    "mean probability of the predicted class minus accuracy: above 0 the classifier promises more than it gives.",
+    "mean probability of the predicted class minus accuracy: above 0 the classifier is over-confident.",
 )
 
 SEPARABLE_TEXT = (
@@ -203,7 +208,7 @@ SEPARABLE_TEXT = (
 CROSSING_TEXT = (
     "Training rows from which logistic regression stays ahead in error, interpolated in log m, with 5 % and 95 % of a "
     "bootstrap over blocks of splits; infinite where it is not ahead at the largest size. Where rules that need a "
-    "posterior have fewer splits, their intervals are wider; from one block of splits there is none.",
+    "posterior have fewer splits, their intervals are wider; a single block of splits gives none.",
 )
 
 
@@ -220,9 +225,9 @@ class Judgement:
     behind_last
         Whether logistic regression is clearly behind at the largest size.
     crossing
-        From where it stays ahead.
+        Where logistic regression starts to stay ahead.
     sentence
-        All that in words.
+        The comparison in words.
     """
 
     problem: str
@@ -254,7 +259,7 @@ def crossings(records: pd.DataFrame, seed: int) -> dict[tuple[str, str], Crossin
 
 
 def block_means(records: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
-    """Return the mean of a metric over the splits of each block: a line a block, columns (model, m)."""
+    """Return the mean of a metric over the splits of each block: one row per block, columns (model, m)."""
     means = records.assign(mean=records[metric] / records["answered"].where(records["answered"] > 0))
     return means.pivot_table(index="block", columns=["model", "m"], values="mean", dropna=False)
 
@@ -269,7 +274,7 @@ def paired(records: pd.DataFrame, problem: str, rule: str) -> pd.DataFrame:
 
 
 def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int) -> Judgement:
-    """Compare one problem with the claim, under map; `largest` is the size that no training set exceeds."""
+    """Compare one problem with the claim, under map; `largest` is the maximum training size."""
     curve = paired(records, problem, "map")
     z = (curve["difference"] / curve["se"].where(curve["se"] > 0)).fillna(0.0)
     few = (np.arange(len(curve)) < (len(curve) + 1) // 2) & (curve.index < crossing.m)
@@ -292,7 +297,7 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
         )
     small = ", which the paper expects of small data sets" if last < largest else ""
     verdict = {
-        (True, False): "as the paper has it",
+        (True, False): "in agreement with the paper",
         (True, True): f"naive Bayes is clearly ahead at the largest size too{small}",
         (False, False): "unlike the paper's claim, naive Bayes has no clear lead with few rows",
         (False, True): f"naive Bayes has no clear lead with few rows, but has one at the largest size{small}",
@@ -301,12 +306,12 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
 
 
 def _clear(sizes: int) -> float:
-    """Return from how many standard errors on a difference is clear, where the best of so many sizes is taken."""
+    """Return from how many standard errors on a difference is clear, for the largest of so many sizes."""
     return float(stats.norm.isf(CLEAR / (2 * max(sizes, 1))))
 
 
 def averaging(table: pd.DataFrame) -> list[str]:
-    """Say what averaging does to log loss, over all problems and the sizes and splits at which every rule was run."""
+    """Say what averaging does to log loss, over all problems, sizes and splits for which every rule was run."""
     sentences = []
     for model, name in MODELS.items():
         own = table[(table["model"] == model) & (table["infinite"] == 0)]
@@ -319,7 +324,7 @@ def averaging(table: pd.DataFrame) -> list[str]:
         averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
         sentences.append(
             f"{capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
-            f"{len(wide)} points of the curves, by {number(smoothing + averaging)} in the mean: {number(smoothing)} "
+            f"{len(wide)} points of the curves, by {number(smoothing + averaging)} on average: {number(smoothing)} "
             f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
         )
     return sentences
@@ -341,23 +346,18 @@ def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], m
         Figure(
             f"{metric}-map",
             f"Test {label} of naive Bayes and logistic regression under map",
-            "One panel a problem, training rows on a log axis, bands of one standard error.",
+            "One panel per problem, training rows on a log axis, bands of one standard error.",
             partial(by_problem, table[table["rule"] == "map"], names, metric, label),
             "Solid: naive Bayes. Dashed: logistic regression. Bands are one standard error of the mean over splits.",
         )
     ]
     for model, name in MODELS.items():
-        own = shared[(shared["model"] == model) & shared["rule"].isin(_common_rules(shared, model))]
+        own = shared[shared["model"] == model]
+        own = own[own["rule"].isin(own.loc[own["undefined"] == 0, "rule"])]  # answered in every split of some size
         if own["rule"].nunique() > 1:
             caption = f"{capital(name)} under every rule, on the same splits."
             shown.append(every_rule(own, names, model, metric, caption))
     return tuple(shown)
-
-
-def _common_rules(table: pd.DataFrame, model: str) -> list[str]:
-    """Return the rules of a model that answered in every split of some size."""
-    own = table[(table["model"] == model) & (table["undefined"] == 0)]
-    return list(dict.fromkeys(own["rule"]))
 
 
 def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
@@ -365,18 +365,17 @@ def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
     shares = table[(table["model"] == "lr") & (table["rule"] == "mle")]
     if shares.empty:
         return ()
-    text = "One curve a problem: the share of splits whose training rows are linearly separable."
-    draw = partial(_draw_shares, shares.assign(model=shares["problem"], mean=shares["undefined"]))
+    text = "One curve per problem: the share of splits whose training rows are linearly separable."
+    curves = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
+
+    def draw() -> Drawing:
+        return learning_curve(curves, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
+
     return (Figure("separable", "Share of separable splits against training rows", text, draw),)
 
 
-def _draw_shares(shares: pd.DataFrame) -> Drawing:
-    tidy = shares[["model", "m", "mean", "rule"]]
-    return learning_curve(tidy, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
-
-
 def crossing_table(found: dict[tuple[str, str], Crossing]) -> pd.DataFrame:
-    """Return the crossings, one line a problem and rule."""
+    """Return the crossings, one row per problem and rule."""
     lines = [
         {"problem": problem, "rule": rule, "m": where.m, "5 %": where.low, "95 %": where.high}
         for (problem, rule), where in found.items()

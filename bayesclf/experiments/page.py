@@ -1,4 +1,4 @@
-"""The results page of an experiment, through the machinery of the reports."""
+"""The results page of an experiment, made like the reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bayesclf.experiments.experiment import Experiment, Section
 from bayesclf.experiments.runner import Outcome
-from bayesclf.files import write_whole
+from bayesclf.files import write_text
 from bayesclf.report import document, figures
 from bayesclf.report.table import cell
 
@@ -17,10 +17,9 @@ PAGE = "results.html"
 
 
 def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
-    """Write the page of a finished experiment into its folder, beside records and table; return its path."""
+    """Write the page of a finished experiment into its folder, next to records and table; return its path."""
     path = outcome.folder / PAGE
-    page = render(experiment, settings, outcome, command)
-    write_whole(path, lambda part: part.write_text(page, encoding="utf-8", newline="\n"))
+    write_text(path, render(experiment, settings, outcome, command))
     return path
 
 
@@ -34,7 +33,7 @@ def render(experiment: Experiment, settings: Any, outcome: Outcome, command: str
         subtitle=experiment.QUESTION,
         results=results,
         sections=[_section(section, f"section-{index}") for index, section in enumerate(results.sections, 1)],
-        made=[*([("Command", command)] if command else []), *made, *document.versions()],
+        made=document.made(command, *made),
     )
 
 

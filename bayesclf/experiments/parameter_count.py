@@ -1,4 +1,4 @@
-"""How many numbers each classifier estimates as attributes are added: counted from fits, beside the formulas."""
+"""The number of parameters of each classifier as attributes are added: counted from fits, and by formula."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 import bayesclf as bc
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
+from bayesclf.experiments.curves import in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.plots import style
 from bayesclf.typing import Array, Integers
@@ -20,13 +21,13 @@ NAME = "parameter-count"
 QUESTION = "How many parameters does each classifier estimate, as attributes are added?"
 
 ROWS = 64
-"""Training rows: their number has no part in that of the parameters."""
+"""Training rows; the number of parameters does not depend on it."""
 
 SPARE_DRAWS = 200
-"""Draws beyond the number of entries of a posterior, so that its rank is not that of the draws."""
+"""Draws in excess of the entries of a posterior, so that the number of draws does not limit the rank."""
 
 LARGEST = 8
-"""Most attributes: the unrestricted classifier then has 510 parameters beside P(y)."""
+"""Most attributes: the unrestricted classifier then has 510 parameters besides P(y)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Kind:
     make
         Returns it, given its engine.
     formula, count
-        The literature's number of parameters, in words and as a function of n, the one of P(y) included where there is
+        The literature's number of parameters, in words and as a function of n, including the one of P(y) where there is
         one.
     source
         Whose formula it is, or whose parameters it counts.
@@ -65,7 +66,7 @@ KINDS = {
         "multinomial naive Bayes", bc.MultinomialNB, "2(n − 1) + 1", lambda n: 2 * n - 1, "Abu-El-Haija", "count"
     ),
     "GDA class": Kind(
-        "discriminant analysis, Σ a class",
+        "discriminant analysis, one Σ per class",
         partial(bc.GaussianDiscriminantAnalysis, covariance="class"),
         "2n + n(n + 1) + 1",
         lambda n: n * n + 3 * n + 1,
@@ -98,7 +99,7 @@ class Settings:
     """Options of the experiment."""
 
     attributes: int = option(LARGEST, f"Most attributes, 2 to {LARGEST}.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -109,7 +110,7 @@ def units(settings: Settings) -> Sequence[Unit]:
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Fit a classifier to rows without meaning, and count its parameters."""
+    """Fit a classifier to arbitrary rows, and count its parameters."""
     name, n = str(unit[0]), int(unit[1])
     kind = KINDS[name]
     X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
@@ -125,7 +126,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
-    """Return rows of any values and labels; each boolean attribute has both values."""
+    """Return arbitrary rows and labels; each boolean attribute has both values."""
     names = [f"x{index}" for index in range(n)]
     y = np.arange(ROWS) % 2
     if attributes == "real":
@@ -137,10 +138,10 @@ def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFra
 
 
 def free_parameters(draws: Array) -> int:
-    """Return in how many directions draws (draw, entry) of a posterior vary: its entries less what ties them.
+    """Return in how many directions draws (draw, entry) of a posterior vary: its entries minus their constraints.
 
     Entries of a probability vector add up to 1 and a covariance matrix is symmetric. Both are linear, so that the rank
-    of the centred draws is the number of free parameters, whatever the names of the entries are.
+    of the centered draws is the number of free parameters, whatever the entries are called.
     """
     spread = draws.std(axis=0)
     varying = draws[:, spread > 0]
@@ -149,9 +150,7 @@ def free_parameters(draws: Array) -> int:
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     """Return the records, the classifiers in their order and attributes increasing."""
-    order = list(KINDS)
-    by_size = records.sort_values("n")
-    return by_size.sort_values("classifier", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+    return in_order(records, ["classifier", "n"], classifier=KINDS)
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
@@ -172,7 +171,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     figure = Figure(
         "parameters",
         "Number of parameters against number of attributes",
-        "One curve a classifier, on a logarithmic axis; that of the unrestricted classifier is a straight line.",
+        "One curve per classifier, on a logarithmic axis; that of the unrestricted classifier is a straight line.",
         partial(_figure, table),
         "Two classes. Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts.",
     )
@@ -191,18 +190,18 @@ CAUTIONS = (
 )
 
 METHOD = (
-    "Counted: in how many directions draws of the posterior vary, which leaves out what ties their entries: "
-    "probabilities add up to 1, covariances are symmetric."
+    "Counted: in how many directions draws of the posterior vary, which accounts for the constraints on "
+    "their entries: probabilities add up to 1, covariances are symmetric."
 )
 
 TABLE_TEXT = (
-    "Counted parameters by number of attributes, beside the formula; two classes. Mitchell and Wehbe print theirs; "
+    "Counted parameters by number of attributes, and the formula; two classes. Mitchell and Wehbe give formulas; "
     "Abu-El-Haija names the parameters, and the formula counts them."
 )
 
 
 def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one line a classifier: what it is, its formula, and its counts."""
+    """Return one row per classifier: its description, its formula, and its counts."""
     fields = {"what": "title", "attributes": "attributes", "formula": "formula", "source": "source"}
     columns = {name: [getattr(kind, field) for kind in KINDS.values()] for name, field in fields.items()}
     about = pd.DataFrame({"classifier": list(KINDS), **columns})

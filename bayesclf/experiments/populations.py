@@ -1,4 +1,4 @@
-"""Populations of two classes that are known in full, and the scores of answers over them, as integrals."""
+"""Known populations of two classes, and the scores of predictions over them, as integrals."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Cells:
     joint: Array
 
     def scores(self, log_proba: Array) -> tuple[float, float]:
-        """Return the expected error and log loss (nats) of answers log P(y given x), (cell, outcome).
+        """Return the expected error and log loss (nats) of predictions log P(y given x), (cell, outcome).
 
-        Both are expectations over x and y: no test rows are drawn, so that no noise of theirs is in them.
+        Both are expectations over x and y: no test rows are drawn, so that the scores are free of sampling noise.
         """
         right = np.take_along_axis(self.joint, log_proba.argmax(axis=1)[:, None], axis=1).sum()
         possible = self.joint > 0
         return float(1 - right), float(-(self.joint[possible] * log_proba[possible]).sum())
 
     def as_rows(self) -> tuple[Array, Integers, Array]:
-        """Return rows (row, feature), labels (row) and weights (row): each cell once a class, by its probability.
+        """Return rows (row, feature), labels (row) and weights (row): each cell once per class.
 
-        A classifier fitted to them by maximum likelihood is what it converges to as rows of the population are added.
+        A classifier fitted to them by maximum likelihood is the limit of its fits as rows of the population are added.
         """
         cells, classes = self.joint.shape
         return np.tile(self.x, (classes, 1)), np.repeat(np.arange(classes), cells), self.joint.T.ravel()
@@ -52,12 +52,12 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class GaussianClasses:
-    """x | y = k ~ N(μ_k, Σ_k) in two dimensions, both classes as probable.
+    """x | y = k ~ N(μ_k, Σ_k) in two dimensions, both classes equally probable.
 
     Attributes
     ----------
     title
-        What it is, in words.
+        Description.
     mu
         Means (label, feature).
     Sigma
@@ -122,7 +122,8 @@ POPULATIONS = {
         ((3.0, -0.8), (-0.8, 0.5)),
     ),
 }
-"""Populations by which assumptions of naive Bayes with one variance a feature hold: independence, shared variances."""
+"""Populations, by which of the assumptions of naive Bayes with one variance per feature hold: independence, shared
+variances."""
 
 THREE_POINTS = Cells(
     np.array([[-0.94], [-0.87], [1.21]]),

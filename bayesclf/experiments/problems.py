@@ -1,4 +1,4 @@
-"""The 15 problems of Ng & Jordan's Figure 1, and further ones of more classes, as encoded rows."""
+"""The 15 problems of Ng & Jordan's Figure 1, and further ones with more classes, as encoded rows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Problem:
     dataset
         Name of the data set.
     kind
-        ``"number"`` or ``"category"``: what its columns are taken for; graded numbers become categories.
+        ``"number"`` or ``"category"``: the kind of its columns; ordinal numbers become categories.
     classes
-        The classes whose rows are taken; empty for all.
+        The classes whose rows are used; empty for all.
     of_kind
         Whether columns of the other kind are left out.
     """
@@ -59,7 +59,7 @@ PROBLEMS = {
         Problem("votes", "votes", "category"),
     )
 }
-"""The problems in the order of the figure; the paper does not say which rows, columns or classes it took."""
+"""The problems in the order of the figure; the paper does not say which rows, columns or classes it used."""
 
 FURTHER_PROBLEMS = {
     problem.name: problem
@@ -84,7 +84,7 @@ class Encoded:
     Attributes
     ----------
     problem
-        Which.
+        The problem.
     X
         Numbers (row, feature), or level codes with −1 where a cell is missing.
     y
@@ -119,7 +119,7 @@ class Encoded:
 
 
 def named(words: str, known: Collection[str]) -> list[str]:
-    """Return the problems that a word with commas names, if all of them are known."""
+    """Return the problems of a comma-separated list, if all of them are known."""
     names = [name.strip() for name in words.split(",")]
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -134,14 +134,14 @@ def load(name: str) -> Encoded:
     Raises
     ------
     InputError
-        If the problem is not known, or its data set not at hand.
+        If the problem is not known, or its data set not available.
     """
     problem = ALL_PROBLEMS[named(name, ALL_PROBLEMS)[0]]
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:
         raise InputError(
-            f"the problem {name} is not at hand ({reason}); set BAYESCLF_DATA to the folder that has its table"
+            f"the problem {name} is not available ({reason}); set BAYESCLF_DATA to the folder that has its table"
         ) from None
     y = np.asarray(table.y).astype(str)
     kept = np.isin(y, problem.classes) if problem.classes else np.ones(len(y), dtype=bool)

@@ -1,4 +1,4 @@
-"""One runner under all experiments: units of work with their own seeds, on any number of workers, kept as they come."""
+"""The runner of all experiments: units of work with seeds of their own, on any number of workers, stored when done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
 from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
-from bayesclf.files import write_whole
+from bayesclf.files import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,14 +32,14 @@ CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work; it changes no number.
+    """Where the work is done; it does not change the results.
 
     Attributes
     ----------
     jobs
         Processes on this machine, −1 for as many as there are processors.
     scheduler
-        Address of a Dask scheduler, such as ``"tcp://127.0.0.1:8786"``, in the place of processes on this machine.
+        Address of a Dask scheduler, such as ``"tcp://127.0.0.1:8786"``, instead of processes on this machine.
     """
 
     jobs: int = 1
@@ -55,7 +55,7 @@ class Outcome:
     table
         The tidy table of results.
     results
-        What it says.
+        The results in sentences and figures.
     folder
         Where records, settings and table lie.
     """
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def seed_of(seed: int, unit: Unit) -> np.random.SeedSequence:
-    """Return the seed of a unit: of what it is about, not of its place in the order."""
+    """Return the seed of a unit, which depends on its key, not on its place in the order."""
     return np.random.SeedSequence([seed, zlib.crc32(json.dumps(unit).encode())])
 
 
@@ -78,7 +78,7 @@ def run(
     made: dict[str, str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Outcome:
-    """Do the units of an experiment that are not done yet, and make its table.
+    """Do the remaining units of an experiment, and make its table.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ def run(
     settings
         Its settings, with a `seed`.
     folder
-        Where results are kept, and found again by a run that goes on.
+        Where results are stored, and found again by a run that resumes.
     workers
         By default one process.
     made
-        Command and versions, kept beside the results.
+        Command and versions, stored with the results.
     progress
         Called with the experiment's name, units done and units in all.
 
@@ -113,8 +113,7 @@ def run(
             report(count, len(units))
         records = store.frame(units)
     table = experiment.summarise(settings, records)
-    text = table.to_csv(index=False, lineterminator="\n")
-    write_whole(folder / TABLE, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+    write_text(folder / TABLE, table.to_csv(index=False, lineterminator="\n"))
     return Outcome(table, experiment.present(settings, records, table), folder)
 
 
@@ -133,7 +132,7 @@ def _measured(name: str, settings: Any, units: Sequence[Unit], workers: Workers)
 
 
 def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
-    """Do one unit, on whatever machine.
+    """Do one unit, on any machine.
 
     Linear algebra keeps to one thread: several would change the order of sums, and with it the last digits.
     """
@@ -142,7 +141,7 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
     experiment = find(name)
     try:
         with threadpool_limits(1), warnings.catch_warnings():
-            # What these say of a fit is in the records, where it matters.
+            # Where the warnings about a fit matter, the records show it.
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", PredictionWarning)
             return unit, experiment.measure(settings, unit, seed_of(settings.seed, unit))
@@ -153,7 +152,7 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
 
 @contextlib.contextmanager
 def _backend(scheduler: str | None) -> Iterator[None]:
-    """Let joblib work on this machine's processes, or hand units to a Dask scheduler."""
+    """Let joblib use processes on this machine, or a Dask scheduler."""
     if scheduler is None:
         yield
         return
@@ -179,21 +178,21 @@ def _backend(scheduler: str | None) -> Iterator[None]:
 
 
 class Store:
-    """A folder with the records of one experiment: a line of JSON for each finished unit.
+    """A folder with the records of one experiment: one line of JSON per finished unit.
 
-    A line is written and synchronised at once; one that a killed run left unfinished is cut off at the next start, and
-    its unit is done again. While a store is open it is locked, so that no two runs write to one folder.
+    A line is written and synchronized at once. An unfinished line of an interrupted run is removed at the next start,
+    and its unit is done again. While a store is open it is locked, so that no two runs write to one folder.
 
     Parameters
     ----------
     folder
-        Made where it is missing.
+        Created where it is missing.
     experiment
         Name of the experiment.
     settings
-        Its settings; a folder belongs to the settings that it was begun with.
+        Its settings; a folder belongs to the settings of its first run.
     made
-        What else to keep beside the results: command, versions.
+        What else to store with the results: command, versions.
 
     Raises
     ------
@@ -215,15 +214,14 @@ class Store:
         try:
             _lock(self._file.fileno(), folder)
             if not begun:
-                text = json.dumps(self._about | made, indent=1)
-                write_whole(folder / SETTINGS, lambda part: part.write_text(text + "\n", encoding="utf-8"))
+                write_text(folder / SETTINGS, json.dumps(self._about | made, indent=1) + "\n")
             self.done = self._read()
         except BaseException:
             self._file.close()
             raise
 
     def append(self, unit: Unit, records: list[Record]) -> None:
-        """Keep the records of a finished unit."""
+        """Store the records of a finished unit."""
         line = json.dumps({"unit": unit, "records": records}, separators=(",", ":"))
         self._file.write(line.encode() + b"\n")
         self._file.flush()
@@ -231,7 +229,7 @@ class Store:
         self.done[unit] = records
 
     def frame(self, units: Sequence[Unit]) -> pd.DataFrame:
-        """Return the records of these units, in their order, whoever finished first."""
+        """Return the records of these units, in an order that does not depend on which finished first."""
         import pandas as pd
 
         wanted = {unit: self.done[unit] for unit in units}
@@ -266,7 +264,7 @@ class Store:
             )
 
     def _read(self) -> dict[Unit, list[Record]]:
-        """Return the records that are there, after cutting off an unfinished last line."""
+        """Return the stored records, after removing an unfinished last line."""
         self._file.seek(0)
         text = self._file.read()
         whole = text.rfind(b"\n") + 1
@@ -285,7 +283,7 @@ class Store:
 
 
 def _lock(descriptor: int, folder: Path) -> None:
-    """Lock the file for this process, where the system can; the lock goes with the process, however it ends."""
+    """Lock the file for this process, where the system supports it; the lock ends with the process, however it ends."""
     try:
         import fcntl
     except ImportError:

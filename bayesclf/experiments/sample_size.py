@@ -1,8 +1,9 @@
-"""Mitchell's first exercise: how many examples an estimated probability needs, and what its intervals then cover."""
+"""Mitchell's first exercise: how many examples an estimated probability needs, and the coverage of its intervals."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from scipy import stats
 from scipy.special import betaincinv, ndtri
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.curves import GREY, name_above, shade
+from bayesclf.experiments.curves import GREY, in_order, name_above, shade
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.plots import style
 from bayesclf.typing import Array, Integers
@@ -22,7 +23,7 @@ from bayesclf.wording import joined, percent
 
 NAME = "sample-size"
 
-QUESTION = "How many examples does an estimated probability need, and do its intervals hold what they say?"
+QUESTION = "How many examples does an estimated probability need, and do its intervals have the stated coverage?"
 
 TITLES = {
     "normal": "The normal approximation",
@@ -37,16 +38,16 @@ SHARES = (0.5, 0.3, 0.1, 0.03, 0.01)
 """Values of p for which examples are counted."""
 
 WIDTHS = (0.1, 0.05, 0.02, 0.01)
-"""Half widths, besides the one that is asked for."""
+"""Half widths, besides the requested one."""
 
 NARROWEST = 0.001
-"""Narrower intervals need more examples than can be enumerated in good time."""
+"""Narrower intervals need too many examples to enumerate."""
 
 COUNTS = (10, 100)
 """Numbers of examples at which coverage is computed."""
 
 PLACES = np.round(np.arange(0.005, 0.5001, 0.0025), 4)
-"""Values of p over which coverage is drawn; it is the same at 1 − p."""
+"""Values of p for which coverage is drawn; it is the same at 1 − p."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Settings:
 
     half_width: float = option(0.02, f"Half width of the interval, {NARROWEST} to 1/2.")
     level: float = option(0.95, "Probability of the interval, between 0 and 1.")
-    seed: int = option(0, "Seed; there is nothing random in this experiment.")
+    seed: int = option(0, "Seed; nothing is random in this experiment.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
@@ -81,7 +82,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 
 def _needed(settings: Settings, method: str, p: float) -> list[Record]:
-    """Return examples needed, the interval's coverage with them, and how often the estimate is near enough."""
+    """Return the examples needed, the coverage with them, and how often the estimate is close enough."""
     records = []
     for width in dict.fromkeys((settings.half_width, *WIDTHS)):
         n = examples_needed(width, p, settings.level, method)
@@ -145,14 +146,9 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     enough = 1
     while width(enough, p, level) > half_width:
         enough *= 2
-    short = enough // 2
-    while enough - short > 1:
-        middle = (short + enough) // 2
-        if width(middle, p, level) > half_width:
-            short = middle
-        else:
-            enough = middle
-    return enough
+    candidates = range(enough // 2 + 1, enough)
+    place = bisect_left(candidates, True, key=lambda n: width(n, p, level) <= half_width)
+    return candidates.start + place
 
 
 def _normal(n: int, p: float, level: float) -> float:
@@ -187,7 +183,7 @@ def within(n: int, p: float, half_width: float) -> float:
     0.5
     """
     k = np.arange(n + 1)
-    # A share that lies on the bound is within it, however k/n is rounded.
+    # A share on the bound counts as within, whatever the rounding of k/n.
     near = np.abs(k / n - p) <= half_width * (1 + 1e-12)
     return float(stats.binom.pmf(k, n, p)[near].sum())
 
@@ -216,27 +212,25 @@ def coverage(method: str, n: int, p: Array, level: float) -> Array:
 def interval(method: str, k: Integers, n: int, level: float) -> tuple[Array, Array]:
     """Return both ends of the interval after k of n positive examples.
 
-    Wilson's is centred at (k + z²/2)/(n + z²), the normal one at k/n; the posterior's runs between its tail quantiles.
+    Wilson's is centered at (k + z²/2)/(n + z²), the normal one at k/n; the posterior's runs between its tail quantiles.
     """
     if method == "beta":
         low, high = (np.asarray(betaincinv(1 + k, 1 + n - k, (1 + sign * level) / 2), float) for sign in (-1, 1))
         return low, high
     z = stats.norm.ppf((1 + level) / 2)
     shift = z**2 if method == "wilson" else 0.0
-    centre = (k + shift / 2) / (n + shift)
+    center = (k + shift / 2) / (n + shift)
     half = np.array([HALF_WIDTHS[method](n, share, level) for share in k / n])
-    return centre - half, centre + half
+    return center - half, center + half
 
 
 def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return the records: lines of the part "needed" by method, p and half width, of "coverage" by method, n and p."""
-    order = list(METHODS)
-    by_method = records.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
-    return by_method.sort_values("part", ascending=False, kind="stable", ignore_index=True)
+    """Return the records: rows of the part "needed" by method, p and half width, of "coverage" by method, n and p."""
+    return in_order(records, ["part", "method"], part=("needed", "coverage"), method=METHODS)
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say how many examples are needed, and how far coverage lies from what is said."""
+    """Say how many examples are needed, and how far coverage is from the level."""
     needed = table[table["part"] == "needed"].drop(columns=["part"])
     asked = needed[needed["half_width"] == settings.half_width].set_index(["method", "p"])["n"]
     drawn = table[table["part"] == "coverage"]
@@ -249,16 +243,16 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     needed_figure = Figure(
         "needed",
         "Examples needed against half width",
-        "One panel a method, one curve a probability p, both axes logarithmic.",
+        "One panel per method, one curve per probability p, both axes logarithmic.",
         partial(_draw_needed, needed),
-        "Under the normal approximation half as wide needs four times as many examples, whatever p is.",
+        "Under the normal approximation, halving the width requires four times as many examples, whatever p is.",
     )
     coverage_figure = Figure(
         "coverage",
         "Coverage of the intervals against p",
-        "One panel a number of examples, one curve a method, with the line of the level.",
+        "One panel per number of examples, one curve per method, with a line at the level.",
         partial(_draw_coverage, drawn, settings.level),
-        "Grey: the level. Coverage below one half is off the scale.",
+        "Gray: the level. Coverage below one half is off the scale.",
     )
     wide = needed[["method", "p", "half_width", "n", "coverage", "within"]]
     wide = wide[wide["half_width"] == settings.half_width]
@@ -275,8 +269,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "p is not known before the examples are seen; p = ½ needs the most, so that its number is enough for any p.",
-    "A credible interval is right in the mean over the prior, not at every p.",
+    "p is not known before the examples are observed; p = ½ needs the most, so that its number is enough for any p.",
+    "A credible interval has the stated coverage on average over the prior, not at every p.",
 )
 
 NEEDED_TEXT = (
@@ -291,20 +285,20 @@ def _finding(method: str, drawn: pd.DataFrame, level: float) -> str:
     """Say how far the coverage of a method falls below its level, with few examples and many."""
     own = drawn[drawn["method"] == method].groupby("n")["coverage"]
     told = [
-        f"{percent(own.min()[n])} at the worst and {percent(own.mean()[n])} in the mean with {n:,} examples"
+        f"{percent(own.min()[n])} at worst and {percent(own.mean()[n])} on average with {n:,} examples"
         for n in (own.min().index[0], own.min().index[-1])
     ]
-    return f"{TITLES[method]}, {100 * level:g} % by its name, covers {joined(told)}."
+    return f"{TITLES[method]}, nominally {100 * level:g} %, covers {joined(told)}."
 
 
 def _rare(needed: pd.DataFrame, half_width: float) -> str:
-    """Say what intervals cover at the smallest p with the examples that their methods ask for."""
+    """Say what intervals cover at the smallest p with the examples that their methods require."""
     own = needed[(needed["half_width"] == half_width) & (needed["p"] == min(SHARES))]
     told = [
         f"{method} {percent(share)} (n = {n:,})"
         for method, share, n in zip(own["method"], own["coverage"], own["n"], strict=True)
     ]
-    return f"At p = {min(SHARES):g}, with the examples that each method asks for, coverage is: {joined(told)}."
+    return f"At p = {min(SHARES):g}, with the examples that each method requires, coverage is: {joined(told)}."
 
 
 def _draw_needed(needed: pd.DataFrame) -> Drawing:

@@ -1,4 +1,4 @@
-"""From the most probable hypothesis to the posterior predictive, step by step, on few and on many training rows."""
+"""From the most probable hypothesis to the posterior predictive, step by step, with few and with many training rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule, in_order, means
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
 from bayesclf.models.logistic.model import LogisticPrior
@@ -22,7 +22,7 @@ from bayesclf.wording import counted, joined, number, pair, percent
 
 NAME = "small-data"
 
-QUESTION = "Where does smoothing pay, and where does averaging?"
+QUESTION = "Where does smoothing help, and where does averaging?"
 
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 """Training sizes, as far as a problem has rows; none below its number of classes."""
@@ -37,18 +37,18 @@ STEPS = {"mean": "smoothing", "bayes-optimal": "averaging", "predictive": "evide
 """The rules after `map`, in order, and what the step to each is: `evidence` is that of the new row about θ."""
 
 STEPPED = {"nb": ("map", *STEPS), "lr": ("map", "mean", "bayes-optimal")}
-"""Rules of each model, in order; for logistic regression the new row is no evidence."""
+"""Rules of each model, in order; for logistic regression the new row is not evidence."""
 
 METRICS = ("log_loss", "error", "overconfidence")
 """Means over the test rows: over-confidence is mean P(predicted class) minus accuracy."""
 
 GAINS = ("log_loss", "error")
-"""Metrics of which a step can gain: smaller is better."""
+"""Metrics that a step can improve: smaller is better."""
 
 KEYS = ["problem", "kind", "classes", "columns", "m", "model"]
 
 CLEAR = 2.0
-"""Standard errors of a paired difference from which it is called clear."""
+"""Standard errors from which on a paired difference is called clear."""
 
 TICKS = (-10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0)
 """Of the axis of gains in log loss, in nats: linear between the inner ones, logarithmic beyond."""
@@ -62,16 +62,16 @@ class Settings:
     """Options of the experiment."""
 
     splits: int = option(100, "Random splits into training and test rows, for naive Bayes.")
-    logistic_splits: int = option(20, "The first so many of them also for logistic regression.")
-    problems: str = option(",".join(ALL_PROBLEMS), "Problems, with commas.")
+    logistic_splits: int = option(20, "How many of these splits logistic regression gets.")
+    problems: str = option(",".join(ALL_PROBLEMS), "Problems, comma-separated.")
     largest: int = option(256, "Largest training size.")
-    most_weights: int = option(300, "Logistic regression with more weights than this is left out.")
+    most_weights: int = option(300, "Logistic regression with more weights than this is skipped.")
     variance: str = option("feature", "Variance structure of naive Bayes on numbers.")
-    seed: int = option(0, "Seed of everything.")
+    seed: int = option(0, "Random seed.")
 
 
 def units(settings: Settings) -> Sequence[Unit]:
-    """Return (problem, first split) by blocks of splits; those with logistic regression take longest and come first."""
+    """Return (problem, first split) by blocks of splits; those with logistic regression take longest and are first."""
     names = problems.named(settings.problems, ALL_PROBLEMS)
     if settings.splits < 2 or settings.largest < SIZES[0]:
         raise InputError(f"there must be at least 2 splits, and a largest size of at least {SIZES[0]} rows")
@@ -128,40 +128,23 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     """
     if records.empty:
         raise InputError("no problem has a size of at least its number of classes; take a larger --largest")
-    wide = records.pivot(index=[*KEYS, "split"], columns="rule", values=list(METRICS)).astype(float)
-    answered = records.assign(answered=1.0).pivot(index=[*KEYS, "split"], columns="rule", values="answered")
-    parts = []
-    before = None
-    for rule in STEPPED["nb"]:
-        has = answered[rule].notna()
-        own = wide[has].xs(rule, axis=1, level="rule")
-        columns = {"splits": own["error"].groupby(KEYS).count()}
-        columns["infinite"] = own["log_loss"].isna().groupby(KEYS).mean()
-        for metric in METRICS:
-            columns |= _mean(metric, own[metric])
-        if before is not None:
-            for metric in GAINS:
-                columns |= _mean(f"{metric}_gain", wide[metric][before][has] - own[metric])
-        parts.append(pd.DataFrame(columns).reset_index().assign(rule=rule, step=STEPS.get(rule)))
-        before = rule
-    table = pd.concat(parts, ignore_index=True)
-    orders = {"problem": list(ALL_PROBLEMS), "model": list(STEPPED), "rule": list(STEPPED["nb"])}
-    table = table[[*KEYS, "rule", "step", *(name for name in table if name not in (*KEYS, "rule", "step"))]]
-    return table.sort_values(
-        ["problem", "m", "model", "rule"],
-        key=lambda c: c.map(orders[c.name].index) if c.name in orders else c,
-        ignore_index=True,
-    )
-
-
-def _mean(name: str, values: pd.Series) -> dict[str, pd.Series]:
-    """Return mean and standard error over splits, by name."""
-    groups = values.groupby(KEYS)
-    return {name: groups.mean(), f"{name}_se": groups.sem()}
+    places = {rule: place for place, rule in enumerate(STEPPED["nb"])}
+    lines = records.astype(dict.fromkeys(METRICS, float)).assign(place=records["rule"].map(places))
+    lines = lines.sort_values([*KEYS, "split", "place"], ignore_index=True)
+    before = lines.groupby([*KEYS, "split"])[list(GAINS)].shift()
+    gains = [f"{metric}_gain" for metric in GAINS]
+    lines[gains] = before - lines[list(GAINS)]
+    groups = lines.assign(infinite=lines["log_loss"].isna()).groupby([*KEYS, "rule"], sort=False)
+    table = means(groups, *METRICS, *gains)
+    table.insert(len(KEYS) + 1, "step", table["rule"].map(STEPS))
+    table.insert(len(KEYS) + 2, "splits", groups.size().to_numpy())
+    table.insert(len(KEYS) + 3, "infinite", groups["infinite"].mean().to_numpy())
+    by = ["problem", "m", "model", "rule"]
+    return in_order(table, by, problem=ALL_PROBLEMS, model=STEPPED, rule=STEPPED["nb"])
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say where each step pays, and show it."""
+    """Say where each step helps, and show it."""
     names = [str(problem) for problem in dict.fromkeys(table["problem"])]
     models = [model for model in MODELS if model in set(table["model"])]
     headline = "; ".join(_tally(table, model, "log_loss", "gain") for model in models)
@@ -196,34 +179,36 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "Splits of one data set share its rows: standard errors say how well the mean over splits of this data set is "
-    "known, not what another sample of the same population would show.",
+    "Splits of one data set share its rows: standard errors show the uncertainty of the mean over splits of this data "
+    "set, not that of another sample from the same population.",
     "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
-    "unit-information prior for numbers, and the default prior of logistic regression; others smooth otherwise.",
+    "unit-information prior for numbers, and the default prior of logistic regression; other priors smooth "
+    "differently.",
     "Averaging repairs over-confidence that comes from few rows; it does not repair what comes from features that are "
     "not independent given the class.",
 )
 
 STEPS_TEXT = (
     "Smoothing is the step from map to mean, averaging that from mean to bayes-optimal, evidence that from "
-    "bayes-optimal to predictive, where the new row itself says something about θ.",
+    "bayes-optimal to predictive, where the new row itself is evidence about θ.",
     "For logistic regression the last step does not exist, as it has no model of the rows. For naive Bayes on "
-    "categories it takes back all that averaging changed: predictive is mean, exactly, as the features of a row are "
-    "independent given θ and θ's blocks independent given the data.",
-    "Smoothing is a name: the posterior of logistic weights is skewed away from zero where the classes are nearly "
-    "separable, so that their mean is the more extreme plug-in and the step sharpens.",
+    "categories it cancels the effect of averaging: predictive equals mean, exactly, because the features of a row "
+    "are independent given θ, and the blocks of θ are independent given the data.",
+    "The step does not always smooth: the posterior of logistic weights is skewed away from zero where the classes are "
+    "nearly separable, so that their mean is more extreme than their mode.",
 )
 
 TABLE_TEXT = (
-    "Gains in log loss in nats a row, with standard errors over splits, at the smallest and at the largest training "
-    "size: positive where the step helps. “∞ in 10 %”: in so many splits the step makes an infinite log loss finite, "
-    "as map gives a class that is not among the training rows probability 0; the number is over the other splits.",
+    "Gains in log loss in nats per row, with standard errors over splits, at the smallest and at the largest training "
+    "size: positive where the step helps. “∞ in 10 %”: in this share of the splits the step makes an infinite log "
+    "loss finite, because map gives probability 0 to a class without training rows; the number is over the other "
+    "splits.",
 )
 
 
 def ends(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the lines of each problem's smallest and of its largest size."""
+    """Return the records of the smallest and of the largest size of each problem."""
     sizes = table.groupby("problem")["m"]
     return table[table["m"] == sizes.transform("min")], table[table["m"] == sizes.transform("max")]
 
@@ -234,7 +219,7 @@ def verdict(line: Any, before: float, metric: str) -> str:
     Parameters
     ----------
     line
-        The line of the rule that the step leads to.
+        The record of the rule that the step leads to.
     before
         Share of splits whose log loss was infinite before the step.
     metric
@@ -250,7 +235,7 @@ def verdict(line: Any, before: float, metric: str) -> str:
 
 
 def judged(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the lines that a step leads to, with the verdict on it."""
+    """Return the records that a step leads to, with the verdict on the step."""
     before = table.groupby(["problem", "m", "model"], sort=False)["infinite"].shift().fillna(0.0)
     lines = table.assign(before=before)[table["step"].notna()]
     return lines.assign(verdict=[verdict(line, line["before"], metric) for line in lines.to_dict("records")])
@@ -291,7 +276,7 @@ def _overconfidence(table: pd.DataFrame, model: str) -> str:
 
 
 def gains_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one line a data set and model: the gain in log loss of each step at its smallest and largest size."""
+    """Return one row per data set and model: the gain in log loss of each step at its smallest and largest size."""
     lines = judged(table, "log_loss")
     parts = ends(lines)
     made = []
@@ -307,7 +292,7 @@ def gains_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gain(line: dict[Any, Any]) -> str:
-    """Return a gain in log loss as the table has it."""
+    """Return a gain in log loss as text for the table."""
     removed = line["before"] - line["infinite"]
     words = [f"∞ in {percent(removed)}"] if removed > 0 else []
     if np.isfinite(line["log_loss_gain"]):
@@ -320,7 +305,7 @@ def _gain_figure(table: pd.DataFrame, model: str, metric: str) -> Figure:
     return Figure(
         f"gain-{metric}-{model}",
         f"Gain in {name} of each step with {MODELS[model]}",
-        "One panel a step, one line a data set, a mark for its smallest and one for its largest training size.",
+        "One panel per step, one row per data set, with marks for its smallest and its largest training size.",
         partial(gains, table[table["model"] == model], metric),
         f"{capital(MODELS[model])}: to the right of the line the step lowers {name}. Open: the smallest training "
         "size; filled: the largest; bars are two standard errors. In brackets the number of classes."
@@ -329,7 +314,7 @@ def _gain_figure(table: pd.DataFrame, model: str, metric: str) -> Figure:
 
 
 def gains(table: pd.DataFrame, metric: str) -> Drawing:
-    """Return one panel a step of one model, with two marks a data set."""
+    """Return one panel per step of one model, with two marks per data set."""
     from matplotlib.ticker import FixedLocator
 
     names = list(dict.fromkeys(table["problem"]))
@@ -369,7 +354,7 @@ def _gain_marks(ax: Axes, lines: pd.DataFrame, names: list[str], metric: str, sh
 
 
 def _curves(table: pd.DataFrame, names: list[str], model: str, metric: str) -> tuple[Figure, ...]:
-    """Return one metric of a model under every rule, one panel a problem that it was measured on."""
+    """Return one metric of a model under every rule, one panel per problem that it was measured on."""
     own = table[table["model"] == model]
     spans = own.groupby("problem")["m"].agg(lambda sizes: sizes.max() / sizes.min())
     held = [problem for problem in names if spans.get(problem, 0.0) >= LEAST_SPAN]

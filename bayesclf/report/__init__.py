@@ -1,4 +1,4 @@
-"""Reports: one HTML file that holds everything it shows and requests nothing."""
+"""Reports: one self-contained HTML file that makes no requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["write_classifier", "write_comparison"]
 def write_comparison(comparison: Comparison, path: str | os.PathLike[str], command: str | None = None) -> None:
     """Write the report of a comparison.
 
-    The file appears under its name when it is complete; one that was there before stays whole until then.
+    The write is atomic: an existing file is replaced only once the new one is complete.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def write_classifier(
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
-    The file appears under its name when it is complete; one that was there before stays whole until then.
+    The write is atomic: an existing file is replaced only once the new one is complete.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def write_classifier(
         File to write, usually ``….html``.
     X, y
         The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
-        them. Of a fit with sample weights a row of weight w is given w times; where weights were not whole numbers,
-        the rows as they are.
+        them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
+        give the rows as they are.
     command
         Command line that made the report.
 
@@ -83,7 +83,7 @@ def write_classifier(
 
 
 def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
-    """Raise for rows that are not those of the fit, unless it had weights that no repeated rows stand for."""
+    """Raise for rows other than those of the fit, unless the fit had weights that repeating rows cannot express."""
     try:
         training_rows(classifier, X, y)
     except InputError as reason:
@@ -93,10 +93,10 @@ def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
 
 
 def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
-    """Return whether a fit shows weights that no repeated rows stand for, as they are not whole numbers.
+    """Return whether a fit shows weights that repeating rows cannot express, because they are not whole numbers.
 
-    A generative fit keeps no weights, only their sums by class. These are whole numbers all the same where weights made
-    the classes of the labels `y` (row) equal and left the number of rows as it was.
+    A generative fit keeps no weights, only their sums by class. Balancing weights, which make the classes of the labels
+    `y` (row) equal and keep the number of rows, can have whole sums all the same; they are detected by that.
     """
     model: Any = classifier.model_
     if isinstance(model, LogisticModel):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
@@ -18,7 +16,6 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
-from bayesclf.diagnostics.finding import Evidence
 from bayesclf.errors import Refused
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
@@ -28,13 +25,31 @@ from bayesclf.wording import counted, joined
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Shown:
-    """A figure, or a sentence that says why there is none, and how to read it."""
-
-    content: Markup | str
-    caption: str
+CAPTIONS = {
+    "forest": (
+        "Posterior means and intervals of parameters",
+        "Means and intervals given the model; each panel has its own unit.",
+    ),
+    "weights": (
+        "Posterior of logistic weights",
+        "Log-odds per standard deviation of a column, own or implied, with posterior intervals.",
+    ),
+    "trace": (
+        "Draws of each chain in their order",
+        "Chains of draws: similar and without trend where the sampler has converged.",
+    ),
+    "rank": ("Ranks of each chain's draws among all", "Level within the band where the chains agree."),
+    "energy": ("Energy of the draws and its changes", "Similar widths where the sampler reaches the tails."),
+    "replicated": (
+        "Class counts of replicated data sets and of the rows",
+        "The observed counts lie among the replicated ones where the model can generate data like these.",
+    ),
+    "entropy": (
+        "Entropy of predictions, aleatoric and epistemic",
+        "Epistemic entropy is what more rows would remove, given the model.",
+    ),
+}
+"""Title and caption of each figure."""
 
 
 def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
@@ -54,11 +69,18 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         groups=groups(diagnosis),
         figures=_posterior_figures(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, labels),
-        classes=[] if labels is None else _class_counts(classifier, labels),
+        classes=[]
+        if labels is None
+        else table.class_counts(np.searchsorted(classifier.classes_, labels), classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
         rows=0 if frame is None else len(frame),
-        made=_made(classifier, command),
+        made=document.made(
+            command,
+            ("Classifier", " ".join(str(classifier).split())),
+            ("Inference", str(classifier.inference_)),
+            ("Seed", str(classifier.seed_)),
+        ),
     )
 
 
@@ -73,23 +95,16 @@ def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     return frame
 
 
-def _class_counts(classifier: BayesClassifier, labels: NDArray[Any]) -> list[tuple[str, int, str]]:
-    return table.class_counts(np.searchsorted(classifier.classes_, labels), classifier.classes_)
-
-
 def headline(diagnosis: Diagnosis) -> str:
-    """Return what the checks come to, in one sentence."""
+    """Summarize the checks in one sentence."""
     if not diagnosis.issues:
         return (
             f"No issue was found: {counted(len(diagnosis.passed), 'check')} passed"
             + (f", with {counted(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
-            + (f"; {counted(len(diagnosis.skipped), 'check')} could not be made." if diagnosis.skipped else ".")
+            + (f"; {counted(len(diagnosis.skipped), 'check')} could not be run." if diagnosis.skipped else ".")
         )
-    return f"Not to be trusted as it is: {joined(map(_named, diagnosis.issues))}."
-
-
-def _named(finding: Finding) -> str:
-    return f"{in_sentence(finding.title)} ({finding.severity})"
+    named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
+    return f"Not to be trusted as it is: {joined(named)}."
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
@@ -98,95 +113,42 @@ def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
     return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
 
 
-@dataclass(frozen=True)
-class CheckView:
-    """One check of a page.
-
-    Attributes
-    ----------
-    finding
-        What it found.
-    anchor
-        Its place in the page.
-    headings, lines
-        The evidence, its first lines.
-    more
-        Lines that are left out.
-    """
-
-    finding: Finding
-    anchor: str
-    headings: tuple[str, ...]
-    lines: tuple[tuple[table.Cell, ...], ...]
-    more: int
-
-
-@dataclass(frozen=True)
-class CheckGroup:
-    """The checks of one section: issues, tips, and so on."""
-
-    title: str
-    section: str
-    checks: tuple[CheckView, ...]
-
-
-def groups(diagnosis: Diagnosis, prefix: str = "") -> tuple[CheckGroup, ...]:
+def groups(diagnosis: Diagnosis, prefix: str = "") -> list[dict[str, Any]]:
     """Return the checks by section, empty sections left out; anchors are the codes, with a prefix."""
     found = (diagnosis.issues, diagnosis.tips, diagnosis.passed, diagnosis.not_applicable, diagnosis.skipped)
-    return tuple(
-        CheckGroup(title, section, tuple(_view(finding, prefix) for finding in findings))
+    return [
+        {"title": title, "section": section, "checks": [_check(finding, prefix) for finding in findings]}
         for (section, title), findings in zip(TITLES.items(), found, strict=True)
         if findings
-    )
+    ]
 
 
-def _view(finding: Finding, prefix: str) -> CheckView:
-    headings, rows = _evidence(finding.evidence)
-    lines = tuple(tuple(table.cell(value) for value in row) for row in rows[:MOST_LINES])
-    return CheckView(finding, f"{prefix}{finding.code}", headings, lines, max(0, len(rows) - MOST_LINES))
-
-
-def _evidence(evidence: Evidence) -> tuple[tuple[str, ...], Sequence[Sequence[object]]]:
-    """Return headings and rows; a mapping is one row."""
+def _check(finding: Finding, prefix: str) -> dict[str, Any]:
+    """Return what the template shows of one check: what it found, and the first rows of its evidence."""
+    evidence = finding.evidence
     if isinstance(evidence, Mapping):
-        return tuple(str(name).replace("_", " ") for name in evidence), [list(evidence.values())] if evidence else []
-    names = tuple(str(name).replace("_", " ") for name in evidence)
-    return names, [list(row) for row in evidence.itertuples(index=False)]
+        rows = [tuple(evidence.values())] if evidence else []
+    else:
+        rows = list(evidence.itertuples(index=False, name=None))
+    return {
+        "finding": finding,
+        "anchor": f"{prefix}{finding.code}",
+        "headings": [str(name).replace("_", " ") for name in evidence],
+        "lines": [[table.cell(value) for value in row] for row in rows[:MOST_LINES]],
+        "more": max(0, len(rows) - MOST_LINES),
+    }
 
 
-def _posterior_figures(classifier: BayesClassifier) -> list[Shown]:
+def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, str]]:
     """Return the figures of the posterior, as far as it has them."""
     return _drawn(
-        (
-            "forest",
-            partial(plots.posterior_forest, classifier),
-            "Posterior means and intervals of parameters",
-            "Means and intervals given the model; each panel has its own unit.",
-        ),
-        (
-            "weights",
-            partial(_weights, classifier),
-            "Posterior of logistic weights",
-            "Log-odds per standard deviation of a column, own or implied, with posterior intervals.",
-        ),
-        (
-            "trace",
-            partial(plots.posterior_trace, classifier),
-            "Draws of each chain in their order",
-            "Chains of draws: alike and without trend where the sampler has converged.",
-        ),
-        (
-            "rank",
-            partial(plots.posterior_rank, classifier),
-            "Ranks of each chain's draws among all",
-            "Level within the band where the chains agree.",
-        ),
-        (
-            "energy",
-            partial(plots.energy, classifier),
-            "Energy of the draws and its changes",
-            "Alike in width where the sampler reaches the tails.",
-        ),
+        {
+            "forest": partial(plots.posterior_forest, classifier),
+            "weights": partial(_weights, classifier),
+            "trace": partial(plots.posterior_trace, classifier),
+            "rank": partial(plots.posterior_rank, classifier),
+            "energy": partial(plots.energy, classifier),
+        }
     )
 
 
@@ -197,41 +159,26 @@ def _weights(classifier: BayesClassifier) -> Figure:
     return plots.posterior_weights(classifier)
 
 
-def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[Shown]:
+def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tuple[Markup | str, str]]:
     """Return figures of replicated labels and of the entropy of predictions."""
     return _drawn(
-        (
-            "replicated",
-            lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
-            "Class counts of replicated data sets and of the rows",
-            "The observed counts lie among the replicated ones where the model can make data like these.",
-        ),
-        (
-            "entropy",
-            lambda: plots.uncertainty(classifier, X, y),
-            "Entropy of predictions, aleatoric and epistemic",
-            "Epistemic entropy is what more rows would remove, given the model.",
-        ),
+        {
+            "replicated": lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
+            "entropy": lambda: plots.uncertainty(classifier, X, y),
+        }
     )
 
 
-def _drawn(*wanted: tuple[str, Callable[[], Figure], str, str]) -> list[Shown]:
-    """Draw what can be drawn; a refusal without a sentence is left out, one with a sentence is shown once."""
-    shown: list[Shown] = []
-    for name, draw, title, caption in wanted:
+def _drawn(wanted: Mapping[str, Callable[[], Figure]]) -> list[tuple[Markup | str, str]]:
+    """Draw what can be drawn, and return it with its captions.
+
+    A refusal without a sentence is left out; the sentence of several is shown once.
+    """
+    shown: list[tuple[Markup | str, str]] = []
+    for name, draw in wanted.items():
+        title, caption = CAPTIONS[name]
         content = figures.drawn(draw, name, title, caption)
-        if isinstance(content, Markup):
-            shown.append(Shown(content, caption))
-        elif content and all(content != other.content for other in shown):
-            shown.append(Shown(content, ""))
+        caption = caption if isinstance(content, Markup) else ""
+        if content and (content, caption) not in shown:
+            shown.append((content, caption))
     return shown
-
-
-def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
-    """Return what is needed to make the fit again."""
-    return document.made(
-        command,
-        ("Classifier", " ".join(str(classifier).split())),
-        ("Inference", str(classifier.inference_)),
-        ("Seed", str(classifier.seed_)),
-    )

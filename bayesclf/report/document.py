@@ -1,4 +1,4 @@
-"""Pages: a template filled in, with the policy that lets its own script run and no other."""
+"""Pages: a filled template, with a content security policy that allows only its own script."""
 
 from __future__ import annotations
 
@@ -20,14 +20,7 @@ PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-lea
 
 
 def fill(template: str, **context: Any) -> str:
-    """Return the page of a template; all names that it uses must be in `context`, and none of them is markup."""
-    environment = _environment()
-    script = environment.get_template("sort.js").render()
-    policy = b64encode(sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
-
-
-def _environment() -> Environment:
+    """Return the page of a template; all names that it uses must be in `context`; their values are escaped."""
     environment = Environment(
         loader=PackageLoader("bayesclf.report"),
         autoescape=lambda name: name is None or name.endswith(".html.j2"),
@@ -36,7 +29,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = unbroken
-    return environment
+    script = environment.get_template("sort.js").render()
+    policy = b64encode(sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
 
 
 def unbroken(sentence: str) -> str:
@@ -45,26 +40,26 @@ def unbroken(sentence: str) -> str:
 
 
 def made(command: str | None, *facts: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return how a page was made: the command, if there was one, its own facts, and what ran."""
-    return [*([("Command", command)] if command is not None else []), *facts, *versions()]
+    """Return how a page was made: the command, if there was one, further facts, and the versions in use."""
+    return [*([("Command", command)] if command else []), *facts, *versions()]
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return what ran, for the section on how a page was made."""
+    """Return the versions in use, for the section on how a page was made."""
     packages = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return [("Python", platform.python_version()), ("Packages", packages)]
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
-    """Check a path before the work of drawing begins."""
+    """Check a path before any figure is drawn."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a report needs the name of a file, such as 'report.html', not {path!r}")
     target = Path(path)
     try:
         os.stat(target)
     except ValueError:
-        raise InputError(f"the name {str(target)!r} is none that a file can have; choose another one") from None
-    except OSError as error:  # that there is no such file yet is as it should be
+        raise InputError(f"the name {str(target)!r} is not a valid file name; choose another one") from None
+    except OSError as error:  # it is normal that there is no such file yet
         if error.errno == errno.ENAMETOOLONG:
             raise InputError(f"the name {target.name[:20]}… of the report is too long; choose a shorter one") from None
     if target.is_dir():

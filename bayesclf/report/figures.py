@@ -1,4 +1,4 @@
-"""Figures as inline SVG: in the page's own colours and font, with alternative text and ids of their own."""
+"""Figures as inline SVG: in the colors and font of the page, with alternative text and unique ids."""
 
 from __future__ import annotations
 
@@ -17,22 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, FAINT = "#010203", "#010204"
-"""Colours of text and of grid lines while a figure is drawn; the page replaces them by its own, dark or light."""
+"""Colors of text and of grid lines while a figure is drawn; they are replaced by those of the page, dark or light."""
 
 PAGE_COLORS = {INK: "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
 
 SETTINGS: dict[str, Any] = {
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor"), INK),
     "grid.color": FAINT,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
     "savefig.dpi": 130,
     "font.size": 10,
     "axes.titlesize": 10,
@@ -61,7 +54,7 @@ def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> 
     file = io.BytesIO()
     settings: Any = SETTINGS | {"svg.hashsalt": name}
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # Text stays text, so that the page's font, not matplotlib's, has to have the glyph.
+        # Text stays text, so that the glyph has to be in the font of the page, not in matplotlib's.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         draw().savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(file.getvalue())
@@ -79,9 +72,9 @@ def drawn(draw: Callable[[], Figure], name: str, title: str, description: str) -
 
 
 def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:
-    """Make a stand-alone SVG fit to live inside a page, in place."""
+    """Turn a stand-alone SVG, in place, into one that can be part of a page."""
     for parent in list(root.iter()):
-        # A style element inside an inline SVG would hold for the whole page; the page's own sheet has its rules.
+        # A style element inside an inline SVG would apply to the whole page, whose own style sheet has its rules.
         for child in [child for child in parent if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style")]:
             parent.remove(child)
     for element in root.iter():
@@ -94,14 +87,14 @@ def _inline(root: ElementTree.Element, name: str, title: str, description: str) 
         "aria-labelledby": f"{name}-title {name}-description",
         "style": f"--width: {float(width.removesuffix('pt')):.0f}pt",
     }
-    for index, (tag, text) in enumerate((("title", title), ("desc", description))):
-        child = ElementTree.Element(tag, {"id": f"{name}-{'title' if tag == 'title' else 'description'}"})
+    for index, (tag, role, text) in enumerate((("title", "title", title), ("desc", "description", description))):
+        child = ElementTree.Element(tag, {"id": f"{name}-{role}"})
         child.text = text
         root.insert(index, child)
 
 
 def _attributes(element: ElementTree.Element, name: str) -> list[tuple[str, str]]:
-    """Return attributes with prefixed ids and references, in the page's colours; path data loses needless digits."""
+    """Return attributes with prefixed ids and references, colors of the page, and path data of fewer digits."""
     changed = []
     for key, value in element.attrib.items():
         match key.removeprefix(f"{{{XLINK}}}"):

@@ -18,7 +18,7 @@ MOST_COLUMNS = 200
 """Columns that the summary lists."""
 
 SIGNIFICANT = 4
-"""Digits of a number of which only the size matters."""
+"""Digits of a number of which only the magnitude matters."""
 
 MOST_LEVELS = 6
 """Levels of a column that the summary names."""
@@ -31,8 +31,8 @@ HEADINGS = (
     ("Rule", ""),
     ("Accuracy", "share of rows whose class was predicted, ± standard error; for gibbs the expected share"),
     ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
-    ("Δ log loss", "difference from the line with the smallest log loss, paired on the same folds"),
-    ("Δ accuracy", "difference from the line with the smallest log loss, in percentage points"),
+    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
@@ -41,9 +41,9 @@ HEADINGS = (
 """Headings of the score table and what they mean."""
 
 COST_HEADINGS = (
-    ("Cost", "mean cost of the decisions, ± standard error, a rejected row at the price of a rejection"),
-    ("Δ cost", "difference from the line with the smallest log loss, paired on the same folds"),
-    ("Rejected", "share of rows that no class is given to, as the expected cost of the best one is too large"),
+    ("Cost", "mean cost of the decisions, ± standard error, including the cost of rejected rows"),
+    ("Δ cost", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Rejected", "share of rows without a decision, because the expected cost of the best one is too large"),
 )
 """Further headings, where the comparison has costs or a reject option."""
 
@@ -76,7 +76,7 @@ def cell(value: object) -> Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the score table; one that could not be scored has a reason in place of scores."""
+    """One entry of the score table; where there are no scores, the reason why."""
 
     model: str
     anchor: str
@@ -87,7 +87,7 @@ class Line:
 
 
 def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, str]) -> list[Line]:
-    """Return the lines of the score table; rules of one model that fail for one reason share a line."""
+    """Return the entries of the score table; rules of one model that fail for the same reason share one."""
     lines, leader = [], comparison.best if "log_loss" in table else None
     for record in table.to_dict("records"):
         model, rule = record["model"], record["rule"]
@@ -112,22 +112,22 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
     points, points_se = 100 * record["accuracy_diff"], 100 * record["accuracy_diff_se"]
     disagreement, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     calibration = f"{number(record['calibration_error'])} [{number(record['calibration_low'])}, "
+    rank = np.inf if np.isinf(record["log_loss"]) else float(record["log_loss_diff"])
     cells = (
         Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
         Cell(_log_loss(record), record["log_loss"]),
-        Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), _rank(record)),
+        Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
         Cell("–" if best else _signed(points, points_se, 1), points),
         Cell(pair(record["brier"], record["brier_se"]), record["brier"]),
         Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),
         Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
         Cell(number(ratio, 2), ratio) if np.isfinite(ratio) else Cell("n/a" if record["rule"] == "gibbs" else ""),
     )
-    return (*cells, *_cost_cells(record, best)) if "cost" in record else cells
-
-
-def _cost_cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
+    if "cost" not in record:
+        return cells
     difference = record["cost_diff"]
     return (
+        *cells,
         Cell(pair(record["cost"], record["cost_se"]), record["cost"]),
         Cell("–" if best else _signed(difference, record["cost_diff_se"], 3), difference),
         Cell(percent(record["rejected"]), record["rejected"]),
@@ -141,32 +141,20 @@ def _log_loss(record: dict[Any, Any]) -> str:
     return pair(record["log_loss"], record["log_loss_se"])
 
 
-def _rank(record: dict[Any, Any]) -> float:
-    return float("inf") if np.isinf(record["log_loss"]) else float(record["log_loss_diff"])
-
-
 def _signed(value: float, error: float, digits: int) -> str:
     text = pair(value, error, digits)
     return f"+{text}" if np.isfinite(value) and value > NEGLIGIBLE else text
 
 
-@dataclass(frozen=True)
-class CostTable:
-    """What decisions cost: a line a true class, a column a predicted one, and the price of a rejection."""
-
-    classes: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[str, ...]], ...]
-    reject: str
-
-
-def cost_table(comparison: Comparison) -> CostTable | None:
-    """Return the costs of a comparison, None where it has none."""
-    if comparison.costs is None:
+def cost_table(comparison: Comparison) -> dict[str, Any] | None:
+    """Return the costs of decisions, one line per true class, and of a rejection; None without costs."""
+    costs = comparison.costs
+    if costs is None:
         return None
-    names = tuple(str(label) for label in comparison.classes)
-    lines = [tuple(f"{value:g}".replace("-", "−") for value in line) for line in comparison.costs.matrix]
-    reject = comparison.costs.reject
-    return CostTable(names, tuple(zip(names, lines, strict=True)), "" if reject is None else f"{reject:g}")
+    names = [str(label) for label in comparison.classes]
+    lines = [[f"{value:g}".replace("-", "−") for value in line] for line in costs.matrix]
+    reject = "" if costs.reject is None else f"{costs.reject:g}"
+    return {"classes": names, "lines": list(zip(names, lines, strict=True)), "reject": reject}
 
 
 def class_counts(y: Integers, classes: NDArray[Any]) -> list[tuple[str, int, str]]:

@@ -1,4 +1,4 @@
-"""The verdict: which line of the comparison is best, how surely, and what not to trust, in plain sentences."""
+"""The verdict: which entry of the comparison is best, how clearly, and what not to trust."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from bayesclf.diagnostics import Diagnosis
 
 CLEAR = 0.95
-"""Confidence from which a difference is called clear."""
+"""Confidence level at which a difference is called clear."""
 
 OVERCONFIDENT_FROM = 0.01
-"""Smallest excess of mean confidence over accuracy that is called over-confidence, if it is also clear."""
+"""Smallest excess of mean confidence over accuracy that counts as over-confidence, if it is also clear."""
 
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
-"""First words of titles that are names, and keep their capital within a sentence."""
+"""First words of titles that are proper names and keep their capital within a sentence."""
 
 READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
@@ -36,7 +36,7 @@ READING = (
     "The ratio of the Gibbs error to the Bayes-optimal error obeys no bound on real data; twice is a bound only for "
     "targets drawn from the prior.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
-    "the same folds. Many lines were compared, so the best is a little flattered.",
+    "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
 )
 """What holds for every comparison."""
 
@@ -48,7 +48,7 @@ class Verdict:
     Attributes
     ----------
     headline
-        The line with the smallest log loss.
+        The entry with the smallest log loss.
     findings
         How it compares with the others, by log loss and accuracy.
     cautions
@@ -63,29 +63,25 @@ class Verdict:
 def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
     """Judge a comparison by its table and by the checks of the fits on all rows, by model.
 
-    Without checks, what the fits themselves said of their convergence takes their place.
+    Without checks, the convergence problems that the fits reported are used instead.
     """
-    fits = _convergence(comparison) if diagnoses is None else _issues(diagnoses)
-    cautions = (*_unavailable(comparison), *_infinite(table), *fits, *_overconfident(comparison))
+    issues = _issues(comparison, diagnoses)
+    cautions = (*_unavailable(comparison), *_infinite(table), *issues, *_overconfident(comparison))
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
     best = next(record for record in records if (record["model"], record["rule"]) == comparison.best)
     others = [record for record in records if record is not best]
     folds = len(comparison.splits)
+    common = (*_accuracy(records, best, folds), *_cheapest(records, best, folds))
     if np.isinf(best["log_loss"]):
-        headline = "Every line gave some row's true class the probability 0, so log loss ranks none of them first."
-        return Verdict(headline, (*_accuracy(records, best, folds), *_cheapest(records, best, folds)), cautions)
+        headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
+        return Verdict(headline, common, cautions)
     headline = (
         f"Use {_name(best)}: it has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
         f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
     )
-    findings = (
-        *_runners_up(others, best, folds),
-        *_accuracy(records, best, folds),
-        *_cheapest(records, best, folds),
-    )
-    return Verdict(headline, findings, cautions)
+    return Verdict(headline, (*_runners_up(others, best, folds), *common), cautions)
 
 
 def _name(record: dict[Any, Any]) -> str:
@@ -103,59 +99,61 @@ def is_clear(difference: float, error: float, folds: float = np.inf) -> bool:
 
 
 def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Compare the best line with the next rule of its model and with the best line of every other model."""
+    """Compare the best entry with the next rule of its model and with the best entry of every other model."""
     sentences = []
     finite = sorted((r for r in others if np.isfinite(r["log_loss"])), key=lambda record: float(record["log_loss"]))
     by_model: dict[str, dict[Any, Any]] = {}
     for record in finite:
         by_model.setdefault(record["model"], record)
-    for record in sorted(by_model.values(), key=lambda record: float(record["log_loss"])):
+    for record in by_model.values():  # in the order of their log loss
         difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
         size = f"difference {pair(difference, error)}"
         if is_clear(difference, error, folds):
-            sentences.append(f"The best line is clearly ahead of {_name(record)} ({size}).")
+            sentences.append(f"The best entry is clearly ahead of {_name(record)} ({size}).")
         elif abs(difference) < 1e-12:
             sentences.append(f"{_name(record)} has the same log loss.")
         else:
-            sentences.append(f"The best line is not clearly ahead of {_name(record)} ({size}).")
+            sentences.append(f"The best entry is not clearly ahead of {_name(record)} ({size}).")
     near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"], folds) for record in finite)
     if len(others) > len(by_model):
         share = "All" if near == len(others) else f"{near} of the {len(others)}"
         verb = "is" if near == 1 else "are"
-        sentences.append(f"{share} other lines {verb} not clearly behind it by log loss.")
+        sentences.append(f"{share} other entries {verb} not clearly behind it by log loss.")
     return tuple(sentences)
 
 
 def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Name the most accurate line, against the one with the smallest log loss."""
+    """Name the most accurate entry, against the one with the smallest log loss."""
     top = max(record["accuracy"] for record in records)
     leaders = [record for record in records if top - record["accuracy"] < 1e-9]
     if best in leaders:
-        others = f", shared with {counted(len(leaders) - 1, 'other line')}" if len(leaders) > 1 else ""
+        others = (
+            f", shared with {counted(len(leaders) - 1, 'other entry', 'other entries')}" if len(leaders) > 1 else ""
+        )
         return (f"Its accuracy is the best as well{others}.",) if np.isfinite(best["log_loss"]) else ()
     leader = leaders[0]
-    equal = f" (as has {counted(len(leaders) - 1, 'other line')})" if len(leaders) > 1 else ""
+    equal = f" (as has {counted(len(leaders) - 1, 'other entry', 'other entries')})" if len(leaders) > 1 else ""
     sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
     if not np.isfinite(best["log_loss"]):
         return (f"{sentence}.",)
     points, error = 100 * leader["accuracy_diff"], 100 * leader["accuracy_diff_se"]
     word = "clearly" if is_clear(points, error, folds) else "indistinguishably"
-    return (f"{sentence}, {word} above that line (by {pair(points, error, 1)} percentage points).",)
+    return (f"{sentence}, {word} above that entry (by {pair(points, error, 1)} percentage points).",)
 
 
 def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Name the line whose decisions cost least, where the comparison has costs."""
+    """Name the entry whose decisions cost least, where the comparison has costs."""
     if "cost" not in best:
         return ()
     leader = min(records, key=lambda record: (float(record["cost"]), record is not best))
     rejected = f", with {percent(leader['rejected'])} of the rows rejected" if leader["rejected"] > 0 else ""
-    price = f"{pair(leader['cost'], leader['cost_se'])} a row{rejected}"
+    price = f"{pair(leader['cost'], leader['cost_se'])} per row{rejected}"
     if leader is best:
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
     saved, error = -leader["cost_diff"], leader["cost_diff_se"]
     word = "clearly" if is_clear(saved, error, folds) else "indistinguishably"
     return (
-        f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {word} below that line's (by "
+        f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {word} below that entry's (by "
         f"{pair(saved, error)}).",
     )
 
@@ -180,16 +178,14 @@ def _infinite(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _convergence(comparison: Comparison) -> list[str]:
-    return [
-        f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
-        for model, fit in comparison.fits.items()
-        for problem in fit.convergence_problems_
-    ]
-
-
-def _issues(diagnoses: Mapping[str, Diagnosis]) -> list[str]:
-    """Say what the checks of the fits found."""
+def _issues(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -> list[str]:
+    """Say what the checks of the fits found, or without checks, which convergence problems the fits reported."""
+    if diagnoses is None:
+        return [
+            f"The draws of {model} cannot be trusted yet: {problem.rstrip('.')}."
+            for model, fit in comparison.fits.items()
+            for problem in fit.convergence_problems_
+        ]
     return [
         f"{model}, {in_sentence(finding.title)}: {finding.reason} ({finding.code})."
         for model, diagnosis in diagnoses.items()
@@ -210,9 +206,10 @@ def in_sentence(title: str) -> str:
 
 
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the rules of each model that promise more right answers than they give.
+    """Name the rules of each model whose confidence exceeds their accuracy.
 
-    All but Gibbs: its probabilities are one hypothesis's, drawn anew for each row, and over-confident by construction.
+    Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
+    construction.
     """
     sentences = []
     for model in comparison.models:
@@ -224,13 +221,13 @@ def _overconfident(comparison: Comparison) -> list[str]:
         worst = max(clear, key=lambda rule: clear[rule])
         text = f"{model} is over-confident under {joined(clear)}"
         points = number(100 * clear[worst], 1)
-        text += f": under {worst} its probabilities promise {points} points more accuracy than it has"
+        text += f": under {worst} its mean confidence exceeds its accuracy by {points} points"
         sentences.append(f"{text}{_averaging(gaps)}.")
     return sentences
 
 
 def _averaging(gaps: dict[str, float]) -> str:
-    """Say what averaging over the posterior did about over-confidence, if the model could average."""
+    """Say whether averaging over the posterior repairs over-confidence, if the model could average."""
     averaged = [rule for rule in gaps if RULES[rule].averages]
     repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
     if repaired and left:

@@ -130,7 +130,8 @@ def test_the_page_draws_all_pictures(outcome):
     assert results.headline.startswith("Errors of GNB/GNB2/LR in the limit")
     assert "Three points on which LR's limit has the larger error: 0.730 against GNB2's 0.385" in results.findings[4]
     assert (
-        results.findings[5] == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations, as theory has it."
+        results.findings[5]
+        == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations, in agreement with theory."
     )
     boundaries, on_the_way, _ = results.sections
     figure = boundaries.figures[2].draw()

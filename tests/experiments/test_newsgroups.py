@@ -14,9 +14,9 @@ import bayesclf as bc
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, messages, run
+from bayesclf.experiments.informative_words import informative_words
 from bayesclf.experiments.newsgroups import RULES
 from bayesclf.experiments.runner import RECORDS
-from bayesclf.experiments.telling_words import telling_words
 
 EXPERIMENT = find("newsgroups")
 
@@ -95,7 +95,7 @@ def test_groups_are_told_by_their_words(outcome):
 
 def test_the_page_has_curves_and_words(outcome):
     titles = [section.title for section in outcome.results.sections]
-    assert titles == ["Every rule", "Learning curves", "Words that speak for a group"]
+    assert titles == ["Every rule", "Learning curves", "Words that are evidence for a group"]
     assert "Mitchell 1997 reports" not in " ".join(outcome.results.findings)
     figure = outcome.results.sections[2].figures[0].draw()
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["rec.autos", "sci.space"]
@@ -115,14 +115,17 @@ def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path
         own = log_proba[np.arange(60), np.searchsorted(clf.classes_, y)]
         assert table.loc[rule, "accuracy"] == (clf.predict(texts, rule=rule) == y).mean()
         assert table.loc[rule, "log_loss"] == pytest.approx(-own.mean(), rel=1e-9)
-    assert [section.title for section in outcome.results.sections] == ["Every rule", "Words that speak for a group"]
+    assert [section.title for section in outcome.results.sections] == [
+        "Every rule",
+        "Words that are evidence for a group",
+    ]
 
 
 @pytest.mark.usefixtures("no_folder")
 def test_messages_that_are_nowhere_are_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     for unit in (("by-date", 0), ("original", 0)):
-        with pytest.raises(InputError, match="not at hand: put newsgroups/"):
+        with pytest.raises(InputError, match="not available: put newsgroups/"):
             EXPERIMENT.measure(EXPERIMENT.Settings(), unit, np.random.SeedSequence(0))
 
 
@@ -171,7 +174,7 @@ def test_a_shuffle_begins_with_every_group(rng):
 def test_log_odds_of_words_are_those_of_the_whole_posterior(rng):
     """The reduced Dirichlet against draws of every word; intervals within four standard errors of a quantile."""
     alpha = 2 + rng.poisson(rng.gamma(0.3, 40, size=(3, 60)))
-    found = telling_words(alpha, 3, 10_000, rng)
+    found = informative_words(alpha, 3, 10_000, rng)
     theta = np.stack([rng.dirichlet(row, 10_000) for row in alpha], axis=1)
     for k, words in enumerate(found):
         others = np.delete(theta, k, axis=1).mean(axis=1)

@@ -254,7 +254,7 @@ def curve(nb, lr, blocks=20, problem="made"):
 @pytest.mark.parametrize(
     ("nb", "lr", "agrees", "words"),
     [
-        ((0.3, 0.2, 0.2), (0.4, 0.25, 0.1), True, "as the paper has it"),
+        ((0.3, 0.2, 0.2), (0.4, 0.25, 0.1), True, "in agreement with the paper"),
         ((0.4, 0.3, 0.2), (0.3, 0.2, 0.1), False, "no clear lead"),
         (
             (0.3, 0.2, 0.1),
@@ -263,7 +263,7 @@ def curve(nb, lr, blocks=20, problem="made"):
             "ahead at the largest size too, which the paper expects of small data",
         ),
         ((0.3, 0.3, 0.1), (0.3, 0.3, 0.2), False, "no clear lead with few rows, but has one at the largest size"),
-        ((0.3, 0.2, 0.2), (0.2, 0.25, 0.1), True, "as the paper has it"),
+        ((0.3, 0.2, 0.2), (0.2, 0.25, 0.1), True, "in agreement with the paper"),
         ((0.3, 0.3, 0.2), (0.2, 0.2, 0.25), False, "no clear lead with few rows"),
     ],
 )
@@ -284,7 +284,7 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
     )
     (sentence,) = averaging(table)
     assert "at 100.0 % of the 2 points" in sentence
-    assert "by 0.800 in the mean: 0.600 from smoothing (map to mean) and 0.200 from averaging" in sentence
+    assert "by 0.800 on average: 0.600 from smoothing (map to mean) and 0.200 from averaging" in sentence
 
 
 @pytest.mark.parametrize(

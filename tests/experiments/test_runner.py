@@ -278,5 +278,5 @@ def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monke
 
     problems.load.cache_clear()
     monkeypatch.delenv("BAYESCLF_DATA")
-    with pytest.raises(InputError, match=r"the problem lenses is not at hand .* set BAYESCLF_DATA"):
+    with pytest.raises(InputError, match=r"the problem lenses is not available .* set BAYESCLF_DATA"):
         problems.load("lenses")

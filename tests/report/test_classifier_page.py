@@ -178,7 +178,7 @@ def test_the_command_writes_it(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--output", "-"], "--output - is not possible for a report"),
+        (["--output", "-"], "--output - is not possible here; give the name of a file, such as report.html"),
         (["--output", "x.html", "--target", "play"], "--target names a column of the training table"),
     ],
 )

@@ -172,18 +172,18 @@ def test_over_confidence_is_named():
     [
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0},
-            "nb is over-confident under map: under map its probabilities promise 20.0 points more accuracy than it "
-            "has; averaging repairs it.",
+            "nb is over-confident under map: under map its mean confidence exceeds its "
+            "accuracy by 20.0 points; averaging repairs it.",
         ),
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.1, "predictive": 0.1},
-            "nb is over-confident under map, bayes-optimal and predictive: under map its probabilities promise 20.0 "
-            "points more accuracy than it has; averaging over the posterior does not repair it.",
+            "nb is over-confident under map, bayes-optimal and predictive: under map its mean confidence exceeds "
+            "its accuracy by 20.0 points; averaging over the posterior does not repair it.",
         ),
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.1},
-            "nb is over-confident under map and predictive: under map its probabilities promise 20.0 points more "
-            "accuracy than it has; averaging over the posterior repairs it under bayes-optimal, but does not repair it "
+            "nb is over-confident under map and predictive: under map its mean confidence exceeds its accuracy by "
+            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but does not repair it "
             "under predictive.",
         ),
         ({"map": 0.0, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0}, None),
@@ -260,7 +260,7 @@ def test_places_that_cannot_be_written(comparison, tmp_path):
         (None, "the name of a file, such as 'report.html', not None"),
         (3, "the name of a file, such as 'report.html', not 3"),
         ("a" * 300, "the name a+… of the report is too long"),
-        ("a\0b", "is none that a file can have"),
+        ("a\0b", "is not a valid file name"),
     ],
 )
 def test_names_that_no_file_can_have(comparison, name, complaint, tmp_path, monkeypatch):
@@ -292,7 +292,7 @@ def test_costs_are_columns_of_the_scores_and_a_table(with_costs):
     text = page.words
     for heading in ("Cost", "Δ cost", "Rejected"):
         assert heading in text
-    assert "a row that no class is given to costs 0.2" in text
+    assert "a rejected row costs 0.2" in text
     lines = score_lines(with_costs, with_costs.table, {"nb": "model-1"})
     assert all(len(line.cells) == len(HEADINGS) - 2 + len(COST_HEADINGS) for line in lines if not line.reason)
     for line, record in zip(lines, with_costs.table.to_dict("records"), strict=True):

@@ -1,4 +1,4 @@
-"""Which words speak for which class: their log-odds under a posterior of Dirichlet distributions."""
+"""Which words are evidence for which class: their log-odds under a posterior of Dirichlet distributions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from bayesclf.families import dirichlet
 from bayesclf.typing import Array, Integers
 
 CANDIDATES = 4
-"""Words of which the log-odds are drawn, for each word asked for."""
+"""Words whose log-odds are drawn, for each requested word."""
 
 
 @dataclass(frozen=True)
 class WordLogOdds:
-    """How much one occurrence of a word speaks for a class.
+    """How strong the evidence of one occurrence of a word is for a class.
 
     Attributes
     ----------
     word
-        Its number.
+        Number of the word.
     mean, low, high
         Posterior mean and bounds of the equal-tailed interval of its log-odds, in nats.
     """
@@ -32,24 +32,24 @@ class WordLogOdds:
     high: float
 
 
-def telling_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[list[WordLogOdds]]:
-    """Return, for each class, the words that speak most for it against the other classes.
+def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[list[WordLogOdds]]:
+    """Return, for each class, the words that are the strongest evidence for it against the other classes.
 
     The log-odds of word j for class k are log θ_kj − log mean_{l≠k} θ_lj: what one occurrence of the word adds to the
-    log-odds of the class against one of the others, each as likely. Words are in the order of the lower end of their
-    interval, so that no word comes first that occurred a few times only.
+    log-odds of the class against one of the others, all equally likely. Words are in the order of the lower end of
+    their interval, so that words that occurred only a few times are not first.
 
     Parameters
     ----------
     alpha
         Hyperparameters of the posterior, θ_k ~ Dirichlet(α_k), (outcome, word).
     most
-        Words of each class.
+        Number of words of each class.
     draws
-        Draws of θ. Only those of candidates are made: (θ_kj for some j, the rest) is Dirichlet with the sum of the
-        rest's hyperparameters.
+        Number of draws of θ. Only θ of candidates are drawn: (θ_kj for some j, the rest) is Dirichlet, and the
+        hyperparameter of the rest is the sum of theirs.
     rng
-        Of the draws.
+        Generator of the draws.
     """
     candidates = _candidates(alpha, CANDIDATES * most)
     chosen = np.unique(candidates)
