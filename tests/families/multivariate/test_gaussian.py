@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
-from helpers.cases import CovarianceMarginals
+from helpers.gaussian_cases import CovarianceMarginals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymc.model.transform.conditioning import remove_value_transforms
