@@ -22,12 +22,6 @@ from bayesclf.rules import RULES
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
-def test_importing_it_loads_nothing_heavy():
-    program = "import sys, bayesclf.cli; print(*{name.split('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert {"pandas", "sklearn", "scipy", "pymc", "arviz", "numpy"}.isdisjoint(loaded)
-
-
 def test_version_and_help(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"bayesclf {bc.__version__}\n"

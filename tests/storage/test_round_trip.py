@@ -2,10 +2,7 @@
 
 import copy
 import math
-import os
 import stat
-import subprocess
-import sys
 import warnings
 
 import arviz as az
@@ -235,10 +232,3 @@ class TestWriting:
         path.with_name("other").touch()
         gnb.save(path)
         assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(path.with_name("other").stat().st_mode)
-
-
-def test_importing_it_loads_nothing_heavy():
-    heavy = ["xarray", "h5netcdf", "h5py", "sklearn", "pymc", "arviz", "pandas"]
-    code = f"import sys, bayesclf.storage; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.strip() == "[]"

@@ -1,7 +1,5 @@
 import json
 import os
-import subprocess
-import sys
 from http.client import RemoteDisconnected
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -298,9 +296,3 @@ class TestRealFolder:
         assert news.frame.shape == (7532, 3)
         assert news.y.nunique() == 20
         assert news.y.value_counts()["talk.religion.misc"] == 251
-
-
-def test_importing_stays_light():
-    code = "import sys, bayesclf.datasets; print([m for m in ('pandas', 'sklearn', 'pyarrow') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
