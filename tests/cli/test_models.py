@@ -96,28 +96,28 @@ def test_a_point_estimate_has_no_intervals(refused, capfd):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--sets", "1"], "--sets is a probability between 0 and 1"),
-        (["--interval", "89"], "--interval is a probability between 0 and 1, such as 0.9, not 89"),
-        (["--rule", "median"], "it takes mle, map"),
-        (["--reject", "1.5"], "between 0 and 1"),
-        (["--reject", "-0.1"], "between 0 and 1"),
-        (["--reject", "nan"], "between 0 and 1"),
-        (["--reject", "-1", "--cost", "good.csv"], "at least 0"),
-        (["--cost", "gone.csv"], "cannot be read"),
-        (["--cost", "wide.csv"], "2 rows of 3 cells"),
-        (["--cost", "ragged.csv"], "2 rows of 1 or 2 cells"),
-        (["--cost", "words.csv"], "'many' for no predicted as yes"),
-        (["--cost", "labels.csv"], "the header has yes, maybe"),
-        (["--cost", "empty.csv"], "0 rows of no cells"),
-        (["--class-prior", "0.5"], "2 probabilities"),
-        (["--class-prior", "yes=0.5,no=0.6"], "add up to 1"),
-        (["--class-prior", "yes=1"], "no probability for 'no'"),
-        (["--class-prior", "yes=0.5,maybe=0.5"], "it takes no, yes"),
-        (["--class-prior", "half,half"], "not a number"),
-        (["--output", "m.nc"], "in use"),
-        (["--output", "tennis.csv"], "in use"),
-        (["--cost", "good.csv", "--output", "good.csv"], "in use"),
-        (["--output", "no/such.csv"], "there is no folder"),
+        ("--sets 1", "--sets is a probability between 0 and 1"),
+        ("--interval 89", "--interval is a probability between 0 and 1, such as 0.9, not 89"),
+        ("--rule median", "it takes mle, map"),
+        ("--reject 1.5", "between 0 and 1"),
+        ("--reject -0.1", "between 0 and 1"),
+        ("--reject nan", "between 0 and 1"),
+        ("--reject -1 --cost good.csv", "at least 0"),
+        ("--cost gone.csv", "cannot be read"),
+        ("--cost wide.csv", "2 rows of 3 cells"),
+        ("--cost ragged.csv", "2 rows of 1 or 2 cells"),
+        ("--cost words.csv", "'many' for no predicted as yes"),
+        ("--cost labels.csv", "the header has yes, maybe"),
+        ("--cost empty.csv", "0 rows of no cells"),
+        ("--class-prior 0.5", "2 probabilities"),
+        ("--class-prior yes=0.5,no=0.6", "add up to 1"),
+        ("--class-prior yes=1", "no probability for 'no'"),
+        ("--class-prior yes=0.5,maybe=0.5", "it takes no, yes"),
+        ("--class-prior half,half", "not a number"),
+        ("--output m.nc", "in use"),
+        ("--output tennis.csv", "in use"),
+        ("--cost good.csv --output good.csv", "in use"),
+        ("--output no/such.csv", "there is no folder"),
     ],
 )
 def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
@@ -128,7 +128,7 @@ def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
     table("labels.csv", ",yes,maybe\nyes,0,1\nmaybe,1,0\n")
     table("empty.csv", "")
     output = [] if "--output" in arguments else ["--output", "p.csv"]
-    assert said in refused("predict", *fitted, *arguments, *output)
+    assert said in refused("predict", *fitted, *arguments.split(), *output)
 
 
 def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):

@@ -61,6 +61,11 @@ def mixed(n_labels: int, n: int = 40, seed: int = 0) -> tuple[Array, Integers, I
 LEVELS = (("p", "q", "r"),)
 
 
+def mixed_model(n_labels: int, prior: LogisticPrior | None = None, n: int = 40) -> LogisticModel:
+    numbers, codes, y, weight = mixed(n_labels, n)
+    return model_of(numbers, y, prior, codes=codes, levels=LEVELS, weight=weight)
+
+
 PRIORS = {
     "default": LogisticPrior(),
     "reference": LogisticPrior(prior_form="reference", prior_mean=0.3, prior_scale=0.7),

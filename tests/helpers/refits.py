@@ -5,25 +5,18 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
-from bayesclf.classifiers.training import FrozenPrior
-
 STANDARD_ERRORS = 5.0
 """A right number is further off once in two million comparisons."""
 
 
 def with_resolved_prior(clf):
     """Return an unfitted copy whose prior is the one that the rows of a fit resolved, in numbers."""
-    families = iter(clf.model_.blocks)
-    prior = FrozenPrior(
-        learnt=replace(clf._learnt, counts=np.zeros(len(clf.classes_)), statistics=()),
-        families=tuple(
-            next(families).family if kept.any() else block.family
-            for block, kept in zip(clf._learnt.blocks, clf._kept, strict=True)
-        ),
-        kept=clf._kept,
-        class_prior=clf.model_.class_prior,
+    posterior, blocks = clf.as_prior().prior, iter(clf.model_.blocks)
+    families = tuple(
+        next(blocks).family if kept.any() else family
+        for family, kept in zip(posterior.families, posterior.kept, strict=True)
     )
-    return clone(clf).set_params(prior=prior)
+    return clone(clf).set_params(prior=replace(posterior, families=families, class_prior=clf.model_.class_prior))
 
 
 def by_refits(clf, X, y, rule):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.effort import calls
-from helpers.logistic import LEVELS, encoded, mixed, model_of
+from helpers.logistic import LEVELS, encoded, mixed, mixed_model, model_of
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist
@@ -59,8 +59,7 @@ class TestDesign:
         assert model_of(np.full((7, 1), value), [0, 1, 0, 1, 1, 0, 1]).design.constant == ("x0",)
 
     def test_missing_number_is_the_mean_and_missing_category_nothing(self) -> None:
-        numbers, codes, y, weight = mixed(2)
-        model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(2)
         assert model.design.names == ("x0", "x1", "x1 is missing", "c0=p", "c0=q", "c0=r")
         point = model.map()
         rows = encoded([[np.nan, np.nan], [50.0, -2.0]], [[-1], [1]])
@@ -74,9 +73,8 @@ class TestDesign:
         assert scores[1] == pytest.approx(expected, rel=1e-12)
 
     def test_unseen_level_has_the_priors_weight(self) -> None:
-        numbers, codes, y, weight = mixed(3)
         prior = LogisticPrior(prior_mean={"c0": 0.7}, prior_scale={"c0": 0.2})
-        model = model_of(numbers, y, prior, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(3, prior)
         seen, unseen = encoded([[50.0, -2.0]], [[-1]]), encoded([[50.0, -2.0]], [[-2]])
         shift = model.log_scores(unseen, model.map()) - model.log_scores(seen, model.map())
         np.testing.assert_allclose(shift[0, 0], [0.7, 0.7, 0.0], atol=1e-12)

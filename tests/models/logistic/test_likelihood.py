@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.logistic import LEVELS, PRIORS, mixed, model_of
+from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
 from scipy import optimize
 
 from bayesclf.errors import Refused
@@ -17,8 +17,7 @@ class TestDerivatives:
     @pytest.mark.parametrize("n_labels", [2, 3, 4])
     @pytest.mark.parametrize("name", PRIORS)
     def test_gradient_and_hessian(self, n_labels: int, name: str) -> None:
-        numbers, codes, y, weight = mixed(n_labels)
-        model = model_of(numbers, y, PRIORS[name], codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(n_labels, PRIORS[name])
         objective = LogPosterior(model._likelihood, model.weight_prior)
         theta = 0.3 * np.random.default_rng(1).normal(size=model.weight_prior.mean.shape)
 
@@ -35,16 +34,14 @@ class TestDerivatives:
         np.testing.assert_allclose(curvature, rows, rtol=1e-6, atol=1e-6 * np.abs(curvature).max())
 
     def test_value_matches_log_posterior_in_own_units(self) -> None:
-        numbers, codes, y, weight = mixed(3)
-        model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(3)
         objective = LogPosterior(model._likelihood, model.weight_prior)
         point = model.map()
         jacobian = 2 * np.log(model.design.scale).sum()
         assert model.log_posterior(**point)[0] == pytest.approx(objective.value(model._mode) + jacobian, rel=1e-13)
 
     def test_log_posterior_in_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        numbers, codes, y, weight = mixed(3)
-        model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(3)
         rng = np.random.default_rng(0)
         draws = rng.normal(size=(7, 2)), rng.normal(size=(7, 2, 6))
         whole = model.log_posterior(*draws)
@@ -60,8 +57,7 @@ class TestLaplaceFactor:
     @pytest.mark.parametrize("n_labels", [2, 3])
     @pytest.mark.parametrize("name", PRIORS)
     def test_inverse_hessian_in_own_units(self, n_labels: int, name: str) -> None:
-        numbers, codes, y, weight = mixed(n_labels)
-        model = model_of(numbers, y, PRIORS[name], codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(n_labels, PRIORS[name])
         approximation = model.laplace()
         size = approximation.centre.size
         np.testing.assert_array_equal(np.triu(approximation.factor, 1), 0)

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from helpers.logistic import INF, LEVELS, encoded, mixed, model_of, probabilities
+from helpers.logistic import INF, LEVELS, encoded, mixed, mixed_model, model_of, probabilities
 from scipy import optimize
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
@@ -178,8 +178,7 @@ class TestMap:
         self, n_labels: int, constant: str, value: float, tolerance: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """L-BFGS, which takes over for many parameters, and steps by a Hessian that is kept."""
-        numbers, codes, y, weight = mixed(n_labels)
-        model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(n_labels)
         mode = model._mode
         monkeypatch.setattr(newton, constant, value)
         np.testing.assert_allclose(replace(model)._mode, mode, atol=tolerance)
@@ -240,8 +239,7 @@ class TestMle:
         np.testing.assert_allclose(p, theirs.predict_proba(X), atol=1e-5)
 
     def test_is_the_limit_of_map(self) -> None:
-        numbers, codes, y, weight = mixed(2, n=200)
-        model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(2, n=200)
         wide = replace(model, prior=LogisticPrior(prior_scale=1e4, intercept_scale=INF))
         for name, values in model.mle().items():
             np.testing.assert_allclose(values * 1.0, wide.map()[name], rtol=1e-4, atol=1e-5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.logistic import INF, LEVELS, mixed, model_of
+from helpers.logistic import INF, mixed_model, model_of
 
 from bayesclf.errors import InputError
 from bayesclf.models.logistic.model import LogisticPrior
@@ -48,9 +48,8 @@ class TestPriorSettings:
             model_of([[1.0], [2.0]], [0, 0])
 
     def test_mapping_by_column_and_by_category(self) -> None:
-        numbers, codes, y, weight = mixed(2)
         prior = LogisticPrior(prior_scale={"x0": 1.0, "c0": 0.5, "c0=q": 0.25})
-        model = model_of(numbers, y, prior, codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(2, prior)
         np.testing.assert_array_equal(model.weight_prior.scale[0], [5.0, 1.0, 2.5, 2.5, 0.5, 0.25, 0.5])
 
     def test_names_that_a_fold_may_drop_are_known(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.logistic import LEVELS, PRIORS, mixed, model_of
+from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
 
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 
@@ -15,8 +15,7 @@ class TestPymc:
     @pytest.mark.parametrize("n_labels", [2, 3])
     @pytest.mark.parametrize("name", PRIORS)
     def test_logp_is_log_posterior(self, n_labels: int, name: str) -> None:
-        numbers, codes, y, weight = mixed(n_labels)
-        model = model_of(numbers, y, PRIORS[name], codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(n_labels, PRIORS[name])
         assert_same_density(model)
 
     @pytest.mark.filterwarnings("ignore:Skipping Assert:UserWarning")
@@ -24,8 +23,7 @@ class TestPymc:
     def test_jax_can_compile_it(self, name: str) -> None:
         """Of several classes too, which takes shapes that are known: NumPyro needs it."""
         pytest.importorskip("jax")
-        numbers, codes, y, weight = mixed(3)
-        model = model_of(numbers, y, PRIORS[name], codes=codes, levels=LEVELS, weight=weight)
+        model = mixed_model(3, PRIORS[name])
         point = {parameter: values[0] for parameter, values in model.map().items()}
         logp = float(model.pymc().compile_logp(mode="JAX")(point))
         # JAX computes in single precision, where nobody asks for more.
