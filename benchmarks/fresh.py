@@ -45,7 +45,7 @@ class Measured:
 
 
 class Failed(Exception):
-    """A process that ended without an answer, with the reason."""
+    """A process that ended without an answer, and why."""
 
 
 def run(task: Task, seed: int, fits: int) -> Measured:

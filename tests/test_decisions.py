@@ -153,7 +153,7 @@ class TestDecisionCosts:
         np.testing.assert_allclose(found.rejected, np.mean([one.rejected for one in by_draw], axis=0), rtol=1e-12)
         assert 0 < found.rejected.mean() < 1
 
-    def test_a_posterior_that_is_not_held_gives_the_same(self, rng, monkeypatch):
+    def test_a_posterior_not_kept_in_memory_gives_the_same(self, rng, monkeypatch):
         X, y = rng.poisson(1.0, (20, 5)), np.arange(20) % 2
         shares = []
         for budget in (hypothesis_set.POSTERIOR_BYTES, 0):

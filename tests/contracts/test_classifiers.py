@@ -155,7 +155,7 @@ def test_a_weight_is_a_number_of_repetitions(case, mixed_table, rng):
 
 
 @every_case
-def test_a_row_of_weight_zero_is_no_row(case, mixed_table):
+def test_a_row_of_weight_zero_counts_for_nothing(case, mixed_table):
     X, y, weight = case.with_rows_of_weight_zero(mixed_table)
     assert_same_answers(case.make().fit(X[5:], y[5:]), case.make().fit(X, y, weight), X[5:], RULES, case.tolerance)
 

@@ -139,7 +139,7 @@ def test_a_column_far_from_the_origin_is_informative(case):
 
 
 @categorical
-def test_a_column_without_a_seen_cell_is_not_informative(case):
+def test_a_column_without_an_observed_cell_is_not_informative(case):
     X, y = case.complete()
     X[:, 1] = -1
     np.testing.assert_array_equal(case.family.informative(case.statistics(X, y)), [True, False, True])

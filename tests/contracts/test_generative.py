@@ -245,7 +245,7 @@ def test_class_concentration_is_the_dirichlets(mixed_table):
 
 @every_generative
 @every_rule
-def test_a_class_announced_but_not_seen(case, rule, mixed_table):
+def test_a_class_announced_but_not_observed(case, rule, mixed_table):
     X, y = case.table(mixed_table)
     clf = case.make().fit(X, y, classes=["dead", "ill", "mild", "well"])
     if rule == "mle":

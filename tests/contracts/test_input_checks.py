@@ -71,13 +71,13 @@ def test_infinite_cells_are_named(kind, value):
     assert "rows 3" in message
 
 
-def test_words_are_no_numbers():
+def test_words_are_not_numbers():
     message = sentence(lambda: bc.GaussianNB().fit(changed("age", 1, "old"), LABELS))
     assert "column 'age' holds 'old', which is not a number" in message
 
 
 @numeric
-def test_words_at_prediction_are_no_numbers(kind):
+def test_words_at_prediction_are_not_numbers(kind):
     clf = kind(inference="map").fit(GOOD, LABELS)
     assert "column 'age' holds 'old'" in sentence(lambda: clf.predict(changed("age", 1, "old")))
 

@@ -103,7 +103,7 @@ def discriminant(covariance, rng):
 
 
 DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
-"""Rows of which three are alike, so that those of one label are merged; fixed, as the labels are what is drawn."""
+"""Rows of which three are duplicates, so that those of one label are merged; fixed, as the labels are what is drawn."""
 WEIGHT_MEAN, WEIGHT_SCALE, INTERCEPT_SCALE = 0.3, 1.2, 1.5
 
 

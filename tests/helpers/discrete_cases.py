@@ -78,7 +78,7 @@ class CategoricalCase(Case):
         }
 
     def log_jacobian(self, parameters):
-        """Return what the mode is to be found in beside the density: the softmax basis has Σ log θ."""
+        """Return what is added to the log density before its mode is found: Σ log θ in the softmax basis."""
         return np.log(parameters["theta"]).sum() if self.family.basis == "softmax" else 0.0
 
     def naive_mle(self, X, y):

@@ -114,7 +114,7 @@ def test_new_data_in_another_layout_reach_the_same_machine_code():
     assert len(functions._density.signatures) == known
 
 
-def test_constrain_reads_bounds_from_the_model_at_hand():
+def test_constrain_reads_bounds_from_the_model_it_is_given():
     functions = compiled(skewed(), "skewed")
     x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
     narrow = functions.constrain(skewed(upper=1.0), x)
@@ -408,7 +408,7 @@ def test_slow_energy_is_found_in_its_chain():
     assert problem.startswith("chain 2 explores the tails slowly: E-BFMI is 0.0")
 
 
-def test_a_few_saturated_draws_are_no_problem():
+def test_a_few_saturated_draws_are_not_a_problem():
     reached = np.zeros((4, 100), dtype=bool)
     reached[0, :5] = True
     drawn = xr.Dataset({"reached_max_treedepth": (("chain", "draw"), reached)})

@@ -80,7 +80,7 @@ class TestRefusalsToSave:
 
 
 class TestRefusalsToLoad:
-    def test_what_is_no_file(self, tmp_path):
+    def test_paths_that_are_not_files(self, tmp_path):
         with pytest.raises(InputError, match=r"there is no file .*nothing\.nc; check the path"):
             bc.load(tmp_path / "nothing.nc")
         with pytest.raises(InputError, match="is a folder; give the file that save wrote"):

@@ -71,7 +71,7 @@ class TestOwn:
     def test_every_own_table_is_described_and_there(self):
         data = Path(bc.__file__).parents[1] / "data"
         if not data.is_dir():
-            pytest.skip("an installed package has no folder data beside it")
+            pytest.skip("an installed package has no folder data next to it")
         assert {path.stem for path in data.glob("*.csv")} == {info.name for info in available() if info.place == "own"}
 
 
@@ -188,7 +188,7 @@ class TestFolder:
         assert "no data set is called 'adult'" in refused("adult")
         assert {info.place for info in available()} == {"own", "sklearn"}
 
-    def test_a_variable_that_is_no_folder(self, monkeypatch, tmp_path):
+    def test_a_variable_that_does_not_name_a_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("BAYESCLF_DATA", str(tmp_path / "none"))
         for name in ("adult", "folder:adult"):
             assert "none', which is not a folder" in refused(name)

@@ -269,7 +269,7 @@ class TestBlocks:
         monkeypatch.setattr(averaging, "blocks", lambda _, rows: [slice(start, start + 3) for start in range(0, 14, 3)])
         np.testing.assert_allclose(bc.loo(tennis_fit, *tennis, method="psis").elpd_i, whole, rtol=1e-12)
 
-    def test_no_array_of_draws_and_rows_is_held(self, rng):
+    def test_no_array_of_draws_and_rows_is_kept_in_memory(self, rng):
         peaks = []
         for rows in (96, 288):
             y = np.tile(["a", "b"], rows // 2)
@@ -331,7 +331,7 @@ class TestRefusals:
         with pytest.raises(Refused, match="'map' plugs in an estimate"):
             bc.loo(tennis_fit, *tennis, rule="map", method="psis")
 
-    def test_what_is_no_classifier_and_no_rows(self, tennis_fit, tennis):
+    def test_other_objects_than_classifiers_and_missing_rows(self, tennis_fit, tennis):
         with pytest.raises(InputError, match="clf must be a fitted classifier of bayesclf, not 3"):
             bc.loo(3, *tennis)
         for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
@@ -377,7 +377,7 @@ class TestCompareElpd:
         az.plot_khat(bc.loo(fits["naive"], *tennis, method="auto"), backend="matplotlib")
         plt.close("all")
 
-    def test_one_model_is_no_comparison(self, fits, tennis):
+    def test_one_model_is_not_a_comparison(self, fits, tennis):
         with pytest.raises(InputError, match="at least two fitted classifiers"):
             bc.compare_elpd({"naive": fits["naive"]}, *tennis)
 

@@ -126,7 +126,7 @@ class TestText:
             assert (np.abs(scores[0].mean(axis=0) - scores[1].mean(axis=0)) < STANDARD_ERRORS * spread).all()
             assert scores[0].std(axis=0) == pytest.approx(scores[1].std(axis=0), rel=0.1)
 
-    def test_sparse_and_dense_counts_are_left_out_alike(self, mixed_table):
+    def test_sparse_and_dense_counts_have_the_same_scores(self, mixed_table):
         X, y = mixed_table
         X = X[COUNTS].to_numpy()
         for kind in (bc.MultinomialNB, bc.BernoulliNB):

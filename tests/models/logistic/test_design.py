@@ -119,7 +119,7 @@ def kinds(training: WeightedRows) -> dict[tuple[str, ...], float]:
     return out
 
 
-def test_weights_of_alike_rows_add_up(many: WeightedRows) -> None:
+def test_weights_of_duplicate_rows_add_up(many: WeightedRows) -> None:
     merged, expected = many.merged(), kinds(many)
     assert len(merged.rows) == len(merged.y) == len(merged.weight) == len(expected) < len(many.rows)
     # A dictionary keeps its keys in the order in which they first came.
@@ -131,14 +131,14 @@ def test_negative_zero_is_zero() -> None:
     assert len(rows_of([[0.0], [-0.0]], np.zeros((2, 0)), [1, 1], [1.0, 1.0]).merged().rows) == 1
 
 
-def test_rows_without_cells_are_alike() -> None:
+def test_rows_without_cells_are_duplicates() -> None:
     merged = rows_of(np.zeros((4, 0)), np.zeros((4, 0)), [1, 0, 1, 1], np.ones(4)).merged()
     np.testing.assert_array_equal(merged.y, [1, 0])
     np.testing.assert_array_equal(merged.weight, [3, 1])
 
 
 @pytest.mark.parametrize("repeated", [0, 1])
-def test_few_alike_rows_stay(repeated: int) -> None:
+def test_few_duplicate_rows_stay(repeated: int) -> None:
     x = np.arange(20.0)[:, None]
     x[:repeated] = 1.0
     training = rows_of(x, np.zeros((20, 0)), np.zeros(20, dtype=int), np.ones(20))
