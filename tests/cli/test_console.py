@@ -78,7 +78,7 @@ def test_ctrl_c_in_a_process_of_its_own():
             pass
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert said == "bayesclf: interrupted\n"
     assert os.listdir() == []

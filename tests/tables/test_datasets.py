@@ -116,7 +116,8 @@ class TestPaths:
         (tmp_path / "iris").write_text("a,b\n1,2\n")
         assert "ending" in refused("iris")
 
-    def test_a_path_object_is_never_a_name(self):
+    def test_a_path_object_is_never_a_name(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
         assert "does not exist" in refused(Path("iris"))
 
     def test_a_missing_file_and_a_folder(self, tmp_path):
