@@ -27,7 +27,7 @@ from scipy.special import softmax
 DATA = ("breast_cancer", "pima", "digits", "adult")
 PRIOR = Prior(intercept=float("inf"), form="symmetric")
 TIGHT = 1e-8
-"""Largest gradient per row that scikit-learn is requested to reach."""
+"""Largest gradient a row that scikit-learn is asked for."""
 EQUAL = 1e-3
 """Posterior sds by which weights may differ."""
 
