@@ -27,21 +27,13 @@ class Estimates:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far peers are from each other.
-
-    Attributes
-    ----------
-    parameters
-        How many parameters were compared.
-    bound
-        Largest |z| that chance explains.
-    largest
-        For each peer and quantity, the largest |z| over the parameters.
-    """
+    """How far peers are from each other, over a number of parameters."""
 
     parameters: int
     bound: float
+    """Largest |z| that chance explains."""
     largest: dict[str, dict[str, float]]
+    """For each peer and quantity, the largest |z| over the parameters."""
 
     @property
     def disagreements(self) -> list[str]:

@@ -21,44 +21,27 @@ from problems import Array, read
 
 @dataclass(frozen=True)
 class Task:
-    """What a fresh process does.
-
-    Attributes
-    ----------
-    peer, setting
-        Who fits, in which of its `SETTINGS`.
-    problem
-        The saved problem.
-    caches
-        A folder for everything that the peer compiles.
-    limit
-        Seconds after which it is ended.
-    """
+    """What a fresh process does: a peer fits a saved problem in one of its `SETTINGS`."""
 
     peer: str
     setting: dict[str, Any]
     problem: Path
     caches: Path
+    """A folder for everything that the peer compiles."""
     limit: float
+    """Seconds after which the process is ended."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What it took.
-
-    Attributes
-    ----------
-    imports
-        Seconds of all imports, those inside the first fit included.
-    fits
-        Seconds of each fit, without imports.
-    draws
-        Of each fit, (chain, draw, vector, 1 + column).
-    """
+    """What the fits of a process took, and their draws."""
 
     imports: float
+    """Seconds of all imports, those inside the first fit included."""
     fits: list[float]
+    """Seconds of each fit, without imports."""
     draws: list[Array]
+    """Of each fit, (chain, draw, vector, 1 + column)."""
 
 
 class Failed(Exception):

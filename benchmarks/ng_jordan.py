@@ -5,11 +5,11 @@ Run from the project's folder:
     BAYESCLF_DATA=FOLDER .venv/bin/python benchmarks/ng_jordan.py --json benchmarks/results/ng_jordan.json
 
 Both take the same splits, problem by problem in turn, in one process on one core, and answer with the same four fits
-per size: naive Bayes and logistic regression, each by maximum likelihood and by MAP. Settings match as far as scikit-learn
-has them: naive Bayes on numbers has a variance for each class and column (`GaussianNB` has no other, and no prior, so
-that it has one fit where bayesclf has two), the categories have a pseudo-count of 1, weights are N(0, 25) per sd. Where
-scikit-learn's maximum likelihood of categories has next to no smoothing, bayesclf's has none, so that their errors are
-not compared. The loop is given encoded arrays, and scores error and log loss only.
+per size: naive Bayes and logistic regression, each by maximum likelihood and by MAP. Settings match as far as
+scikit-learn has them: naive Bayes on numbers has a variance for each class and column (`GaussianNB` has no other, and
+no prior, so that it has one fit where bayesclf has two), the categories have a pseudo-count of 1, weights are N(0,
+25) per sd. Where scikit-learn's maximum likelihood of categories has next to no smoothing, bayesclf's has none, so
+that their errors are not compared. The loop is given encoded arrays, and scores error and log loss only.
 """
 
 import argparse

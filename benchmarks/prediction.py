@@ -6,7 +6,7 @@ Run from the project's folder: .venv/bin/python benchmarks/prediction.py [--json
 matrix products, and one exponential per row and draw at the rate of `np.exp` on arrays that stay in the cache, both on
 all cores. It alternates these with the Bayes-optimal rule on encoded rows, with `predict_proba` and with `predict`, and
 prints medians and their ratios to the larger floor, by the clock and by the processor time of all threads: the second
-does not suffer from other programs. Then the peak of the arrays that one `predict_proba` needs in addition to its table, and
+does not suffer from other programs. Then the peak of the arrays that one `predict_proba` needs besides its table, and
 what intervals and the six averages of a comparison take.
 """
 

@@ -28,38 +28,23 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Prior:
-    """Weights ~ N(0, weight²), intercepts ~ N(0, intercept²).
-
-    Attributes
-    ----------
-    weight, intercept
-        Sds, that of the intercept perhaps infinite.
-    form
-        ``"reference"``: independent vectors against the reference class; ``"symmetric"``: the log-odds between any two
-        classes have this prior.
-    """
+    """Weights ~ N(0, weight²), intercepts ~ N(0, intercept²), or flat where that sd is infinite."""
 
     weight: float = 1.0
     intercept: float = 5.0
     form: str = "reference"
+    """``"reference"``: independent vectors against the reference class; ``"symmetric"``: the log-odds between any two
+    classes have this prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows and what is believed of the weights.
-
-    Attributes
-    ----------
-    X
-        (row, column), each of mean 0, numbers of sd 1.
-    y
-        Label codes (row), in the order of the sorted labels.
-    prior
-        The prior.
-    """
+    """Rows, labels and the prior of the weights."""
 
     X: Array
+    """(row, column), each of mean 0, numbers of sd 1."""
     y: Integers
+    """Label codes (row), in the order of the sorted labels."""
     prior: Prior
 
     @property

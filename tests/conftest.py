@@ -14,7 +14,7 @@ for name in ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMP
     os.environ.pop(name, None)  # what rich and typer take from whoever started the tests
 os.environ["MPLBACKEND"] = "agg"
 
-# A busy machine is no failure.
+# A test may take long on a busy machine without being wrong.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 

@@ -169,7 +169,7 @@ class TestCoverage:
         assert abs(inside - 0.8) < 4 * math.sqrt(0.8 * 0.2 / 200)
         np.testing.assert_allclose([low, high], stats.beta(45, 5).ppf([0.1, 0.9]))
 
-    def test_within_each_class_it_is_reached_where_that_was_asked_for(self):
+    def test_within_each_class_it_is_reached_where_that_was_requested(self):
         """A rare class is covered less often than others, unless calibration goes by class."""
 
         def source(rng, n):
@@ -250,7 +250,7 @@ class TestSplitConformal:
         assert not member[:, [0, 2]].all()
 
     @pytest.mark.parametrize("unsure", [True, False])
-    def test_a_row_has_its_set_whatever_rows_are_beside_it(self, unsure, specified, misspecified):
+    def test_a_row_has_its_set_whatever_rows_are_next_to_it(self, unsure, specified, misspecified):
         source, clf = (simple, specified) if unsure else (correlated, misspecified)
         X, y = source(np.random.default_rng(22), 100)
         found = aps(clf, 3).calibrate(X, y)

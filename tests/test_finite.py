@@ -145,7 +145,7 @@ class TestPredictive:
 
 
 class TestSameRules:
-    def test_a_function_and_its_table_answer_alike(self, rng):
+    def test_a_function_and_its_table_give_the_same_answers(self, rng):
         table = rng.dirichlet(np.ones(3), size=(4, 6))
         labels, names, prior = ("a", "b", "c"), ("h1", "h2", "h3", "h4"), shares(rng, 4)
         spaces = [FiniteSpace(names, labels, prior, source) for source in (table, lambda x: table[:, x])]
@@ -348,7 +348,7 @@ class TestBadInput:
             ({"log_likelihood": -np.inf}, "no hypothesis is possible"),
         ],
     )
-    def test_what_is_no_space_is_refused(self, changes, message):
+    def test_bad_spaces_are_refused(self, changes, message):
         given = {"prior": (0.4, 0.3, 0.3), "table": [[PLUS], [MINUS], [MINUS]]} | changes
         with pytest.raises(InputError, match=message):
             FiniteSpace(("h1", "h2", "h3"), SIGNS, **given)
@@ -370,7 +370,7 @@ class TestBadInput:
             ({"x": [0, 0], "y": [0]}, "x has 2 rows but y has 1"),
         ],
     )
-    def test_what_is_no_data_is_refused(self, aberdeen, data, message):
+    def test_bad_data_are_refused(self, aberdeen, data, message):
         with pytest.raises(InputError, match=message):
             aberdeen.update(**data)
 

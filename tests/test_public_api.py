@@ -24,7 +24,7 @@ MODULES = (
     *(f"bayesclf.{name}" for name in ("predictive_checks", "rules", "experiments", "hypotheses", "sample_size")),
     *("bayesclf.tables", "bayesclf.errors"),
 )
-"""Modules of public names, beside the package itself."""
+"""Modules of public names, in addition to the package itself."""
 
 PATHS = (
     *("columns", "comparison", "conformal", "cross_validation", "decision_costs", "evaluation", "explanation"),

@@ -42,7 +42,7 @@ def name_of(check):
 
 @pytest.fixture(scope="module")
 def table():
-    """Return 60 rows whose classes differ in a mean and in how two columns hang together."""
+    """Return 60 rows whose classes differ in a mean and in how two columns depend on each other."""
     rng = np.random.default_rng(6)
     y = np.repeat(["one", "three", "two"], 20)
     X = rng.normal(size=(60, 3))
@@ -124,7 +124,7 @@ class TestWeights:
         log_score = np.log([[0.6, 0.5, 0.2], [0.3, 0.4, 0.2], [0.7, 0.5, 0.4]])
         assert stacking_weights(log_score)[2] == 0
 
-    def test_equal_models_are_no_obstacle(self):
+    def test_equal_models_are_not_an_obstacle(self):
         one = np.log([0.3, 0.6, 0.5])
         np.testing.assert_array_equal(stacking_weights(np.column_stack([one, one])), [0.5, 0.5])
         better = np.column_stack([one, one, one + 0.1])
@@ -195,7 +195,7 @@ class TestStackedClassifier:
         clf = bc.StackedClassifier({"gnb": bc.GaussianNB(random_state=1)}, rule="predictive").fit(*table)
         assert clf.weights_ == {"gnb": 1.0}
 
-    def test_a_model_without_weight_is_not_asked(self, stacked, table):
+    def test_a_model_without_weight_does_not_answer(self, stacked, table):
         class Broken:
             def predict_log_proba(self, X, rule):
                 raise AssertionError

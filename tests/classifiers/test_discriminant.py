@@ -1,4 +1,4 @@
-"""Gaussian discriminant analysis beside its peers and its special cases."""
+"""Gaussian discriminant analysis against its peers and its special cases."""
 
 import numpy as np
 import pandas as pd
@@ -181,7 +181,7 @@ def test_partial_fit_with_missing_cells_is_fit(covariance, gaps):
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-9)
 
 
-def test_columns_that_are_never_seen_together_have_no_maximum_likelihood(rows):
+def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(rows):
     X, y = rows[0].copy(), rows[1]
     X[::2, 0], X[1::2, 1] = np.nan, np.nan
     clf = gda("shared", inference="map").fit(X, y)

@@ -58,7 +58,7 @@ def test_both_classifiers_have_the_same_probabilities_in_every_draw(
 
 @every_case
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weights_stand_beside_those_of_logistic_regression(clf, columns, classes, mixed_table):
+def test_weights_stand_next_to_those_of_logistic_regression(clf, columns, classes, mixed_table):
     clf, X = fitted(clf, columns, mixed_table, classes)
     own = clf.to_logistic().posterior_
     other = bc.LogisticRegression(inference="map").fit(X, clf.classes_[np.arange(len(X)) % classes]).posterior_
@@ -189,7 +189,7 @@ def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):
     np.testing.assert_allclose(implied["intercept"].item(), w0, rtol=1e-12)
 
 
-def test_a_posterior_that_is_not_held_has_no_weights_but_its_points_have(monkeypatch, rng):
+def test_a_posterior_not_kept_in_memory_has_no_weights_but_its_points_have(monkeypatch, rng):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
     X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
     implied = bc.MultinomialNB(**EXACT).fit(X, y).to_logistic()

@@ -176,7 +176,7 @@ def test_long_documents_of_many_words_do_not_underflow(kind, rule):
 
 @pytest.mark.parametrize("table", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(("value", "part"), [(-1.0, "holds -1 (row 3)"), (np.nan, "missing"), (np.inf, "inf")])
-def test_what_is_no_count_is_named(table, value, part):
+def test_cells_that_are_not_counts_are_named(table, value, part):
     wrong = COUNTS.copy()
     wrong[2, 4] = value
     with pytest.raises(InputError, match="column 'x4'") as caught:
@@ -334,7 +334,7 @@ def held_and_made(kind, X):
 
 @every_kind
 @every_rule
-def test_draws_that_are_made_answer_as_draws_that_are_held(kind, rule, small_budget):
+def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_budget):
     made, held = held_and_made(kind, COUNTS)
     assert not held.hypotheses("posterior").in_parts
     found = made.predict_log_proba(COUNTS, rule=rule)

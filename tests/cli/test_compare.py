@@ -1,38 +1,245 @@
-"""The main job on real tables: classifiers × rules through the command line."""
+"""Comparing models on the command line: what is printed, written and refused."""
 
 import json
+import math
+import os
+import re
+from pathlib import Path
 
 import pytest
+from helpers.commands import GOOD, QUICK, table
 
+import bayesclf as bc
 from bayesclf.cli import run
+from bayesclf.evaluation import comparison
 from bayesclf.rules import RULES
+from bayesclf.tables import datasets
 
-TABLES = {
-    "iris": (150, 0.90),
-    "wine": (178, 0.93),
-    "sklearn:breast_cancer": (569, 0.90),
-    "pima": (768, 0.70),
-    "votes": (435, 0.85),
-    "adult": (48842, 0.80),
-}
-"""Rows, and an accuracy that both models reach under every averaging rule; the largest class has less."""
-
-IN_FOLDER = {"pima", "votes", "adult"}
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
-def test_compare(name, request, tmp_path, capsys):
-    if name in IN_FOLDER:
-        request.getfixturevalue("data_folder")
-    rows, accuracy = TABLES[name]
-    report, result = tmp_path / "report.html", tmp_path / "result.json"
-    arguments = ["compare", name, "--models", "nb,lr", "--report", str(report), "--json", str(result)]
-    assert run(arguments) == 0, capsys.readouterr().err
-    found = json.loads(result.read_text(encoding="utf-8"))
-    assert found["data"]["rows"] == rows
-    answered = [line for line in found["table"] if line.get("accuracy") is not None]
-    assert {line["rule"] for line in answered if line["model"] == "nb"} >= set(RULES) - {"mle"}
-    assert {line["rule"] for line in answered if line["model"] == "lr"} >= set(RULES) - {"mle"}
-    assert all(line["accuracy"] > accuracy for line in answered if line["rule"] != "gibbs")
-    assert report.stat().st_size > 50_000
+def test_compare_shows_columns_scores_and_verdict(capsys):
+    assert run(["compare", "play_tennis", *QUICK]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    lines = said.out.splitlines()
+    assert lines[0] == "play_tennis: 14 rows, 4 features; label 'play', 2 classes (yes 9, no 5)"
+    assert sum(line[2:].split(" ")[0] in RULES for line in lines if line[:2] in ("  ", "★ ")) == 2 * len(RULES)
+    assert sum(line.startswith("★ ") and "±" in line for line in lines) == 1
+    assert re.search(r"^  mle +0\.643 ± 0\.206 +∞ \(3 rows\) 0\.390 ", said.out, re.MULTILINE)
+    assert re.search(r"^  mle +n/a ¹ +no MLE *$", said.out, re.MULTILINE)
+    assert "¹ n/a: the classes are completely separable" in said.out
+    assert "² n/a: a fit by MAP leaves no posterior" in said.out
+    assert "smallest log loss" in said.out
+    assert re.search(r"difference \S+ ± \S+\)", said.out)
+    assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
+
+
+def test_an_engine_that_a_model_lacks_is_said(capsys):
+    assert run(["compare", "play_tennis", "--inference", "exact", "--rules", "map,bayes-optimal"]) == 0
+    said = capsys.readouterr().out
+    assert "\nlr: the posterior was refused (this posterior has no closed form" in said
+    assert re.search(r"^  bayes-optimal +n/a ¹ +no posterior *$", said, re.MULTILINE)
+
+
+def test_compare_fits_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "mle,bayes-optimal,gibbs"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_wide_tables_are_shown_by_kind(capsys):
+    assert run(["compare", "breast_cancer", "--models", "gnb", "--rules", "map"]) == 0
+    said = capsys.readouterr().out
+    assert "  30 numbers: mean radius, " in said
+
+
+def test_json_holds_the_numbers_of_compare(capfd):
+    arguments = ["compare", "play_tennis", *QUICK, "--cv", "3", "--repeats", "2", "--seed", "4", "--json", "-"]
+    assert run(arguments) == 0
+    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    tennis = datasets.load("play_tennis")
+    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
+    expected = bc.compare(models, tennis.X, tennis.y, cv=3, repeats=2, random_state=4)
+    assert (found["best"]["model"], found["best"]["rule"]) == expected.best
+    assert found["notes"] == {model: list(notes) for model, notes in expected.notes.items()}
+    assert found["engines"] == {"nb": "exact", "lr": "map"}
+    assert found["settings"]["inference"] == {"nb": "auto", "lr": "map"}
+    assert found["versions"]["bayesclf"] == bc.__version__
+    assert found["data"]["labels"] == [{"label": "no", "rows": 5}, {"label": "yes", "rows": 9}]
+    records = expected.table.to_dict("records")
+    assert len(found["table"]) == len(records) == 12
+    infinite = 0
+    for line, record in zip(found["table"], records, strict=True):
+        assert set(line) == set(record)
+        for name, value in record.items():
+            if isinstance(value, float) and math.isnan(value):
+                assert line[name] is None
+            elif isinstance(value, float) and math.isinf(value):
+                infinite += 1
+                assert line[name] == "inf"
+            else:
+                assert line[name] == value
+    assert infinite > 0
+
+
+def test_compare_says_what_decisions_cost(capfd):
+    table("cost.csv", "true,virginica,setosa,versicolor\nsetosa,1,0,1\nversicolor,1,1,0\nvirginica,0,1,5\n")
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3"]
+    assert run([*base, "--cost", "cost.csv", "--reject", "0.2", "--json", "-"]) == 0
+    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    matrix = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 5.0, 0.0]]
+    assert found["settings"]["cost"] == matrix
+    assert found["settings"]["reject"] == 0.2
+    iris = datasets.load("iris")
+    expected = bc.compare({"gnb": bc.GaussianNB()}, iris.X, iris.y, cv=3, cost=matrix, reject=0.2).table
+    for name in ("cost", "cost_se", "rejected", "cost_diff"):
+        assert [line[name] for line in found["table"]] == expected[name].tolist()
+    assert run([*base, "--json", "-"]) == 0
+    plain = json.loads(capfd.readouterr().out)
+    assert plain["settings"]["cost"] is plain["settings"]["reject"] is None
+    assert "cost" not in plain["table"][0]
+
+
+def test_costs_have_a_place_in_the_terminal(capsys, monkeypatch):
+    table("cost.csv", "0,1,1\n1,0,1\n1,5,0\n")
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs"]
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments, columns in (
+        (["--reject", "0.2"], "accuracy       log loss           cost  rejected"),
+        (["--cost", "cost.csv"], "accuracy       log loss           cost"),
+    ):
+        assert run([*base, *arguments]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert any(line.endswith(columns) for line in lines)
+        pairs, share = (3, r" +\d+\.\d %") if "rejected" in columns else (3, "")
+        assert sum(bool(re.search(rf"( +\S+ ± \S+){{{pairs}}}{share}$", line)) for line in lines) == 2
+    monkeypatch.setenv("COLUMNS", "126")
+    assert run([*base, "--reject", "0.2"]) == 0
+    assert "cost  rejected          Brier" in capsys.readouterr().out
+
+
+def test_the_number_of_processes_changes_nothing():
+    for jobs in ("1", "2"):
+        assert run(["compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json"]) == 0
+    assert Path("1.json").read_bytes() == Path("2.json").read_bytes()
+    assert sorted(os.listdir()) == ["1.json", "2.json"]
+
+
+def test_report_names_the_command():
+    arguments = ["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html"]
+    assert run(arguments) == 0
+    assert "bayesclf compare play_tennis --models nb" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_drop_and_kind_change_the_columns(capfd):
+    table("t.csv", GOOD)
+    base = ["compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--cv", "3", "--json", "-"]
+    assert run([*base, "--drop", "b", "--kind", "a=category"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [(column["column"], column["kind"]) for column in found["data"]["columns"]] == [
+        ("a", "category"),
+        ("class", "label"),
+    ]
+    assert found["settings"]["drop"] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "said"),
+    [
+        (GOOD, "--target clas", "no column 'clas' (did you mean 'class'?)"),
+        (GOOD, "", "--target COL"),
+        ("a,class\n1,x\n2,x\n", "--target class", "one class only, 'x'"),
+        ("a,class\n", "--target class", "no rows"),
+        ("a,t,class\n1,,x\n2,,y\n", "--target class", "leave it out with --drop t"),
+        ("a,class\n1,x\ninf,y\n", "--target class", "column 'a' has 1 infinite value"),
+        ("a,a,class\n1,2,x\n2,3,y\n", "--target class", "both named 'a'"),
+        ("a,class\n1,x\n2,\n", "--target class", "no value in row 2"),
+        ("a,class\n1,0.5\n2,1.5\n", "--target class", "holds 0.5"),
+        ("a\n1\n2\n", "--target a", "no column besides the label"),
+        ("", "--target class", "is empty"),
+    ],
+)
+def test_tables_without_labels_or_features_are_refused(refused, text, target, said):
+    table("t.csv", text)
+    assert said in refused("compare", "t.csv", *target.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--cv 13", "cv"),
+        ("--cv 1", "--cv must be at least 2"),
+        ("--cv many", "--cv"),
+        ("--repeats 0", "--repeats must be at least 1"),
+        ("--seed -1", "--seed must be between 0 and"),
+        ("--jobs 0", "--jobs must be at least 1"),
+        ("--models nb,lri", "no 'lri' (did you mean 'lr'?); it takes nb, gnb"),
+        ("--models ,", "--models names nothing"),
+        ("--models gnb", "column 'b' holds categories, and gnb takes numbers"),
+        ("--kind b=text", "column 'b' holds text"),
+        ("--rules best", "it takes mle, map, mean, bayes-optimal"),
+        ("--inference vi", "it takes auto, mle, map, exact, nuts, laplace"),
+        ("--inference gnb=map", "it takes nb, lr"),
+        ("--inference map,mle", "names map and mle"),
+        ("--inference map --rules gibbs", "no model can answer"),
+        ("--kind a", "--kind a=category"),
+        ("--kind a=date", "number, category, text"),
+        ("--kind b=number", "'x', 'y'"),
+        ("--kind z=number", "no column 'z'"),
+        ("--kind a=number --kind a=text", "say it once"),
+        ("--drop c", "no column 'c'"),
+        ("--drop class", "label column"),
+        ("--drop a --drop b", "keep at least one"),
+        ("--frobnicate", "--frobnicate"),
+        ("--json no/such/x.json", "there is no folder"),
+        ("--json .", "is a folder"),
+        ("--json /dev/null", "not an ordinary file"),
+        ("--json t.csv", "also t.csv"),
+        ("--report x.html --json x.html", "choose another name"),
+        ("--report -", "--report -"),
+        ("--reject 1.5", "--reject must lie between 0 and 1"),
+        ("--cost gone.csv", "--cost gone.csv cannot be read"),
+        ("--cost t.csv", "--cost t.csv has 13 rows of 3 cells, but 2 labels need 2"),
+        ("--cost t.csv --json t.csv", "in use"),
+    ],
+)
+def test_compare_refuses_in_one_sentence(refused, arguments, said):
+    table("t.csv", GOOD)
+    assert said in refused("compare", "t.csv", "--target", "class", *arguments.split())
+
+
+def test_files_that_cannot_be_read(refused, tmp_path):
+    Path("latin.csv").write_bytes("größe,class\n1,x\n".encode("latin-1"))
+    assert "not UTF-8" in refused("compare", "latin.csv", "--target", "class")
+    assert "is a folder" in refused("compare", str(tmp_path), "--target", "class")
+    assert "no file and no data set" in refused("compare", "irsi")
+    assert "does not exist" in refused("compare", "gone.csv", "--target", "class")
+    if os.geteuid() != 0:
+        Path(table("mine.csv", GOOD)).chmod(0)
+        assert "may not be read" in refused("compare", "mine.csv", "--target", "class")
+
+
+def test_numbers_as_labels(capfd):
+    text = "a,class\n" + "".join(f"{i},{1 + i % 2}\n" for i in range(12))
+    table("t.csv", text)
+    assert run(["compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--json", "-"]) == 0
+    assert [label["label"] for label in json.loads(capfd.readouterr().out)["data"]["labels"]] == ["1", "2"]
+
+
+def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, capfd):
+    compare = comparison.compare
+
+    def with_notes(*arguments, **settings):
+        found = compare(*arguments, **settings)
+        found.notes["nb"] = ("the chains disagree: R-hat is 1.012", "the chains disagree: R-hat is 1.3", "a note")
+        found.notes["lr"] = ("a note",)
+        return found
+
+    monkeypatch.setattr(comparison, "compare", with_notes)
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map"]) == 0
+    said = capfd.readouterr().out
+    assert "\nnb: the chains disagree: R-hat is 1.012 (1 more like this; --json has all)" in said
+    assert "R-hat is 1.3" not in said
+    assert "\nnb, lr: a note" in said

@@ -14,15 +14,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from bayesclf.classifiers import (
-    BernoulliNB,
-    CategoricalNB,
-    GaussianDiscriminantAnalysis,
-    GaussianNB,
-    JointBayes,
-    LogisticRegression,
-    MultinomialNB,
-)
+import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Exact, Laplace
@@ -111,7 +103,7 @@ def discriminant(covariance, rng):
 
 
 DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
-"""Rows of which three are alike, so that those of one label are merged; fixed, as the labels are what is drawn."""
+"""Rows of which three are duplicates, so that those of one label are merged; fixed, as the labels are what is drawn."""
 WEIGHT_MEAN, WEIGHT_SCALE, INTERCEPT_SCALE = 0.3, 1.2, 1.5
 
 
@@ -160,18 +152,18 @@ COMMON = {"class_concentration": CONCENTRATION}
 EXPLICIT = {"m": M, "kappa": KAPPA, **COMMON}
 
 CASES = {
-    "categorical": (categorical, CategoricalNB(ALPHA, **COMMON)),
-    "joint": (joint, JointBayes(CELLS, **COMMON)),
-    "bernoulli": (bernoulli, BernoulliNB(*SHAPES, **COMMON)),
-    "multinomial": (multinomial, MultinomialNB(SHAPES[0], **COMMON)),
+    "categorical": (categorical, bc.CategoricalNB(ALPHA, **COMMON)),
+    "joint": (joint, bc.JointBayes(CELLS, **COMMON)),
+    "bernoulli": (bernoulli, bc.BernoulliNB(*SHAPES, **COMMON)),
+    "multinomial": (multinomial, bc.MultinomialNB(SHAPES[0], **COMMON)),
     **{
-        f"gaussian {variance}": (partial(gaussian, variance), GaussianNB(variance, a=A, b=B, **EXPLICIT))
+        f"gaussian {variance}": (partial(gaussian, variance), bc.GaussianNB(variance, a=A, b=B, **EXPLICIT))
         for variance in SHARED_OVER
     },
     **{
         f"discriminant {covariance}": (
             partial(discriminant, covariance),
-            GaussianDiscriminantAnalysis(covariance, nu=NU, psi=PSI, **EXPLICIT),
+            bc.GaussianDiscriminantAnalysis(covariance, nu=NU, psi=PSI, **EXPLICIT),
         )
         for covariance in ("shared", "class")
     },
@@ -179,14 +171,14 @@ CASES = {
 """How truth and rows are drawn, and the classifier with the same prior."""
 
 SAMPLED = ("categorical", "bernoulli", "multinomial", "gaussian class", "discriminant class")
-"""One classifier for each block of a PyMC model; that of a network is in tests/test_bayes_net.py.
+"""One classifier for each block of a PyMC model; that of a network is in tests/classifiers/test_bayes_net.py.
 
-The others of a family differ in shapes, for which tests/contracts/test_families.py compares densities. Of 60 ranks the
+The others of a family differ in shapes, for which tests/contracts/test_pymc.py compares densities. Of 60 ranks the
 test finds a posterior that is off by one sd in 99 % of runs, sds twice too large in 61 %, and halves in 35 %; of 120 in
 100, 100 and 92 %; of 500 draws of an exact engine all of them.
 """
 
-LOGISTIC = LogisticRegression(
+LOGISTIC = bc.LogisticRegression(
     WEIGHT_MEAN, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
 )
 

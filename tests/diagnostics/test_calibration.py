@@ -102,7 +102,7 @@ def test_a_class_of_one_row_each_cannot_be_held_out():
     assert found((clf, (X, y)), "Y01").section == "skipped"
 
 
-def test_a_plug_in_that_meets_the_unseen_is_an_issue():
+def test_a_plug_in_that_meets_an_unseen_level_is_an_issue():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"town": rng.integers(40, size=120).astype(str)}, dtype=object)
     y = rng.integers(2, size=120)
@@ -120,7 +120,7 @@ def test_probabilities_are_worse_than_none_where_that_is_beyond_its_error():
     assert line["gain"] < -2.576 * line["gain_se"]
 
 
-def test_columns_of_noise_have_no_gain_but_are_no_issue():
+def test_columns_of_noise_have_no_gain_but_are_not_an_issue():
     losses = 0
     for seed in range(10):
         finding = found(gaussian(*normal_rows(100, distance=0.0, seed=seed)), "Y01")

@@ -82,7 +82,7 @@ def test_of_many_parameters_some_are_checked():
     assert found.scope == f"{len(found.names)} of 1,202 parameters"
 
 
-def test_exact_draws_are_not_asked_about_chains():
+def test_exact_draws_have_no_checks_of_chains():
     clf, _ = gaussian(*normal_rows(60))
     found = clf.diagnose(checks=OF_CHAINS)
     assert {finding.section for finding in found.findings} == {"not applicable"}

@@ -68,7 +68,7 @@ def test_missing_cells_of_a_rare_class_are_found():
     assert found(naive(X, y), "Y04").section == "issue"
 
 
-def test_missing_cells_that_are_in_the_model_are_not_asked_about():
+def test_missing_cells_that_are_in_the_model_are_not_checked():
     _, (X, y) = missing_by_class(0.4)
     assert found(naive(X, y, missing="level"), "Y04").section == "not applicable"
     X["rain"] = X["rain"].mask((y == "yes") & (np.arange(len(y)) % 2 == 0))

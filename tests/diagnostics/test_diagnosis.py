@@ -109,7 +109,7 @@ def test_a_table_without_names_can_be_diagnosed():
     assert not clf.diagnose(X.to_numpy(), y, new=X.to_numpy()[:4]).issues
 
 
-def test_a_table_may_have_its_columns_in_another_order_beside_others():
+def test_a_table_may_have_its_columns_in_another_order_among_others():
     (clf, (X, y)) = gaussian(*normal_rows(60))
     other = X[["x1", "x0"]].assign(note="none")
     one, two = (clf.diagnose(table, y, new=table[:5], checks=["P09", "M", "Y01", "Y06"]) for table in (X, other))

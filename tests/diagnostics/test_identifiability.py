@@ -151,7 +151,7 @@ def test_duplicates_are_found_in_other_units_and_words(cells):
 
 
 @pytest.mark.parametrize("classifier", [bc.JointBayes, bc.BayesNetClassifier, bc.GaussianDiscriminantAnalysis])
-def test_duplicates_that_the_model_takes_together_are_no_issue(classifier):
+def test_duplicates_that_the_model_takes_together_are_not_an_issue(classifier):
     X, y = word_rows(200)
     X = X[["rain"]] if classifier is bc.GaussianDiscriminantAnalysis else X[["wind"]]
     X["again"] = X.iloc[:, 0]
@@ -169,13 +169,13 @@ def test_duplicates_of_unjoined_columns_are_counted_twice():
     assert "'again'" not in finding.reason
 
 
-def test_columns_that_lack_different_cells_are_no_duplicates():
+def test_columns_that_lack_different_cells_are_not_duplicates():
     X, y = normal_rows(200)
     X["again"] = X["x0"].mask(np.arange(200) == 3)
     assert found(naive(X, y), "M07").section == "passed"
 
 
-def test_nearly_equal_columns_are_no_duplicates():
+def test_nearly_equal_columns_are_not_duplicates():
     X, y = normal_rows(200)
     X["again"] = X["x0"] + 1e-3 * X["x1"]
     assert found(naive(X, y), "M07").section == "passed"

@@ -122,7 +122,7 @@ def test_a_model_passes_on_its_own_data(fitted):
     assert table["p_value"].between(0.001, 0.999).all()
 
 
-def test_a_wrong_family_is_seen_in_the_statistic_that_it_misses():
+def test_a_wrong_family_shows_in_the_statistic_that_it_misses():
     X, y = rows()
     X = np.exp(2 * X[["age", "dose"]])
     table = p_value_table(bc.GaussianNB(random_state=1).fit(X, y).predictive_check(X, y))

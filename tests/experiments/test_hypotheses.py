@@ -79,7 +79,7 @@ def test_another_prior_ratio_changes_some_answers(kind, share):
     assert stats.sem(found) < 0.01
 
 
-def test_the_page_says_what_was_seen(outcome):
+def test_the_page_says_what_was_observed(outcome):
     assert outcome.results.headline.endswith("MAP and Bayes-optimal differ.")
     assert f"in {4 * CASES:,} of {4 * CASES:,} cases" in outcome.results.findings[2]
     assert f"in 0 of {2 * CASES:,} cases" in outcome.results.findings[3]

@@ -122,7 +122,7 @@ def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path
 
 
 @pytest.mark.usefixtures("no_folder")
-def test_messages_that_are_nowhere_are_asked_for(tmp_path, monkeypatch):
+def test_messages_that_are_nowhere_are_requested(tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     for unit in (("by-date", 0), ("original", 0)):
         with pytest.raises(InputError, match="not available: put newsgroups/"):

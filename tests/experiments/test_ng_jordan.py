@@ -100,7 +100,7 @@ def test_logistic_regression_learnt_in_parts_is_that_of_another_library(rng):
     np.testing.assert_allclose(log_proba(learner, encoded, test, "map"), theirs, atol=1e-6)
 
 
-def test_draws_of_nuts_and_laplace_answer_alike(rng, monkeypatch):
+def test_draws_of_nuts_and_laplace_give_the_same_answers(rng, monkeypatch):
     encoded = problems.load("wine")
     train, test = nested.split(encoded, rng, 60)
     learner = learnt(nested.Logistic(encoded, LogisticPrior(prior_scale=0.3, intercept_scale=1.0)), train)

@@ -18,7 +18,7 @@ def outcome(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        # The one parameter of P(y) beside Mitchell's 2(2^n − 1) and 2n, and within Wehbe's 4n + 1 and 3n + 1.
+        # The one parameter of P(y) in addition to Mitchell's 2(2^n − 1) and 2n, and within Wehbe's 4n + 1 and 3n + 1.
         ("unrestricted", [3, 7, 15, 31]),
         ("boolean NB", [3, 5, 7, 9]),
         ("multinomial NB", [1, 3, 5, 7]),

@@ -23,7 +23,7 @@ def test_the_normal_approximation_needs_2401_examples(outcome):
     assert needed.set_index(["method", "p"]).loc[("normal", 0.5), "n"] == 2401
 
 
-def test_needed_examples_put_the_estimate_within_the_half_width_about_as_often_as_asked(outcome):
+def test_needed_examples_put_the_estimate_within_the_half_width_about_as_often_as_requested(outcome):
     own = outcome.table[(outcome.table["part"] == "needed") & (outcome.table["p"] == 0.5)]
     large = own[own["n"] > 1000]
     assert len(large) == 6
@@ -58,7 +58,7 @@ def test_coverage_is_the_share_of_drawn_counts_whose_interval_holds_p(method, rn
     assert stats.binomtest(held, draws, float(coverage(method, 30, np.array([p]), 0.95)[0])).pvalue > 0.001
 
 
-def test_a_posteriors_interval_is_right_in_the_mean_over_its_prior():
+def test_a_posteriors_interval_is_right_on_average_over_its_prior():
     """∫ coverage(p) dp = level, as p is uniform under the prior."""
     p = (np.arange(4000) + 0.5) / 4000
     assert coverage("beta", 12, p, 0.9).mean() == pytest.approx(0.9, abs=2e-3)

@@ -1,4 +1,4 @@
-"""Half-normal scales in the place of the conjugate prior of the Gaussian family."""
+"""Half-normal scales instead of the conjugate prior of the Gaussian family."""
 
 import numpy as np
 import pytest

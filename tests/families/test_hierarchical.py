@@ -100,7 +100,7 @@ def test_evidence_is_maximised_as_on_a_grid(name, scope):
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ([[50.0, 50.0], [40.0, 40.0]], HIGHEST),  # all tables alike
+        ([[50.0, 50.0], [40.0, 40.0]], HIGHEST),  # all tables equal
         ([[50.0, 0.0], [0.0, 40.0]], LOWEST),  # each table has one level
         ([[1.0, 0.0], [0.0, 1.0]], UNDETERMINED),  # one count a table: p(n | α) = 1/J whatever α
         ([[0.0, 0.0], [0.0, 0.0]], UNDETERMINED),

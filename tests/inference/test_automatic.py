@@ -30,7 +30,7 @@ def overlapping() -> tuple[Any, Any]:
 
 @pytest.fixture
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of proposals that are asked for, one entry a time."""
+    """The number of proposals that are requested, one entry per request."""
     asked: list[int] = []
     propose = laplace.propose
 
@@ -134,7 +134,7 @@ def test_settings_are_stored(overlapping: tuple[Any, Any], tmp_path: Any) -> Non
 
 
 def test_unequal_weights_are_a_problem_that_is_told() -> None:
-    """Draws that stand for too few are not handed out in silence, where Laplace is asked for by itself."""
+    """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"too unequal: \d+ effective draws \(limit 400\)"):
         clf = bc.LogisticRegression(inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)

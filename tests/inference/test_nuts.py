@@ -2,8 +2,6 @@
 
 import ctypes
 import dataclasses
-import subprocess
-import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -123,7 +121,7 @@ def test_new_data_in_another_layout_reach_the_same_machine_code():
     assert len(functions._density.signatures) == known
 
 
-def test_constrain_reads_bounds_from_the_model_at_hand():
+def test_constrain_reads_bounds_from_the_model_it_is_given():
     functions = compiled(skewed(), "skewed")
     x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
     narrow = functions.constrain(skewed(upper=1.0), x)
@@ -371,12 +369,6 @@ def test_numpyro_that_is_missing_is_named(monkeypatch):
         sample(logistic(5), NUTS(sampler="numpyro"), 0, signature="logistic")
 
 
-def test_importing_the_settings_is_light():
-    code = "import sys, bayesclf.inference.nuts; print(*{'pymc', 'pytensor', 'nutpie', 'arviz'} & set(sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == ""
-
-
 def test_healthy_and_constant_draws_have_no_problems():
     x = healthy((4, 1000, 3))
     x[..., 1] = 2.5
@@ -423,7 +415,7 @@ def test_slow_energy_is_found_in_its_chain():
     assert problem.startswith("chain 2 explores the tails slowly: E-BFMI is 0.0")
 
 
-def test_a_few_saturated_draws_are_no_problem():
+def test_a_few_saturated_draws_are_not_a_problem():
     reached = np.zeros((4, 100), dtype=bool)
     reached[0, :5] = True
     drawn = xr.Dataset({"reached_max_treedepth": (("chain", "draw"), reached)})

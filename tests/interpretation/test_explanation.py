@@ -59,7 +59,7 @@ def table(mixed_table):
 
 @pytest.fixture(scope="module")
 def fits(table):
-    """Return each classifier of `TABLES`, fitted to three and to two classes when it is asked for."""
+    """Return each classifier of `TABLES`, fitted to three and to two classes when it is requested."""
     X, y = table
     kept = {}
 
@@ -198,7 +198,7 @@ class TestExplain:
         point = bc.GaussianNB(inference="mle").fit(X, table[1])
         assert point.explain(X).rule == "mle"
 
-    def test_a_cell_stands_beside_its_contribution_and_a_missing_one_contributes_nothing(self, fits):
+    def test_a_cell_stands_next_to_its_contribution_and_a_missing_one_contributes_nothing(self, fits):
         clf, X = fits("mixed")
         terms = clf.explain(X).terms
         for column in X.columns:
@@ -274,7 +274,7 @@ class TestExplain:
             ({"rule": "best"}, InputError, "unknown rule"),
         ],
     )
-    def test_what_cannot_be_asked(self, arguments, error, message, fits):
+    def test_requests_that_cannot_be_answered(self, arguments, error, message, fits):
         clf, X = fits("mixed")
         with pytest.raises(error, match=message):
             clf.explain(X, **arguments)
@@ -320,7 +320,7 @@ class TestText:
         assert terms[1, "a1"] == -np.inf
         assert np.isfinite(terms[1, "(all that is absent)"])
 
-    def test_a_posterior_that_is_not_held_is_averaged_over_in_parts(self, monkeypatch):
+    def test_a_posterior_not_kept_in_memory_is_averaged_over_in_parts(self, monkeypatch):
         monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
         monkeypatch.setattr(hypothesis_set, "DRAW_BLOCK_BYTES", 2000)
         clf = bc.TextNB(**EXACT).fit(TEXTS, ["spam", "spam", "ham", "ham", "spam"])

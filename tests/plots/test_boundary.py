@@ -127,7 +127,7 @@ def test_hostile_names_stay_names():
     assert not any("hypotheses" in word for word in words)
 
 
-def test_other_columns_are_held_and_said_to_be(rows):
+def test_other_columns_are_fixed_and_said_to_be(rows):
     X, y = rows
     X = X.assign(c=np.arange(60.0), word=np.where(np.arange(60) % 3, "often", "rare"), bit=np.arange(60) % 5 == 0)
     fit = bc.NaiveBayes(random_state=0).fit(X, y)

@@ -293,7 +293,7 @@ class TestMachineCode:
 
     @pytest.mark.parametrize("others", [1, 2])
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1024.0, -1075.0, 0.5, -0.5, 0.0])
-    def test_of_what_is_no_common_number(self, others, value):
+    def test_of_numbers_outside_the_common_range(self, others, value):
         exponents = np.zeros((others, 1, 9))
         exponents[-1, 0, 4] = value
         found, expected = (self.added(code, exponents) for code in (mixture.machine_code(), mixture.numpy_add_sums))

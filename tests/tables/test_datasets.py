@@ -1,7 +1,5 @@
 import json
 import os
-import subprocess
-import sys
 from http.client import RemoteDisconnected
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -73,7 +71,7 @@ class TestOwn:
     def test_every_own_table_is_described_and_there(self):
         data = Path(bc.__file__).parents[1] / "data"
         if not data.is_dir():
-            pytest.skip("an installed package has no folder data beside it")
+            pytest.skip("an installed package has no folder data next to it")
         assert {path.stem for path in data.glob("*.csv")} == {info.name for info in available() if info.place == "own"}
 
 
@@ -118,7 +116,8 @@ class TestPaths:
         (tmp_path / "iris").write_text("a,b\n1,2\n")
         assert "ending" in refused("iris")
 
-    def test_a_path_object_is_never_a_name(self):
+    def test_a_path_object_is_never_a_name(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
         assert "does not exist" in refused(Path("iris"))
 
     def test_a_missing_file_and_a_folder(self, tmp_path):
@@ -190,7 +189,7 @@ class TestFolder:
         assert "no data set is called 'adult'" in refused("adult")
         assert {info.place for info in available()} == {"own", "sklearn"}
 
-    def test_a_variable_that_is_no_folder(self, monkeypatch, tmp_path):
+    def test_a_variable_that_does_not_name_a_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("BAYESCLF_DATA", str(tmp_path / "none"))
         for name in ("adult", "folder:adult"):
             assert "none', which is not a folder" in refused(name)
@@ -298,9 +297,3 @@ class TestRealFolder:
         assert news.frame.shape == (7532, 3)
         assert news.y.nunique() == 20
         assert news.y.value_counts()["talk.religion.misc"] == 251
-
-
-def test_importing_stays_light():
-    code = "import sys, bayesclf.datasets; print([m for m in ('pandas', 'sklearn', 'pyarrow') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

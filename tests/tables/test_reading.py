@@ -184,7 +184,7 @@ class TestFiles:
         assert "not UTF-8" in message(write(tmp_path, "a,b\n1,2\n".encode("utf-16")))
         assert "NUL character at offset 1 (line 1)" in message(write(tmp_path, "a,b\n1,2\n".encode("utf-16-le")))
 
-    def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path):
+    def test_a_byte_order_mark_is_not_part_of_a_name(self, tmp_path):
         assert read_table(write(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")).columns.tolist() == ["a", "b"]
 
 
@@ -224,7 +224,7 @@ class TestDelimited:
         assert frame["a"].tolist() == [1, 2]
         assert frame["a"].dtype == "int64"
 
-    def test_an_empty_quoted_cell_is_no_blank_line(self, tmp_path):
+    def test_an_empty_quoted_cell_is_not_a_blank_line(self, tmp_path):
         assert read_table(write(tmp_path, 'a\nx\n""\n'))["a"].isna().tolist() == [False, True]
 
     def test_a_document_in_a_cell(self, tmp_path):

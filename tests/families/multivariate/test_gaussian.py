@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
-from helpers.cases import CovarianceMarginals
+from helpers.gaussian_cases import CovarianceMarginals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymc.model.transform.conditioning import remove_value_transforms
@@ -137,7 +137,7 @@ def test_unit_information_prior_expects_the_pooled_variances(covariance):
 
 
 @pytest.mark.parametrize("psi", [2.0, np.array([1.0, 2.0, 3.0])])
-def test_a_scale_that_is_no_matrix_is_a_diagonal(psi):
+def test_a_scale_that_is_not_a_matrix_is_a_diagonal(psi):
     prior, _ = resolved("shared", *data(), psi=psi)
     np.testing.assert_array_equal(prior.psi[0], np.diag(np.broadcast_to(psi, 3)))
 

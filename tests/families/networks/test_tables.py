@@ -301,7 +301,7 @@ def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
     np.testing.assert_allclose(found, dirichlet.normalize(np.exp(best.x)[None], simplexes), atol=1e-4)
 
 
-def test_a_missing_cell_that_no_seen_one_depends_on_leaves_a_closed_form(rng):
+def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng):
     X, y = rows(rng)
     X[::3, 3] = -1
     family, statistics = resolved(FAMILIES["chain"], X, y)
@@ -312,7 +312,7 @@ def test_a_missing_cell_that_no_seen_one_depends_on_leaves_a_closed_form(rng):
     assert [counts[:, start:stop].sum() for start, stop in ((0, 2), (2, 8), (8, 14), (14, 18))] == [60, 60, 60, 40]
 
 
-def test_sums_are_shared_by_rows_and_separated_by_what_is_seen(rng):
+def test_sums_are_shared_by_rows_and_separated_by_what_is_observed(rng):
     X, y = rows(rng, 400, 0.2)
     family, statistics = resolved(FAMILIES["chain"], X, y)
     _, sums = completions.split(family.layout(AXES), statistics)

@@ -1,4 +1,4 @@
-"""Rows that are alike count as one with the sum of their weights, and nothing that follows from them changes."""
+"""The design matrix, and duplicate rows merged into one with the sum of their weights, which changes no result."""
 
 from __future__ import annotations
 
@@ -10,12 +10,91 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.effort import calls
+from helpers.logistic import LEVELS, encoded, mixed, mixed_model, model_of
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design
-from bayesclf.models.logistic.design import WeightedRows
+from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
+from bayesclf.models.logistic.model import LogisticPrior
+
+
+class TestDesign:
+    def test_columns_in_their_order(self) -> None:
+        numbers = np.array([[1.0, 7.0, np.nan, np.nan], [3.0, 7.0, 2.0, np.nan], [8.0, 7.0, 6.0, np.nan]])
+        codes = np.array([[0, 1], [1, -1], [0, 0]])
+        weight = np.array([1.0, 2.0, 1.0])
+        design = LogisticDesign.fit(
+            numbers, codes, weight, ("age", "same", "gappy", "empty"), ("k", "l"), (("u", "v"), ("s", "t"))
+        )
+        assert design.names == ("age", "gappy", "gappy is missing", "k=u", "k=v", "l=s", "l=t")
+        assert design.features == ("age", "gappy", "gappy is missing", "k", "k", "l", "l")
+        assert design.constant == ("same", "empty")
+        mean, sd = 15 / 4, np.sqrt((1 + 2 * 9 + 64) / 4 - (15 / 4) ** 2)
+        np.testing.assert_allclose(design.centre, [mean, 10 / 3, 0, 0, 0, 0, 0])
+        np.testing.assert_allclose(design.scale[0], sd)
+        np.testing.assert_array_equal(design.scale[2:], 1)
+        X = design.matrix(Rows((numbers, codes), 3))
+        np.testing.assert_allclose(X[:, 0], (numbers[:, 0] - mean) / sd)
+        np.testing.assert_array_equal(X[0, 1:], [0, 1, 1, 0, 0, 1])
+        np.testing.assert_array_equal(X[1, 2:], [0, 0, 1, 0, 0])
+
+    def test_weights_are_repetition_and_zero_is_absence(self) -> None:
+        rng = np.random.default_rng(0)
+        numbers = rng.normal(size=(6, 2)) + 1e6
+        numbers[5] = np.nan
+        times = np.array([1, 2, 3, 1, 2, 0])
+        codes = np.zeros((6, 0), dtype=np.intp)
+        weighted = LogisticDesign.fit(numbers, codes, times.astype(float), ("a", "b"), (), ())
+        repeated = LogisticDesign.fit(
+            np.repeat(numbers, times, axis=0), np.zeros((9, 0), dtype=np.intp), np.ones(9), ("a", "b"), (), ()
+        )
+        assert weighted.names == repeated.names == ("a", "b")
+        np.testing.assert_allclose(weighted.centre, repeated.centre, rtol=1e-15)
+        np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
+
+    @pytest.mark.parametrize("value", [0.1, 1e6 + 0.1, -1e300, 0.0])
+    def test_a_constant_column_is_constant(self, value: float) -> None:
+        assert model_of(np.full((7, 1), value), [0, 1, 0, 1, 1, 0, 1]).design.constant == ("x0",)
+
+    def test_missing_number_is_the_mean_and_missing_category_nothing(self) -> None:
+        model = mixed_model(2)
+        assert model.design.names == ("x0", "x1", "x1 is missing", "c0=p", "c0=q", "c0=r")
+        point = model.map()
+        rows = encoded([[np.nan, np.nan], [50.0, -2.0]], [[-1], [1]])
+        scores = model.log_scores(rows, point)[0, :, 1]
+        assert scores[0] == pytest.approx(point["intercept"][0, 0] + point["weight"][0, 0, 2], abs=1e-12)
+        expected = (
+            point["intercept"][0, 0]
+            + ((np.array([50.0, -2.0]) - model.design.centre[:2]) @ point["weight"][0, 0, :2])
+            + point["weight"][0, 0, 4]
+        )
+        assert scores[1] == pytest.approx(expected, rel=1e-12)
+
+    def test_unseen_level_has_the_priors_weight(self) -> None:
+        prior = LogisticPrior(prior_mean={"c0": 0.7}, prior_scale={"c0": 0.2})
+        model = mixed_model(3, prior)
+        seen, unseen = encoded([[50.0, -2.0]], [[-1]]), encoded([[50.0, -2.0]], [[-2]])
+        shift = model.log_scores(unseen, model.map()) - model.log_scores(seen, model.map())
+        np.testing.assert_allclose(shift[0, 0], [0.7, 0.7, 0.0], atol=1e-12)
+        drawn = model.unseen_weights(np.random.default_rng(0), 20_000)
+        assert drawn.shape == (20_000, 2, 1)
+        np.testing.assert_allclose(drawn.mean(axis=0), 0.7, atol=5 * 0.2 / np.sqrt(20_000))
+        np.testing.assert_allclose(np.cov(drawn[:, :, 0].T), 0.04 * np.array([[1, 0.5], [0.5, 1]]), atol=0.002)
+        with_draw = model.log_scores(unseen, {**model.map(), "unseen": drawn[:1]})
+        np.testing.assert_allclose(with_draw[0, 0, :2] - model.log_scores(seen, model.map())[0, 0, :2], drawn[0, :, 0])
+
+    def test_unseen_weight_averages_array_priors_over_the_levels(self) -> None:
+        numbers, codes, y, weight = mixed(2)
+        means = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 6.0])
+        model = model_of(numbers, y, LogisticPrior(prior_mean=means), codes=codes, levels=LEVELS, weight=weight)
+        np.testing.assert_allclose(model.weight_prior.unseen_mean, [[3.0]])
+
+    def test_category_without_a_single_level(self) -> None:
+        model = model_of(np.zeros((4, 0)), [0, 1, 0, 1], LogisticPrior(prior_mean=0.5), codes=[[-1]] * 4, levels=((),))
+        assert model.design.names == ()
+        np.testing.assert_array_equal(model.weight_prior.unseen_mean, [[0.5]])
 
 
 def rows_of(numbers, codes, y, weight) -> WeightedRows:
@@ -40,7 +119,7 @@ def kinds(training: WeightedRows) -> dict[tuple[str, ...], float]:
     return out
 
 
-def test_weights_of_alike_rows_add_up(many: WeightedRows) -> None:
+def test_weights_of_duplicate_rows_add_up(many: WeightedRows) -> None:
     merged, expected = many.merged(), kinds(many)
     assert len(merged.rows) == len(merged.y) == len(merged.weight) == len(expected) < len(many.rows)
     # A dictionary keeps its keys in the order in which they first came.
@@ -52,14 +131,14 @@ def test_negative_zero_is_zero() -> None:
     assert len(rows_of([[0.0], [-0.0]], np.zeros((2, 0)), [1, 1], [1.0, 1.0]).merged().rows) == 1
 
 
-def test_rows_without_cells_are_alike() -> None:
+def test_rows_without_cells_are_duplicates() -> None:
     merged = rows_of(np.zeros((4, 0)), np.zeros((4, 0)), [1, 0, 1, 1], np.ones(4)).merged()
     np.testing.assert_array_equal(merged.y, [1, 0])
     np.testing.assert_array_equal(merged.weight, [3, 1])
 
 
 @pytest.mark.parametrize("repeated", [0, 1])
-def test_few_alike_rows_stay(repeated: int) -> None:
+def test_few_duplicate_rows_stay(repeated: int) -> None:
     x = np.arange(20.0)[:, None]
     x[:repeated] = 1.0
     training = rows_of(x, np.zeros((20, 0)), np.zeros(20, dtype=int), np.ones(20))

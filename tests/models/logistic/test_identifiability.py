@@ -1,9 +1,17 @@
-"""Separable classes, against the enumeration of directions in the plane."""
+"""Separable classes, against the enumeration of directions in the plane, and collinear columns, against their ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import bayesclf as bc
 from bayesclf.models.logistic.identifiability import ColumnSpace, find_separation, plain_separation
+from bayesclf.models.logistic.model import LogisticModel
 
 NO_GUESS = np.zeros((1, 3))
 
@@ -83,3 +91,96 @@ def test_coordinates_of_weights_give_the_rows_the_same_log_odds():
     ours = space.coordinates(X) @ space.of_weights(theta).T
     np.testing.assert_allclose(ours, np.column_stack([np.ones(20), X]) @ theta.T, atol=1e-12)
     np.testing.assert_allclose(space.of_weights(space.weights(space.of_weights(theta))), space.of_weights(theta))
+
+
+ROWS = 60
+RNG = np.random.default_rng(0)
+A, B, C, NOISE = RNG.normal(size=(4, ROWS)) * [[1.0], [30.0], [1e-4], [1.0]] + [[0.0], [1e3], [0.0], [5.0]]
+KIND = RNG.choice(["p", "q", "r"], ROWS)
+GAPS = RNG.random(ROWS) < 0.3
+PARTLY = pd.Series(KIND).mask(GAPS)
+Y = (NOISE + RNG.normal(size=ROWS) > 5).astype(int)
+
+
+def fitted(columns: Mapping[str, Any], **settings: Any) -> bc.LogisticRegression:
+    return bc.LogisticRegression(inference="map", **settings).fit(pd.DataFrame(columns), Y)
+
+
+CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "healthy numbers": ({"a": A, "b": B, "c": C}, ()),
+    "a category alone": ({"a": A, "k": KIND}, ()),
+    "two unlike categories": ({"k": KIND, "l": RNG.choice(["u", "v"], ROWS)}, ()),
+    "a category with gaps": ({"a": A, "k": PARTLY}, ()),
+    "a level without rows": ({"a": A, "k": pd.Categorical(KIND, ["p", "q", "r", "never"])}, ()),
+    "a category of one level": ({"a": A, "k": ["p"] * ROWS}, ()),
+    "correlated but for one part in a million": ({"a": A, "b": A + 1e-6 * NOISE}, ()),
+    "duplicate": ({"a": A, "b": B, "again": A}, ("a", "again")),
+    "other units and origin": ({"a": A, "b": B, "again": 32 - 1.8e6 * A}, ("a", "again")),
+    "sum of two": ({"a": A, "b": B, "noise": NOISE, "sum": A + B}, ("a", "b", "sum")),
+    "difference of large numbers": ({"a": A + 1e5, "b": B + 1e5, "change": A - B}, ("a", "b", "change")),
+    "two pairs": ({"a": A, "b": B, "a2": 2 * A, "b2": 2 * B, "noise": NOISE}, ("a", "b", "a2", "b2")),
+    "identical categories": ({"a": A, "k": KIND, "l": KIND}, ("k", "l")),
+    "a coarser category": ({"k": KIND, "l": np.where(KIND == "p", "u", "v")}, ("k", "l")),
+    "identical categories with gaps": ({"k": PARTLY, "l": PARTLY}, ("k", "l")),
+    "a number that a category determines": (
+        {"years": (KIND == "q") * 2.5 + (KIND == "r") * 9, "k": KIND},
+        ("years", "k"),
+    ),
+    "an indicator of a level": ({"a": A, "is_p": (KIND == "p") * 1.0, "k": KIND}, ("is_p", "k")),
+    "gaps in the same rows": (
+        {"a": np.where(GAPS, np.nan, A), "b": np.where(GAPS, np.nan, B)},
+        ("a is missing", "b is missing"),
+    ),
+    "a gap of a category that a number marks": ({"gap": GAPS * 1.0, "k": PARTLY}, ("gap", "k")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_collinear_columns_are_named(name: str) -> None:
+    columns, expected = CASES[name]
+    clf = fitted(columns)
+    assert clf.model_.collinear() == expected
+    notes = [note for note in clf.notes_ if "collinear" in note]
+    assert len(notes) == bool(expected)
+    assert all(repr(feature) in notes[0] for feature in expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_number_is_named_if_and_only_if_the_rank_does_without_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (12, 9)).astype(float)
+    X[:, -2] = X[:, :2] @ [1, 2] if seed % 2 else X[:, -2]
+    clf = bc.LogisticRegression(inference="map").fit(X, np.arange(12) % 2)
+    ones = np.ones((12, 1))
+    rank = np.linalg.matrix_rank(np.hstack([ones, X]))
+    without = [np.linalg.matrix_rank(np.hstack([ones, np.delete(X, j, axis=1)])) for j in range(9)]
+    expected = tuple(f"x{j}" for j in range(9) if without[j] == rank and np.ptp(X[:, j]))
+    assert clf.model_.collinear() == expected
+
+
+def test_of_more_columns_than_rows_all_are_collinear() -> None:
+    X = np.random.default_rng(0).normal(size=(10, 14))
+    clf = bc.LogisticRegression(inference="map").fit(X, np.arange(10) % 2)
+    assert len(clf.model_.collinear()) == 14
+    assert "'x0', 'x1', 'x2', 'x3', 'x4' and 9 more are collinear" in clf.notes_[0]
+
+
+def test_what_the_note_on_collinearity_says_holds() -> None:
+    """Other weights give the same likelihood and probabilities, but not the same posterior density."""
+    model = fitted({"a": A, "noise": NOISE, "again": 3 * A}).model_
+    point = model.mle()
+    other = {**point, "weight": point["weight"] + [[[3.0, 0.0, -1.0]]]}
+    assert isinstance(model, LogisticModel)
+    theta = [np.column_stack([p["intercept"][0], p["weight"][0] * model.design.scale]) for p in (point, other)]
+    likelihood, _ = model.objective("mle")
+    assert likelihood.value(theta[0]) == pytest.approx(likelihood.value(theta[1]), rel=1e-12)
+    assert model.log_posterior(**point)[0] > model.log_posterior(**other)[0] + 1
+
+
+def test_rows_of_weight_zero_do_not_make_columns_unlike() -> None:
+    again = A.copy()
+    again[:5] += 1.0
+    clf = bc.LogisticRegression(inference="map").fit(
+        pd.DataFrame({"a": A, "again": again}), Y, sample_weight=np.arange(ROWS) >= 5
+    )
+    assert clf.model_.collinear() == ("a", "again")

@@ -15,7 +15,7 @@ from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
 from bayesclf.rules import RULES
 
-FOLDERS = sorted((Path(__file__).parent / "fixtures" / "models").iterdir())
+FOLDERS = sorted((Path(__file__).parent.parent / "fixtures" / "models").iterdir())
 RECORDS = {folder.name: json.loads((folder / "answers.json").read_text(encoding="utf-8")) for folder in FOLDERS}
 FILES = [path for folder in FOLDERS for path in sorted(folder.glob("*.nc"))]
 

@@ -1,0 +1,71 @@
+"""Naive Bayes against textbooks and scikit-learn, and its blocks against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import CLOSED_FORM, NUMBERS, WORDS, assert_same_answers
+from scipy.special import logsumexp
+from sklearn import naive_bayes
+
+import bayesclf as bc
+from bayesclf.rules import RULES
+
+SUNNY = pd.DataFrame({"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]})
+
+
+@pytest.mark.parametrize("kind", [bc.CategoricalNB, bc.NaiveBayes])
+def test_play_tennis_is_the_textbooks(kind, play_tennis):
+    """Mitchell 1997 §6.9.1."""
+    clf = kind(inference="mle").fit(play_tennis.X, play_tennis.y)
+    np.testing.assert_allclose(clf.predict_proba(SUNNY), [[0.795, 0.205]], atol=5e-4)
+    assert clf.predict(SUNNY).tolist() == ["no"]
+
+
+@pytest.mark.parametrize(("label", "joint"), [("yes", 0.0053), ("no", 0.0206)])
+def test_play_tennis_estimates_multiply_to_the_textbooks(label, joint, play_tennis):
+    mle = bc.CategoricalNB(inference="mle").fit(play_tennis.X, play_tennis.y).posterior_["mle"].sel(outcome=label)
+    levels = [f"{name}={SUNNY[name].iloc[0]}" for name in SUNNY]
+    found = float(mle["pi"].item() * mle["theta"].sel(level=levels).prod())
+    assert round(found, 4) == joint
+
+
+def test_laplaces_rule_is_that_of_scikit_learn(play_tennis):
+    codes = play_tennis.X.apply(lambda column: column.astype("category").cat.codes)
+    theirs = naive_bayes.CategoricalNB(alpha=1).fit(codes, play_tennis.y)
+    ours = bc.CategoricalNB(alpha=2).fit(play_tennis.X, play_tennis.y)
+    np.testing.assert_allclose(ours.predict_proba(play_tennis.X, rule="map"), theirs.predict_proba(codes), rtol=1e-12)
+
+
+def test_gaussian_mle_is_that_of_scikit_learn(mixed_table):
+    X, y = mixed_table[0][NUMBERS].dropna(), mixed_table[1][mixed_table[0][NUMBERS].notna().all(axis=1)]
+    theirs = naive_bayes.GaussianNB(var_smoothing=0).fit(X, y)
+    np.testing.assert_allclose(
+        bc.GaussianNB(inference="mle").fit(X, y).predict_proba(X), theirs.predict_proba(X), rtol=1e-9
+    )
+
+
+def test_naive_bayes_of_one_kind_of_column_is_that_kinds(mixed_table):
+    X, y = mixed_table
+    for kind, names in ((bc.GaussianNB, NUMBERS), (bc.CategoricalNB, WORDS)):
+        assert_same_answers(
+            kind(random_state=1).fit(X[names], y), bc.NaiveBayes(random_state=1).fit(X[names], y), X[names], RULES, 0
+        )
+
+
+def test_blocks_of_naive_bayes_multiply(mixed_table):
+    """log p(x, y) of both kinds of column is the sum of the kinds', the class prior counted once."""
+    X, y = mixed_table
+    parts = (NUMBERS + WORDS, NUMBERS, WORDS)
+    both, numbers, words = (bc.NaiveBayes(inference="map").fit(X[part], y) for part in parts)
+    log_pi = np.log(both.posterior_["map"]["pi"].values[0, 0])
+    total = numbers.predict_log_proba(X[NUMBERS]) + words.predict_log_proba(X[WORDS]) - log_pi
+    expected = total - logsumexp(total, axis=1, keepdims=True)
+    np.testing.assert_allclose(both.predict_log_proba(X), expected, atol=1e-10)
+
+
+def test_a_feature_of_one_level_changes_nothing(play_tennis):
+    X = play_tennis.X.assign(planet="earth")
+    one, other = (bc.CategoricalNB(random_state=1).fit(table, play_tennis.y) for table in (play_tennis.X, X))
+    assert_same_answers(one, other, play_tennis.X, CLOSED_FORM, 1e-12, X)

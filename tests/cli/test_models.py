@@ -1,0 +1,185 @@
+"""Fitting a model and predicting with it on the command line."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.commands import GOOD, rows_of, table
+
+import bayesclf as bc
+from bayesclf.cli import run
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+
+@pytest.fixture
+def fitted(capfd):
+    """Return the file of a naive Bayes classifier of the tennis table, and that of the table."""
+    assert run(["datasets", "export", "play_tennis", "--output", "tennis.csv"]) == 0
+    assert run(["fit", "tennis.csv", "--target", "play", "--model", "nb", "--output", "m.nc", "--seed", "1"]) == 0
+    assert "nb fitted by exact" in capfd.readouterr().out
+    return "m.nc", "tennis.csv"
+
+
+def test_predict_gives_the_answers_of_the_classifier(fitted, capfd):
+    model, path = fitted
+    frame = pd.read_csv(path)
+    clf = bc.load(model)
+    for arguments, settings in (
+        ([], {}),
+        (["--rule", "map"], {"rule": "map"}),
+        (["--rule", "gibbs"], {"rule": "gibbs"}),
+        (["--class-prior", "yes=0.2,no=0.8"], {"class_prior": [0.8, 0.2]}),
+        (["--class-prior", "0.8,0.2"], {"class_prior": [0.8, 0.2]}),
+    ):
+        assert run(["predict", model, path, "--output", "p.csv", *arguments]) == 0
+        rows = rows_of("p.csv")
+        assert list(rows[0]) == ["row", "predicted", "P(no)", "P(yes)"]
+        assert [row["row"] for row in rows] == [str(number) for number in range(1, 15)]
+        assert [row["predicted"] for row in rows] == clf.predict(frame, **settings).tolist()
+        found = np.array([[float(row["P(no)"]), float(row["P(yes)"])] for row in rows])
+        np.testing.assert_array_equal(found, clf.predict_proba(frame, **settings))
+    capfd.readouterr()
+    assert run(["predict", model, path, "--output", "-"]) == 0
+    assert capfd.readouterr().out.startswith("row,predicted,P(no),P(yes)\n1,")
+
+
+def test_costs_and_rejection(fitted, capfd):
+    model, path = fitted
+    clf, frame = bc.load(model), pd.read_csv(path)
+    cost = np.array([[0.0, 5.0], [1.0, 0.0]])
+    table("labels.csv", "true,yes,no\nyes,0,1\nno,5,0\n")
+    table("plain.csv", "0,5\n1,0\n")
+    for name in ("labels.csv", "plain.csv"):
+        assert run(["predict", model, path, "--cost", name, "--reject", "0.4", "--output", "p.csv"]) == 0
+        expected = clf.predict(frame, cost=cost, reject=0.4)
+        assert [row["predicted"] for row in rows_of("p.csv")] == ["" if label is None else label for label in expected]
+        assert f"{sum(label is None for label in expected)} of them left undecided" in capfd.readouterr().out
+    assert None in expected
+
+
+def test_sets_intervals_and_uncertainty_are_columns_of_their_own(fitted):
+    model, path = fitted
+    clf, frame = bc.load(model), pd.read_csv(path)
+    prior = [0.7, 0.3]
+    for rule in ("bayes-optimal", "predictive"):
+        options = ["--rule", rule, "--class-prior", "0.7,0.3", "--sets", "0.8", "--interval", "0.5", "--uncertainty"]
+        assert run(["predict", model, path, "--output", "p.csv", *options]) == 0
+        found = pd.read_csv("p.csv")
+        labels = [f"({label})" for label in clf.classes_]
+        assert list(found) == [
+            *("row", "predicted", "P(no)", "P(yes)", "in_set_0.8(no)", "in_set_0.8(yes)"),
+            *("P_low_0.5(no)", "P_low_0.5(yes)", "P_high_0.5(no)", "P_high_0.5(yes)"),
+            *("entropy_total_nats", "entropy_aleatoric_nats", "entropy_epistemic_nats"),
+        ]
+        sets = clf.predict_set(frame, 0.8, rule, prior)
+        np.testing.assert_array_equal(found[[f"in_set_0.8{label}" for label in labels]], sets.member.astype(int))
+        bounds = clf.predict_interval(frame, 0.5, rule, prior)
+        for side, name in enumerate(("low", "high")):
+            np.testing.assert_array_equal(found[[f"P_{name}_0.5{label}" for label in labels]], bounds[..., side])
+        split = clf.uncertainty(frame, rule, prior)
+        for name in ("total", "aleatoric", "epistemic"):
+            np.testing.assert_array_equal(found[f"entropy_{name}_nats"], getattr(split, name))
+    assert not np.allclose(bounds, clf.predict_interval(frame, 0.5, rule))
+
+
+def test_a_point_estimate_has_no_intervals(refused, capfd):
+    table("t.csv", GOOD)
+    fit = ["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "map", "--output", "m.nc"]
+    assert run(fit) == 0
+    assert "leaves no posterior" in refused("predict", "m.nc", "t.csv", "--interval", "0.9", "--output", "p.csv")
+    assert run(["predict", "m.nc", "t.csv", "--sets", "0.9", "--output", "-"]) == 0
+    assert "in_set_0.9(p)" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--sets 1", "--sets is a probability between 0 and 1"),
+        ("--interval 89", "--interval is a probability between 0 and 1, such as 0.9, not 89"),
+        ("--rule median", "it takes mle, map"),
+        ("--reject 1.5", "between 0 and 1"),
+        ("--reject -0.1", "between 0 and 1"),
+        ("--reject nan", "between 0 and 1"),
+        ("--reject -1 --cost good.csv", "at least 0"),
+        ("--cost gone.csv", "cannot be read"),
+        ("--cost wide.csv", "2 rows of 3 cells"),
+        ("--cost ragged.csv", "2 rows of 1 or 2 cells"),
+        ("--cost words.csv", "'many' for no predicted as yes"),
+        ("--cost labels.csv", "the header has yes, maybe"),
+        ("--cost empty.csv", "0 rows of no cells"),
+        ("--class-prior 0.5", "2 probabilities"),
+        ("--class-prior yes=0.5,no=0.6", "add up to 1"),
+        ("--class-prior yes=1", "no probability for 'no'"),
+        ("--class-prior yes=0.5,maybe=0.5", "it takes no, yes"),
+        ("--class-prior half,half", "not a number"),
+        ("--output m.nc", "in use"),
+        ("--output tennis.csv", "in use"),
+        ("--cost good.csv --output good.csv", "in use"),
+        ("--output no/such.csv", "there is no folder"),
+    ],
+)
+def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
+    table("good.csv", "0,5\n1,0\n")
+    table("wide.csv", "0,1,2\n1,0,2\n")
+    table("ragged.csv", "0,1\n1\n")
+    table("words.csv", "0,many\n1,0\n")
+    table("labels.csv", ",yes,maybe\nyes,0,1\nmaybe,1,0\n")
+    table("empty.csv", "")
+    output = [] if "--output" in arguments else ["--output", "p.csv"]
+    assert said in refused("predict", *fitted, *arguments.split(), *output)
+
+
+def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):
+    model, path = fitted
+    whole = Path(model).read_bytes()
+    Path("cut.nc").write_bytes(whole[: len(whole) // 2])
+    table("text.nc", "not a model\n")
+    assert "cut off or damaged" in refused("predict", "cut.nc", path, "--output", "p.csv")
+    assert "not a model" in refused("predict", "text.nc", path, "--output", "p.csv")
+    assert "no file gone.nc" in refused("predict", "gone.nc", path, "--output", "p.csv")
+    table("few.csv", "outlook,wind\nsunny,weak\n")
+    assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
+    table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\n")
+    assert run(["predict", model, "new.csv", "--output", "-"]) == 0
+    said = capfd.readouterr()
+    assert said.out.count("\n") == 2
+    assert said.err == "bayesclf: note: column 'outlook' has levels that the training rows lack: 'fog'\n"
+
+
+def test_fit_refuses_in_one_sentence(refused):
+    table("t.csv", GOOD)
+    base = ["fit", "t.csv", "--target", "class"]
+    assert "--model has no 'svm'" in refused(*base, "--model", "svm", "--output", "m.nc")
+    assert "--inference has no 'vi'" in refused(*base, "--model", "nb", "--inference", "vi", "--output", "m.nc")
+    assert "no Laplace" in refused(*base, "--model", "nb", "--inference", "laplace", "--output", "m.nc")
+    assert "--seed must be" in refused(*base, "--model", "nb", "--seed", str(2**32), "--output", "m.nc")
+    assert "--output - is not possible" in refused(*base, "--model", "nb", "--output", "-")
+    assert "missing option '--model'" in refused(*base, "--output", "m.nc")
+    assert "column 'b' holds categories" in refused(*base, "--model", "gnb", "--output", "m.nc")
+
+
+def test_words_that_look_like_numbers_stay_words(capfd):
+    text = "code,class\n" + "".join(f"0{i % 3},{'pq'[i % 3 == 0]}\n" for i in range(30))
+    table("t.csv", text)
+    fit = ["fit", "t.csv", "--target", "class", "--kind", "code=category", "--model", "nb", "--output", "m.nc"]
+    assert run(fit) == 0
+    capfd.readouterr()
+    assert run(["predict", "m.nc", "t.csv", "--output", "p.csv"]) == 0
+    assert capfd.readouterr().err == ""
+    assert [row["predicted"] for row in rows_of("p.csv")][:3] == ["q", "p", "p"]
+
+
+def test_warnings_become_notes(capfd):
+    table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
+    table("new.csv", "a\nx\n")
+    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "m.nc"]) == 0
+    table("two.csv", "a,b,class\n" + "x,s,p\ny,t,q\n" * 3)
+    table("odd.csv", "a,b\nx,t\n")
+    assert run(["fit", "two.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "n.nc"]) == 0
+    capfd.readouterr()
+    assert run(["predict", "m.nc", "new.csv", "--output", "-"]) == 0
+    assert capfd.readouterr().err == ""
+    assert run(["predict", "n.nc", "odd.csv", "--output", "-"]) == 0
+    assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")

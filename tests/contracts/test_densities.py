@@ -1,0 +1,104 @@
+"""The density of every family, against SciPy and itself in other units; missing cells."""
+
+import numpy as np
+import pytest
+from helpers.cases import GAUSSIAN, MULTINOMIAL, PRIORS
+from helpers.families import every_prior, ids
+
+every_cellwise_prior = pytest.mark.parametrize("case", **ids([case for case in PRIORS if case not in MULTINOMIAL]))
+gaussian_prior = pytest.mark.parametrize("case", **ids([case for case in PRIORS if case in GAUSSIAN]))
+
+
+@every_prior
+def test_log_density_is_that_of_scipy(case, rng):
+    X, _ = case.data(1)
+    point = case.point(rng)
+    found = case.prior.log_density(X, point)
+    assert found.shape == (1, len(X), 3)
+    for k in range(3):
+        np.testing.assert_allclose(found[0, :, k], case.row_log_density(X, np.full(len(X), k), point), rtol=1e-11)
+
+
+@every_prior
+def test_log_density_takes_each_draw_by_itself(case, rng):
+    X, _ = case.data(1)
+    points = [case.point(rng) for _ in range(4)]
+    together = {name: np.concatenate([point[name] for point in points]) for name in points[0]}
+    one_by_one = np.concatenate([case.prior.log_density(X, point) for point in points])
+    np.testing.assert_allclose(case.prior.log_density(X, together), one_by_one, rtol=1e-11)
+
+
+def spread(case, X, feature):
+    """Return every row once for each value of one cell, and the weights of these values."""
+    values, weights = case.cell_grid(feature)
+    rows = np.repeat(X, len(values), axis=0)
+    rows[:, feature] = np.tile(values, len(X))
+    return rows, weights
+
+
+@every_cellwise_prior
+@pytest.mark.parametrize("feature", [0, 1, 2])
+def test_a_missing_cell_is_integrated_out_of_the_density(case, feature, rng):
+    X, _ = case.data(1, n=4)
+    point = case.point(rng)
+    rows, weights = spread(case, X, feature)
+    density = np.exp(case.prior.log_density(rows, point)[0]).reshape(len(X), len(weights), 3)
+    X[:, feature] = case.absent
+    marginal = np.exp(case.prior.log_density(X, point)[0])
+    np.testing.assert_allclose(np.einsum("rvk,v->rk", density, weights), marginal, rtol=1e-9)
+
+
+@every_cellwise_prior
+@pytest.mark.parametrize("feature", [0, 1, 2])
+def test_a_missing_cell_is_integrated_out_of_the_predictive(case, feature):
+    X, _ = case.data(1, n=4)
+    rows, weights = spread(case, X, feature)
+    density = np.exp(case.posterior.log_predictive(rows)).reshape(len(X), len(weights), 3)
+    X[:, feature] = case.absent
+    # Student's tails end the smoothness of the integrand at u = ±π/2, where a grid of 4,000 leaves about 1e-7.
+    marginal = np.exp(case.posterior.log_predictive(X))
+    np.testing.assert_allclose(np.einsum("rvk,v->rk", density, weights), marginal, rtol=1e-6)
+
+
+@every_prior
+def test_a_row_without_any_cell_has_density_one(case, rng):
+    X = np.full((1, 3), case.absent)
+    assert not case.prior.log_density(X, case.point(rng)).any()
+    assert not case.posterior.log_predictive(X).any()
+
+
+@gaussian_prior
+@pytest.mark.parametrize("draws", [1, 50])
+def test_a_distant_origin_costs_no_digits_of_the_density(case, draws):
+    X, _ = case.data(1)
+    points = case.posterior.draw(np.random.default_rng(0), draws)
+    far = {"mu": points["mu"] + 1e6, "sigma2": points["sigma2"]}
+    # x and μ keep 1e-10 of their unit at 1e6, which z²/2 multiplies by |z|/σ, here below 100.
+    np.testing.assert_allclose(
+        case.prior.log_density(X + 1e6, far), case.prior.log_density(X, points), rtol=1e-7, atol=1e-7
+    )
+
+
+@gaussian_prior
+def test_a_density_in_a_millionth_of_the_unit_is_a_millionth_of_the_density(case, rng):
+    X, _ = case.complete(1)
+    point = case.point(rng)
+    scaled = {"mu": 1e6 * point["mu"], "sigma2": 1e12 * point["sigma2"]}
+    np.testing.assert_allclose(
+        case.prior.log_density(1e6 * X, scaled), case.prior.log_density(X, point) - 3 * np.log(1e6), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("case", **ids([case for case in GAUSSIAN if case.family.m is None]))
+@pytest.mark.parametrize("estimate", ["mle", "map"])
+def test_estimates_move_with_origin_and_unit(case, estimate):
+    X, y = case.data()
+    points = []
+    for moved in (X, 1e6 + X, 1e6 * X):
+        statistics = case.statistics(moved, y)
+        points.append(getattr(case.family.resolve_prior(statistics), estimate)(statistics))
+    plain, far, wide = points
+    np.testing.assert_allclose(far["mu"] - 1e6, plain["mu"], atol=1e-9)
+    np.testing.assert_allclose(far["sigma2"], plain["sigma2"], rtol=1e-8)
+    np.testing.assert_allclose(wide["mu"], 1e6 * plain["mu"], rtol=1e-12)
+    np.testing.assert_allclose(wide["sigma2"], 1e12 * plain["sigma2"], rtol=1e-12)

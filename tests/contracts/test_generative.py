@@ -1,0 +1,344 @@
+"""What every generative classifier must satisfy in addition to the contract of all classifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import (
+    CLOSED_FORM,
+    NUMBERS,
+    WORDS,
+    Case,
+    FilledCase,
+    assert_same_answers,
+    every_generative,
+    every_rule,
+    over,
+    with_numbers,
+    with_words,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning
+from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
+from bayesclf.rules import RULES
+
+# Learning in parts
+
+
+@every_generative
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 4))
+@settings(max_examples=5, deadline=None)
+def test_partial_fit_over_any_split_is_fit(case, missing, mixed_table, seed, parts):
+    X, y = case.table(mixed_table)
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.5, 2.0, len(y))
+    part = rng.integers(parts, size=len(y))
+    by_parts = case.make(missing=missing)
+    for number in range(parts):
+        if (part == number).any():
+            rows = part == number
+            by_parts.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=weight[rows])
+    whole = case.make(missing=missing).fit(X, y, sample_weight=weight)
+    assert_same_answers(whole, by_parts, X, RULES)
+    assert by_parts.notes_ == whole.notes_
+
+
+@with_words
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+def test_partial_fit_takes_levels_that_come_later(case, missing, mixed_table):
+    X, y = case.table(mixed_table)
+    order = np.argsort(X["ward"].map({"west": 0, "east": 1, "north": 2}).fillna(3).to_numpy(), kind="stable")
+    X, y = X.iloc[order], y[order]
+    by_rows = case.make(missing=missing)
+    for start in range(0, len(y), 20):
+        by_rows.partial_fit(X[start : start + 20], y[start : start + 20], classes=np.unique(y))
+    assert_same_answers(case.make(missing=missing).fit(X, y), by_rows, X, RULES)
+
+
+@with_numbers
+def test_partial_fit_takes_a_column_that_varies_later(case, mixed_table):
+    X, y = case.table(mixed_table)
+    X = X.assign(dose=np.where(np.arange(len(y)) < 30, 0.3, X["dose"]))
+    by_parts = case.make().partial_fit(X[:30], y[:30], classes=np.unique(y))
+    assert "'dose'" in by_parts.notes_[0]
+    by_parts.partial_fit(X[30:], y[30:])
+    assert by_parts.notes_ == []
+    assert_same_answers(case.make().fit(X, y), by_parts, X, RULES)
+
+
+@every_generative
+def test_partial_fit_ignores_rows_of_weight_zero_as_fit_does(case, mixed_table):
+    X, y, weight = case.with_rows_of_weight_zero(mixed_table)
+    by_parts = case.make().partial_fit(X, y, sample_weight=weight)
+    assert_same_answers(case.make().fit(X, y, weight), by_parts, X[5:], RULES)
+
+
+PROPER = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "a": 2.0, "b": 3.0}
+WISHART = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "nu": 4.0, "psi": np.array([[40.0, 3.0], [3.0, 2.0]])}
+SEQUENTIAL = (
+    Case("categorical", bc.CategoricalNB, WORDS),
+    *(Case(f"gnb {variance}", bc.GaussianNB, NUMBERS, {"variance": variance, **PROPER}) for variance in SHARED_OVER),
+    *(
+        FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c, **WISHART})
+        for c in COVARIANCE_DIMS
+    ),
+)
+
+
+@over(SEQUENTIAL)
+def test_yesterdays_posterior_is_todays_prior(case, mixed_table):
+    X, y = case.table(mixed_table)
+    first = case.make().fit(X[:25], y[:25])
+    second = first.as_prior().fit(X[25:], y[25:])
+    assert_same_answers(case.make().fit(X, y), second, X, [rule for rule in RULES if rule != "mle"])
+
+
+@every_generative
+def test_as_prior_continues_an_empirical_prior_too(case, mixed_table):
+    """The prior of the first rows stays: the posterior in two steps is that of one fit under the frozen prior."""
+    X, y = case.table(mixed_table)
+    prior = case.make().fit(X[:25], y[:25]).as_prior()
+    in_two = prior.fit(X[25:40], y[25:40]).as_prior().fit(X[40:], y[40:])
+    assert_same_answers(prior.fit(X[25:], y[25:]), in_two, X, [rule for rule in RULES if rule != "mle"])
+
+
+def test_a_prior_refuses_classes_that_it_does_not_know(mixed_table):
+    X, y = mixed_table
+    prior = bc.NaiveBayes().fit(X[y != "ill"], y[y != "ill"]).as_prior()
+    with pytest.raises(InputError, match=r"the prior knows the classes .*, but the rows have"):
+        prior.fit(X, y)
+
+
+# Missing cells and levels
+
+
+@every_generative
+@every_rule
+def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, rule, mixed_table):
+    X, y = case.table(mixed_table)
+    X, y = X[:55], y[:55]
+    clf = case.make().fit(X, y)
+    nothing = pd.DataFrame(case.empty, index=range(3), columns=X.columns).astype(object)
+    counts = np.unique(y, return_counts=True)[1]
+    found = clf.predict_proba(nothing, rule=rule)
+    draws = clf.posterior_["posterior"]["pi"].values.reshape(-1, 3)
+    if rule in ("mle", "map"):
+        np.testing.assert_allclose(found, np.tile(counts / 55, (3, 1)), rtol=1e-12)
+    elif rule in ("mean", "predictive"):
+        np.testing.assert_allclose(found, np.tile((counts + 1) / 58, (3, 1)), rtol=1e-12)
+    elif rule == "bayes-optimal":
+        np.testing.assert_allclose(found, np.tile(draws.mean(axis=0), (3, 1)), rtol=1e-12)
+    else:
+        assert all(np.isclose(draws, row, rtol=1e-12).all(axis=1).any() for row in found)
+
+
+@with_words
+@every_rule
+def test_an_unseen_level_is_a_missing_cell(case, rule, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y)
+    assert_same_answers(clf, clf, X.assign(ward=None), [rule], 0, other_X=X.assign(ward="south"))
+
+
+@with_words
+def test_an_unseen_level_is_an_error_on_request(case, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make(unseen="error").fit(X, y)
+    clf.predict(X)
+    with pytest.raises(InputError, match=r"column 'ward' has levels that the training rows lack: 'south'; drop"):
+        clf.predict(X.assign(ward="south"))
+
+
+@with_words
+def test_a_missing_word_as_a_level_is_a_word_of_its_own(case, mixed_table):
+    X, y = case.table(mixed_table)
+    level, word = case.make(missing="level"), case.make()
+    if case.kind is bc.NaiveBayes:
+        X = X[WORDS]
+    said = X.fillna("~ none")
+    assert_same_answers(level.fit(X, y), word.fit(said, y), X, RULES, 0, said)
+
+
+@pytest.mark.parametrize("kind", [bc.GaussianNB, bc.NaiveBayes])
+def test_a_missing_number_as_a_level_is_a_column_that_says_so(kind, mixed_table):
+    X, y = mixed_table[0][NUMBERS], mixed_table[1]
+    said = X.assign(**{f"no {name}": X[name].isna() for name in NUMBERS})
+    level = kind(missing="level", inference="exact", random_state=1).fit(X, y)
+    column = bc.NaiveBayes(inference="exact", random_state=1).fit(said, y)
+    assert_same_answers(level, column, X, RULES, 1e-12, said)
+
+
+def test_a_number_that_is_never_missing_has_no_level_for_it(mixed_table):
+    X, y = mixed_table[0][NUMBERS].fillna(1.0), mixed_table[1]
+    ignore, level = (bc.GaussianNB(missing=missing, random_state=1).fit(X, y) for missing in ("ignore", "level"))
+    assert_same_answers(ignore, level, X, RULES, 0)
+
+
+@with_words
+def test_levels_of_a_pandas_categorical_are_its_categories(case, mixed_table):
+    X, y = case.table(mixed_table)
+    wider = X.assign(ward=pd.Categorical(X["ward"], categories=["east", "north", "south", "west"]))
+    clf = case.make().fit(wider, y)
+    names = clf.posterior_["posterior"]["theta"]
+    assert any("ward=south" in name for name in names[names.dims[-1]].values)
+    south = clf.predict_proba(wider.assign(ward="south"), rule="map")
+    assert (south != clf.predict_proba(wider.assign(ward=None), rule="map")).any()
+
+
+# Class priors
+
+
+def fixed(pi):
+    return {"class_prior": pi}
+
+
+@every_generative
+@every_rule
+@pytest.mark.parametrize("pi", [[0.2, 0.5, 0.3], {"ill": 0.2, "mild": 0.5, "well": 0.3}], ids=["array", "mapping"])
+def test_other_base_rates_at_prediction_are_those_of_a_fit(case, rule, pi, mixed_table):
+    X, y = case.table(mixed_table)
+    plain, fitted = case.make().fit(X, y), case.make(class_prior=pi).fit(X, y)
+    np.testing.assert_array_equal(fitted.classes_, ["ill", "mild", "well"])
+    if rule in CLOSED_FORM:
+        np.testing.assert_allclose(
+            plain.predict_proba(X, rule=rule, class_prior=pi), fitted.predict_proba(X, rule=rule), rtol=1e-12
+        )
+    at_prediction = plain.predict_log_proba(X, rule="map", class_prior=pi)
+    odds = plain.predict_log_proba(X, rule="map") - np.log(plain.posterior_["map"]["pi"].values[0, 0])
+    expected = odds + np.log([0.2, 0.5, 0.3])
+    np.testing.assert_allclose(at_prediction, expected - logsumexp(expected, axis=1, keepdims=True), atol=1e-10)
+
+
+@every_generative
+@pytest.mark.parametrize(
+    ("class_prior", "expected"),
+    [("empirical", None), ("uniform", [1 / 3] * 3), ([0.2, 0.5, 0.3], [0.2, 0.5, 0.3])],
+    ids=["empirical", "uniform", "given"],
+)
+def test_a_known_class_prior_is_not_learnt(case, class_prior, expected, mixed_table):
+    X, y = case.table(mixed_table)
+    X, y = X[:55], y[:55]
+    clf = case.make(class_prior=class_prior).fit(X, y)
+    assert "pi" not in clf.posterior_["posterior"]
+    nothing = pd.DataFrame(case.empty, index=[0], columns=X.columns).astype(object)
+    shares = np.unique(y, return_counts=True)[1] / 55 if expected is None else expected
+    for rule in RULES:
+        np.testing.assert_allclose(clf.predict_proba(nothing, rule=rule)[0], shares, rtol=1e-12)
+
+
+def test_class_concentration_is_the_dirichlets(mixed_table):
+    X, y = mixed_table
+    clf = bc.NaiveBayes(class_concentration=[2.0, 3.0, 5.0]).fit(X, y)
+    nothing = pd.DataFrame(np.nan, index=[0], columns=X.columns).astype(object)
+    np.testing.assert_allclose(clf.predict_proba(nothing, rule="map")[0], np.array([31, 32, 34]) / 97)
+
+
+# Classes with few rows
+
+
+@every_generative
+@every_rule
+def test_a_class_announced_but_not_observed(case, rule, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y, classes=["dead", "ill", "mild", "well"])
+    if rule == "mle":
+        with pytest.raises(DoesNotExist, match="class 'dead' has"):
+            clf.predict_proba(X, rule=rule)
+    else:
+        proba = clf.predict_proba(X, rule=rule)
+        assert np.isfinite(proba).all()
+        # Under a flat class prior the most probable π gives it nothing; every average gives it something.
+        assert (proba[:, 0] == 0).all() if rule == "map" else (proba[:, 0] > 0).all()
+
+
+@every_generative
+@every_rule
+def test_a_class_of_one_row(case, rule, mixed_table):
+    X, y = case.table(mixed_table)
+    X, y = X.dropna(), y[X.notna().all(axis=1)]
+    rows = (y != "ill") | (np.cumsum(y == "ill") == 1)
+    X, y = X[rows], y[rows]
+    clf = case.make().fit(X, y)
+    exists = case.name in (
+        "gda shared",
+        "categorical",
+        "categorical, α learnt",
+        "joint",
+        "tan",
+        "gnb feature",
+        "gnb shared",
+        "bernoulli",
+        "multinomial",
+    )
+    if rule == "mle" and not exists:
+        with pytest.raises(DoesNotExist, match="class 'ill' has too few different values"):
+            clf.predict_proba(X, rule=rule)
+        assert "class 'ill'" in clf.posterior_["mle"].attrs["does_not_exist"]
+    else:
+        assert np.isfinite(clf.predict_proba(X, rule=rule)).all()
+
+
+def test_rows_impossible_under_every_class_are_answered_by_the_class_prior():
+    X = pd.DataFrame({"a": ["p", "q", "q", "q"], "b": ["u", "v", "v", "u"]})
+    clf = bc.CategoricalNB(random_state=1).fit(X, ["yes", "no", "no", "yes"], classes=["no", "yes"])
+    strange = pd.DataFrame({"a": ["p", "q"], "b": ["v", "v"]})
+    with pytest.warns(PredictionWarning, match="1 of 2 rows have probability zero under every class"):
+        proba = clf.predict_proba(strange, rule="mle")
+    np.testing.assert_allclose(proba, [[0.5, 0.5], [1.0, 0.0]])
+    assert np.isfinite(clf.predict_log_proba(strange, rule="map")).all()
+
+
+# Generating
+
+
+@every_generative
+def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y)
+    generated, labels = clf.sample(6000, random_state=2)
+    assert list(generated.columns) == list(X.columns)
+    posterior = clf.posterior_["posterior"].mean(("chain", "draw"))
+    spread = clf.posterior_["posterior"].std(("chain", "draw"))
+    for label in clf.classes_:
+        own = generated[labels == label]
+        share = float(posterior["pi"].sel(outcome=label))
+        assert abs(len(own) / 6000 - share) < 5 * np.sqrt(share * (1 - share) / 6000)
+        for name in set(NUMBERS) & set(X.columns):
+            mu = posterior["mu"].sel(outcome=label, feature=name)
+            sd = np.hypot(own[name].std(), spread["mu"].sel(outcome=label, feature=name))
+            assert abs(own[name].mean() - mu) < 5 * sd / np.sqrt(len(own))
+        for name in set(WORDS) & set(X.columns) if "level" in posterior.dims else ():
+            for level, found in own[name].value_counts(normalize=True).items():
+                theta = float(posterior["theta"].sel(outcome=label, level=f"{name}={level}"))
+                assert abs(found - theta) < 5 * np.sqrt(theta * (1 - theta) / len(own))
+
+
+@every_generative
+def test_generated_rows_can_be_learnt_from(case, mixed_table):
+    X, y = case.table(mixed_table)
+    clf = case.make().fit(X, y)
+    again = case.make().fit(*clf.sample(200, random_state=1))
+    np.testing.assert_array_equal(again.classes_, clf.classes_)
+    assert again.predict_proba(X).shape == (len(X), 3)
+
+
+@every_generative
+def test_rows_are_generated_for_given_labels(case, mixed_table):
+    X, y = case.table(mixed_table)
+    wanted = ["well", "ill", "ill"]
+    generated, labels = case.make().fit(X, y).sample(3, wanted)
+    assert labels.tolist() == wanted
+    assert generated.shape == (3, len(X.columns))
+
+
+@every_generative
+def test_a_point_estimate_generates_rows_too(case, mixed_table):
+    X, y = case.table(mixed_table)
+    assert case.make(inference="map").fit(X, y).sample(4)[0].shape == (4, len(X.columns))

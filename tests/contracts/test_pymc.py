@@ -1,0 +1,119 @@
+"""The PyMC block of every family, against its own density and prior."""
+
+from functools import cache
+
+import numpy as np
+import pymc as pm
+import pytest
+from helpers.cases import PRIORS
+from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior
+from pymc.model.transform.conditioning import remove_value_transforms
+
+
+def no_rows(X, y, rng):
+    return X[:0], y[:0], None
+
+
+def one_row(X, y, rng):
+    return X[:1], y[:1], None
+
+
+def constant_column(X, y, rng):
+    X = X.copy()
+    X[:, 0] = X[0, 0]
+    return X, y, None
+
+
+def fractional_weights(X, y, rng):
+    return X, y, rng.uniform(0, 2, len(y))
+
+
+def empty_class(X, y, rng):
+    return X[y != 1], y[y != 1], None
+
+
+def weights_of_zero(X, y, rng):
+    return X, y, np.zeros(len(y))
+
+
+EDGES = (no_rows, one_row, constant_column, fractional_weights, empty_class, weights_of_zero)
+every_edge = pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
+
+
+def model_of(case, statistics):
+    features = case.axes.features
+    coords = {"outcome": case.axes.labels, **dict.fromkeys(("feature", "other_feature", "word"), features)}
+    with pm.Model(coords=coords) as model:
+        case.prior.pymc(statistics, "")
+    return model
+
+
+@cache
+def compiled(structure):
+    """Return a model in the user's own parameters with its log density, and the one that NUTS sees with its gradient.
+
+    Cases of one structure differ in their data only, hyperparameters included.
+    """
+    case = next(case for case in PRIORS if structure_of(case) == structure)
+    model = model_of(case, case.statistics(*case.data()))
+    plain = remove_value_transforms(model)
+    return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON)
+
+
+def structure_of(case):
+    family = case.family
+    return family.name, getattr(family, "variance", None), getattr(family, "covariance", None)
+
+
+@cache
+def rows_at(case, edge):
+    """Return rows, labels and weights at an edge of data, and the data that the PyMC model has of them, by name."""
+    X, y, weight = edge(*case.data(2), np.random.default_rng(20))
+    model = model_of(case, case.statistics(X, y, weight))
+    return X, y, weight, {variable.name: variable.get_value() for variable in model.data_vars}
+
+
+def set_data(model, values):
+    for name, value in values.items():
+        model[name].set_value(value)
+
+
+@every_prior
+@every_edge
+def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
+    X, y, weight, data = rows_at(case, edge)
+    plain, log_density, _, _ = compiled(structure_of(case))
+    set_data(plain, data)
+    for _ in range(3):
+        point = case.point(rng)
+        rows = case.row_log_density(X, y, point) * (1.0 if weight is None else weight)
+        expected = case.log_prior(case.prior, point) + rows.sum()
+        found = log_density({name: values[0] for name, values in case.to_pymc(point).items()})
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@every_prior
+@every_edge
+def test_pymc_gradient_is_finite(case, edge, rng):
+    _, _, model, gradient = compiled(structure_of(case))
+    set_data(model, rows_at(case, edge)[3])
+    start = model.initial_point()
+    for _ in range(3):
+        point = {name: values + rng.normal(size=values.shape) for name, values in start.items()}
+        assert np.isfinite(gradient(point)).all()
+
+
+@every_prior
+def test_from_pymc_inverts_the_grouping_of_pymc(case, rng):
+    points = [case.point(rng) for _ in range(3)]
+    parameters = {name: np.concatenate([point[name] for point in points]) for name in points[0]}
+    assert_same_parameters(case.prior.from_pymc(case.to_pymc(parameters), ""), parameters, rtol=0)
+
+
+@every_prior
+def test_pymc_draws_the_prior(case):
+    model = model_of(case, case.statistics(*case.data()))
+    names = [variable.name for variable in model.free_RVs]
+    values = pm.draw([model[name] for name in names], draws=2000, random_seed=3, mode="FAST_COMPILE")
+    draws = case.prior.from_pymc(dict(zip(names, values, strict=True)), "")
+    assert_drawn_from(draws, case.marginals(case.prior))

@@ -1,0 +1,18 @@
+"""The 14 days of Mitchell, which several files leave out one by one."""
+
+import numpy as np
+import pytest
+
+import bayesclf as bc
+from bayesclf.inference import Exact
+
+
+@pytest.fixture(scope="module")
+def tennis(play_tennis):
+    """Return its table, whose columns know their levels, and labels."""
+    return play_tennis.X.astype("category"), np.asarray(play_tennis.y)
+
+
+@pytest.fixture(scope="module")
+def tennis_fit(tennis):
+    return bc.CategoricalNB(alpha=1.0, random_state=1, inference=Exact(draws=5_000)).fit(*tennis)

@@ -1,0 +1,134 @@
+"""Leave-one-out scores by closed forms and by refits, of every classifier that has them."""
+
+import numpy as np
+import pytest
+from helpers.classifiers import COUNTS, EVENTS, FILL, NUMBERS, WORDS
+from helpers.refits import STANDARD_ERRORS, by_refits
+from scipy import sparse
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist
+from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
+from bayesclf.evaluation.leave_one_out.training import training_rows
+from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.inference import Exact
+
+DOCUMENTS = [
+    "a prize to win",
+    "win the prize now",
+    "see you at lunch",
+    "now or at lunch",
+    "lunch prize",
+    "see the prize",
+]
+OF_DOCUMENTS = np.array(["spam", "spam", "ham", "ham", "ham", "spam"])
+
+GENERATIVE = {
+    "nb": (bc.NaiveBayes(), NUMBERS + WORDS),
+    "nb missing as a level": (bc.NaiveBayes(missing="level"), NUMBERS + WORDS),
+    "nb selected": (bc.NaiveBayes(select=True), NUMBERS + WORDS),
+    **{f"gnb {v}": (bc.GaussianNB(v), NUMBERS) for v in SHARED_OVER},
+    **{f"gda {c}": (bc.GaussianDiscriminantAnalysis(c), NUMBERS) for c in ("shared", "class")},
+    "joint": (bc.JointBayes(), WORDS),
+    "tan": (bc.BayesNetClassifier(class_prior="empirical"), WORDS),
+    "bernoulli": (bc.BernoulliNB(1.5, 1.2), EVENTS),
+    "multinomial": (bc.MultinomialNB(1.3), COUNTS),
+}
+
+
+def table_of(name, mixed_table):
+    """Return rows under which a classifier is conjugate."""
+    X, y = mixed_table
+    complete = name.startswith(("gda", "joint", "tan"))
+    return (X.fillna(FILL) if complete else X)[GENERATIVE[name][1]].iloc[:18], y[:18]
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return bc.TextNB(random_state=1, inference=Exact(draws=2000)).fit(DOCUMENTS, OF_DOCUMENTS)
+
+
+class TestExact:
+    @pytest.mark.parametrize("rule", ["predictive", "mean", "map"])
+    @pytest.mark.parametrize("name", GENERATIVE)
+    def test_it_is_that_of_refits_under_the_resolved_prior(self, mixed_table, name, rule):
+        X, y = table_of(name, mixed_table)
+        clf = clone(GENERATIVE[name][0]).set_params(random_state=1, inference=Exact(draws=30)).fit(X, y)
+        found = bc.loo(clf, X, y, rule)
+        np.testing.assert_allclose(found.elpd_i, by_refits(clf, X, y, rule), rtol=1e-8, atol=1e-10)
+        assert (found.pareto_k == 0).all()
+        own = clf.predict_log_proba(X, rule=rule)[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
+        assert found.p == pytest.approx((own - found.elpd_i.to_numpy()).sum())
+
+    @pytest.mark.parametrize("name", ["nb", "gda shared", "multinomial"])
+    def test_bayes_optimal_is_that_of_refits_up_to_their_draws(self, mixed_table, name):
+        X, y = table_of(name, mixed_table)
+        X, y = X.iloc[::2], y[::2]
+        clf = clone(GENERATIVE[name][0]).set_params(random_state=1, inference=Exact(draws=1000)).fit(X, y)
+        found, refitted = bc.loo(clf, X, y, method="exact").elpd_i, by_refits(clf, X, y, "bayes-optimal")
+        # P between 0 and 1 has an sd of at most √(P(1 − P)), of which the posterior's is a part.
+        proba = np.exp(refitted)
+        error = np.sqrt(2 * (1 - proba) / proba / 4000)
+        assert (np.abs(found - refitted) < STANDARD_ERRORS * error).all()
+
+    def test_an_outlier_that_makes_up_a_variance_is_left_out_by_adding_up_the_others(self, rng):
+        y = np.repeat(["a", "b"], 8)
+        X = rng.normal(size=(16, 2)) + (y == "b")[:, None]
+        X[7] = 1e5, -3e4
+        for clf in (bc.GaussianNB(), bc.GaussianNB("shared"), bc.GaussianDiscriminantAnalysis()):
+            kind = type(clf)
+            given = {"m": 0.0, "kappa": 1.0} | (
+                {"a": 2.0, "b": 1.0} if kind is bc.GaussianNB else {"nu": 4.0, "psi": 1.0}
+            )
+            clf = clf.set_params(random_state=1, **given).fit(X, y)
+            training = training_rows(clf, X, y)
+            joint = log_joint_without(clf.model_, training.rows, training.y)
+            np.testing.assert_array_equal(np.isnan(joint).any(axis=1), np.arange(16) == 7)
+            np.testing.assert_allclose(
+                bc.loo(clf, X, y, "predictive").elpd_i, by_refits(clf, X, y, "predictive"), rtol=1e-7, atol=1e-9
+            )
+
+    def test_maximum_likelihood_names_the_row_without_which_it_does_not_exist(self):
+        X, y = [[1.0], [2.0], [4.0], [5.0], [7.0]], ["a", "a", "b", "b", "b"]
+        clf = bc.GaussianNB(random_state=1).fit(X, y)
+        with pytest.raises(DoesNotExist, match="without row 1: class 'a' has too few different values"):
+            bc.loo(clf, X, y, "mle")
+
+    def test_a_row_that_is_impossible_without_itself_has_an_infinite_score(self, tennis_fit, tennis):
+        found = bc.loo(tennis_fit, *tennis, rule="mle")
+        assert found.elpd == -np.inf
+        np.testing.assert_allclose(found.elpd_i, by_refits(tennis_fit, *tennis, "mle"), rtol=1e-12)
+
+
+class TestText:
+    @pytest.mark.parametrize("rule", ["predictive", "mean", "map"])
+    def test_documents_are_left_out_as_by_refits(self, fit, rule):
+        found = bc.loo(fit, DOCUMENTS, OF_DOCUMENTS, rule).elpd_i
+        np.testing.assert_allclose(
+            found, by_refits(fit, np.array(DOCUMENTS, dtype=object), OF_DOCUMENTS, rule), rtol=1e-9
+        )
+
+    def test_a_documents_own_words_are_enough_for_its_posterior(self, fit):
+        training = training_rows(fit, DOCUMENTS, OF_DOCUMENTS)
+        every = np.arange(len(DOCUMENTS))
+        narrow = list(models_without(fit.model_, training, every))
+        for (_, own, row), (_, whole, same) in zip(
+            narrow, models_without(fit.model_, training, every, narrow=False), strict=True
+        ):
+            np.testing.assert_allclose(own.log_predictive(row), whole.log_predictive(same), rtol=1e-12)
+            scores = [
+                model.log_scores(r, model.draw(np.random.default_rng(3), 20_000))[:, 0]
+                for model, r in ((own, row), (whole, same))
+            ]
+            spread = np.sqrt(sum(s.var(axis=0) for s in scores) / 20_000)
+            assert (np.abs(scores[0].mean(axis=0) - scores[1].mean(axis=0)) < STANDARD_ERRORS * spread).all()
+            assert scores[0].std(axis=0) == pytest.approx(scores[1].std(axis=0), rel=0.1)
+
+    def test_sparse_and_dense_counts_have_the_same_scores(self, mixed_table):
+        X, y = mixed_table
+        X = X[COUNTS].to_numpy()
+        for kind in (bc.MultinomialNB, bc.BernoulliNB):
+            clf = kind(random_state=1)
+            dense, thin = (clone(clf).fit(t, y).loo(t, y, "predictive") for t in (X, sparse.csr_array(X)))
+            np.testing.assert_allclose(dense.elpd_i, thin.elpd_i, rtol=1e-12)

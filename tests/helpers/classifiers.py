@@ -1,0 +1,98 @@
+"""What the contract tests know of each classifier: its variants, the columns it can use, a quick engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bayesclf as bc
+from bayesclf.families import LearntAlpha
+from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
+from bayesclf.inference import Exact, Laplace
+from bayesclf.rules import RULES
+
+NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]
+FILL = {"ward": "north", "smoker": "no", "age": 35.0, "dose": 1.5}
+"""Cells for missing ones, where only complete rows have a posterior in closed form."""
+PLUG_IN = ("mle", "map")
+STRANGE = {"dose": 1e9, "smoker": "maybe", "cough": 1.0, "calls": 1e6}
+"""Cells that would change every answer if their rows counted."""
+CLOSED_FORM = ("mle", "map", "mean", "predictive")
+"""Rules whose answer involves no draw, so that they do not depend on the order of classes or levels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A classifier, the columns it can use, and the engine that gives it a posterior without a Markov chain."""
+
+    name: str
+    kind: type
+    columns: list[str]
+    options: dict[str, Any] = field(default_factory=dict)
+    inference: Any = field(default_factory=lambda: Exact(draws=75))
+    tolerance: float = 1e-9
+    closed_form: tuple[str, ...] = CLOSED_FORM
+    empty: float = np.nan
+
+    def make(self, **options):
+        return self.kind(**{"inference": self.inference, "random_state": 3, **self.options, **options})
+
+    def table(self, mixed_table):
+        X, y = mixed_table
+        return X[self.columns], y
+
+    def with_rows_of_weight_zero(self, mixed_table):
+        """Return the table with strange cells in the first five rows, whose weight is zero, labels and weights."""
+        X, y = self.table(mixed_table)
+        X = X.copy()
+        X.loc[X.index[:5], X.columns[-1]] = STRANGE[X.columns[-1]]
+        return X, y, np.repeat([0.0, 1.0], [5, len(y) - 5])
+
+
+class FilledCase(Case):
+    """One whose posterior has a closed form only without missing cells."""
+
+    def table(self, mixed_table):
+        X, y = super().table(mixed_table)
+        return X.fillna(FILL), y
+
+
+GENERATIVE = (
+    Case("nb", bc.NaiveBayes, NUMBERS + WORDS),
+    Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),
+    Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
+    Case("categorical", bc.CategoricalNB, WORDS),
+    *(FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c}) for c in COVARIANCE_DIMS),
+    *(Case(f"gnb {variance}", bc.GaussianNB, NUMBERS, {"variance": variance}) for variance in SHARED_OVER),
+    Case("bernoulli", bc.BernoulliNB, EVENTS),
+    Case("multinomial", bc.MultinomialNB, COUNTS, empty=0.0),
+    FilledCase("joint", bc.JointBayes, WORDS),
+    FilledCase("tan", bc.BayesNetClassifier, WORDS),
+)
+# A Newton step below its tolerance leaves MAP and MLE with some seven digits.
+LOGISTIC = (
+    Case("lr numbers", bc.LogisticRegression, NUMBERS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case("lr mixed", bc.LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+)
+CASES = (*GENERATIVE, *LOGISTIC)
+
+
+def over(cases):
+    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+
+
+every_case = over(CASES)
+every_generative = over(GENERATIVE)
+with_numbers = over([case for case in GENERATIVE if "age" in case.columns])
+with_words = over([case for case in GENERATIVE if "ward" in case.columns])
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def assert_same_answers(one, other, X, rules, tolerance=1e-9, other_X=None):
+    for rule in rules:
+        found = other.predict_proba(X if other_X is None else other_X, rule=rule)
+        np.testing.assert_allclose(found, one.predict_proba(X, rule=rule), rtol=0, atol=tolerance, err_msg=rule)

@@ -1,0 +1,39 @@
+"""What the contract tests of families share: marks over the cases, and comparisons."""
+
+import numpy as np
+import pytest
+from helpers.cases import CASES, CATEGORICAL, GAUSSIAN, PRIORS
+from pytensor.compile.mode import Mode
+from scipy import stats
+
+PYTHON = Mode(linker="py", optimizer="fast_compile")
+"""Evaluates a graph without compiling it to machine code: quicker for a handful of calls."""
+
+STANDARD_ERRORS = 5.0
+"""A right number is further off once in two million comparisons."""
+
+
+def ids(cases):
+    return {"argvalues": cases, "ids": [case.name for case in cases]}
+
+
+every_case = pytest.mark.parametrize("case", **ids(CASES))
+every_prior = pytest.mark.parametrize("case", **ids(PRIORS))
+gaussian = pytest.mark.parametrize("case", **ids(GAUSSIAN))
+categorical = pytest.mark.parametrize("case", **ids(CATEGORICAL))
+
+
+def assert_same_parameters(found, expected, **tolerances):
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        assert found[name].shape == values.shape, name
+        np.testing.assert_allclose(found[name], values, err_msg=name, **tolerances)
+
+
+def assert_drawn_from(draws, marginals):
+    """Compare independent draws with each parameter's distribution, by its uniform transform."""
+    assert draws.keys() == marginals.keys()
+    for name, distribution in marginals.items():
+        u = distribution.cdf(draws[name]).reshape(len(draws[name]), -1)
+        smallest = min(stats.kstest(column, "uniform").pvalue for column in u.T)
+        assert smallest > 1e-6 / u.shape[1], name

@@ -1,0 +1,228 @@
+"""A second, naive way to every density of numbers, by SciPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from helpers.case import MISSING_SHARE, Case
+from scipy import stats
+
+from bayesclf.families.gaussian import SHARED_OVER
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianCase(Case):
+    """Real cells; a point is (μ, σ²)."""
+
+    @property
+    def shape(self):
+        """Return the shape of the variances on (outcome, feature), axes that are shared of length 1."""
+        return tuple(1 if axis in SHARED_OVER[self.family.variance] else 3 for axis in (0, 1))
+
+    def rows(self, rng, y, missing=MISSING_SHARE):
+        location = np.array([[0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.5]])
+        X = location[y] + rng.normal(size=(len(y), 3)) * (0.7 + 0.4 * y[:, None])
+        return np.where(rng.random(X.shape) < missing, np.nan, X)
+
+    def point(self, rng):
+        sigma2 = np.exp(rng.normal(size=self.shape) / 2)
+        return self.named(rng.normal(size=(3, 3)), sigma2)
+
+    def named(self, mu, sigma2):
+        return {"mu": mu[None], "sigma2": sigma2.reshape(1, *(size for size in self.shape if size > 1))}
+
+    def row_log_density(self, X, y, parameters):
+        sd = np.sqrt(np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3)))
+        cells = stats.norm.logpdf(X, parameters["mu"][0][y], sd[y])
+        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
+
+    def log_prior(self, family, parameters):
+        mu, sigma2 = parameters["mu"][0], parameters["sigma2"].reshape(self.shape)
+        of_variance = stats.invgamma.logpdf(sigma2, family.a, scale=family.b).sum()
+        return of_variance + stats.norm.logpdf(mu, family.m, np.sqrt(sigma2 / family.kappa)).sum()
+
+    def marginals(self, family):
+        """Return the distribution of each parameter: an inverse gamma, and Student's t for a mean."""
+        named = self.named(family.m, family.a), self.named(family.m, family.b)
+        a, b = (part["sigma2"][0] for part in named)
+        scale = np.sqrt(family.b / (family.a * family.kappa))
+        t = stats.t(np.broadcast_to(2 * family.a, (3, 3)), loc=family.m, scale=scale)
+        return {"mu": t, "sigma2": stats.invgamma(a, scale=b)}
+
+    def to_pymc(self, parameters):
+        return dict(parameters)
+
+    def cell_grid(self, feature):
+        """Return x = s tan(u) on an even grid of u, and weights dx: exact to rounding for Normal and smooth t tails."""
+        u = (np.arange(4000) + 0.5) / 4000 * np.pi - np.pi / 2
+        return 3 * np.tan(u), 3 / np.cos(u) ** 2 * np.pi / 4000
+
+    @property
+    def absent(self):
+        return np.nan
+
+    def unconstrained(self, parameters):
+        return np.concatenate([parameters["mu"].ravel(), np.log(parameters["sigma2"]).ravel()])
+
+    def constrained(self, vector):
+        return self.named(vector[:9].reshape(3, 3), np.exp(vector[9:]).reshape(self.shape))
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        """Return Mitchell's eqs 13 to 15: sums over the cells of each variance, one at a time."""
+        mu = np.array([[np.nanmean(X[y == k, i]) for i in range(3)] for k in range(3)])
+        sigma2 = np.empty(self.shape)
+        for group in np.ndindex(self.shape):
+            members = [
+                (k, i)
+                for k, i in np.ndindex(3, 3)
+                if (self.shape[0] == 1 or k == group[0]) and (self.shape[1] == 1 or i == group[1])
+            ]
+            squares = sum(np.nansum((X[y == k, i] - mu[k, i]) ** 2) for k, i in members)
+            cells = sum(np.sum(~np.isnan(X[y == k, i])) for k, i in members)
+            sigma2[group] = squares / (cells - len(members) if self.family.unbiased else cells)
+        return self.named(mu, sigma2)
+
+    def standard_errors(self, parameters, n):
+        sigma2 = np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3))
+        cells = n * 9 / np.prod(self.shape)
+        return {"mu": np.sqrt(sigma2 / n), "sigma2": parameters["sigma2"][0] * np.sqrt(2 / cells)}
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateGaussianCase(Case):
+    """Real rows without missing cells, which alone are conjugate; a point is (μ, Σ)."""
+
+    @property
+    def groups(self):
+        """Return the number of covariances."""
+        return 1 if self.family.covariance == "shared" else 3
+
+    def rows(self, rng, y, missing=0.0):
+        location = np.array([[0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.5]])
+        return location[y] + rng.normal(size=(len(y), 3)) @ [[1.0, 0.6, 0.0], [0.0, 0.8, -0.5], [0.0, 0.0, 0.7]]
+
+    def point(self, rng):
+        factor = rng.normal(size=(self.groups, 3, 3)) / 2 + np.eye(3)
+        return self.named(rng.normal(size=(3, 3)), factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3))
+
+    def named(self, mu, Sigma):
+        return {"mu": mu[None], "Sigma": Sigma[:1] if self.groups == 1 else Sigma[None]}
+
+    def by_class(self, parameters):
+        return np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+
+    def row_log_density(self, X, y, parameters):
+        normals = [
+            stats.multivariate_normal(mu, Sigma)
+            for mu, Sigma in zip(parameters["mu"][0], self.by_class(parameters), strict=True)
+        ]
+        return np.array([normals[k].logpdf(x) for x, k in zip(X, y, strict=True)], dtype=float)
+
+    def log_prior(self, family, parameters):
+        Sigma = self.by_class(parameters)
+        covariances = zip(Sigma[: self.groups], family.nu, family.psi, strict=True)
+        total = sum(stats.invwishart.logpdf(own, nu, psi) for own, nu, psi in covariances)
+        means = zip(parameters["mu"][0], family.m, Sigma, family.kappa, strict=True)
+        return total + sum(stats.multivariate_normal.logpdf(mu, m, own / kappa) for mu, m, own, kappa in means)
+
+    def marginals(self, family):
+        """Return the distribution of each parameter: Student's t for a mean, and that of an entry of Σ."""
+        freedom = family.nu - 2
+        scale = np.diagonal(family.psi, axis1=1, axis2=2) / freedom[:, None] / family.kappa[:, None]
+        t = stats.t(np.broadcast_to(freedom[:, None], (3, 3)), loc=family.m, scale=np.sqrt(scale))
+        return {"mu": t, "Sigma": CovarianceMarginals(family.nu, family.psi)}
+
+    def to_pymc(self, parameters):
+        return dict(parameters)
+
+    cell_grid = GaussianCase.cell_grid
+    absent = np.nan
+
+    def unconstrained(self, parameters):
+        factor = np.linalg.cholesky(self.by_class(parameters)[: self.groups])
+        rows, columns = np.tril_indices(3, -1)
+        diagonal = np.log(np.diagonal(factor, axis1=1, axis2=2))
+        return np.concatenate([parameters["mu"].ravel(), diagonal.ravel(), factor[:, rows, columns].ravel()])
+
+    def constrained(self, vector):
+        factor = np.zeros((self.groups, 3, 3))
+        rows, columns = np.tril_indices(3, -1)
+        factor[:, rows, columns] = vector[9 + 3 * self.groups :].reshape(self.groups, 3)
+        factor[:, range(3), range(3)] = np.exp(vector[9 : 9 + 3 * self.groups]).reshape(self.groups, 3)
+        return self.named(vector[:9].reshape(3, 3), factor @ factor.swapaxes(1, 2))
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        """Return Abu-El-Haija's estimates: sums of outer products over the rows, one at a time."""
+        mu = np.array([X[y == k].mean(axis=0) for k in range(3)])
+        Sigma = np.zeros((self.groups, 3, 3))
+        for x, k in zip(X, y, strict=True):
+            n = len(y) if self.groups == 1 else np.sum(y == k)
+            Sigma[k if self.groups > 1 else 0] += np.outer(x - mu[k], x - mu[k]) / n
+        return self.named(mu, Sigma)
+
+    def standard_errors(self, parameters, n):
+        Sigma = self.by_class(parameters)
+        variance = np.diagonal(Sigma, axis1=1, axis2=2)
+        of_entry = (Sigma**2 + variance[:, :, None] * variance[:, None, :]) / (n * 3 / self.groups)
+        return {"mu": np.sqrt(variance / n), "Sigma": np.sqrt(of_entry[0] if self.groups == 1 else of_entry)}
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceMarginals:
+    """Each entry of Σ ~ InvWishart(ν, Ψ): Σ_ii is inverse gamma; Σ_ij is Σ_ii times an independent Student's t."""
+
+    nu: Any
+    psi: Any
+
+    def mean(self):
+        return self._squeezed(self.psi / (self.nu - 4)[:, None, None])
+
+    def std(self):
+        nu, psi = self.nu[:, None, None], self.psi
+        variance = np.diagonal(psi, axis1=1, axis2=2)
+        product = variance[:, :, None] * variance[:, None, :]
+        return self._squeezed(np.sqrt(((nu - 2) * psi**2 + (nu - 4) * product) / ((nu - 3) * (nu - 4) ** 2 * (nu - 6))))
+
+    def cdf(self, x):
+        x = np.asarray(x, dtype=float)
+        return np.stack(
+            [
+                self._entry(x[..., g, i, j] if len(self.nu) > 1 else x[..., i, j], g, i, j)
+                for g, i, j in self._entries()
+            ],
+            axis=-1,
+        ).reshape(x.shape)
+
+    def ppf(self, level):
+        low, high = np.full((2, len(self.nu), 3, 3), [[[[-1e4]]], [[[1e4]]]])
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.cdf(self._squeezed(middle)).reshape(middle.shape) < level
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return self._squeezed(low)
+
+    def _entries(self):
+        return np.ndindex(len(self.nu), 3, 3)
+
+    def _squeezed(self, values):
+        return values[0] if len(self.nu) == 1 else values
+
+    def _entry(self, x, g, i, j):
+        nu, psi = self.nu[g] - 1, self.psi[g]  # of a block of two of the three columns
+        variance = stats.invgamma((nu - 1) / 2, scale=psi[i, i] / 2)
+        if i == j:
+            return variance.cdf(x)
+        residual = psi[j, j] - psi[i, j] ** 2 / psi[i, i]
+        slope = stats.t(nu, loc=psi[i, j] / psi[i, i], scale=np.sqrt(residual / psi[i, i] / nu))
+        # Averaged over the variance's quantiles: 40 Gauss points leave about 1e-4, as 200 even ones do.
+        points, weights = np.polynomial.legendre.leggauss(40)
+        values = variance.ppf((points + 1) / 2)
+        return sum(w / 2 * slope.cdf(x / value) for value, w in zip(values, weights, strict=True))

@@ -1,0 +1,83 @@
+"""The log posterior of logistic regression: its derivatives, and its Laplace approximation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
+from scipy import optimize
+
+from bayesclf.errors import Refused
+from bayesclf.models.logistic import likelihood
+from bayesclf.models.logistic.likelihood import LogPosterior
+from bayesclf.typing import Array
+
+
+class TestDerivatives:
+    @pytest.mark.parametrize("n_labels", [2, 3, 4])
+    @pytest.mark.parametrize("name", PRIORS)
+    def test_gradient_and_hessian(self, n_labels: int, name: str) -> None:
+        model = mixed_model(n_labels, PRIORS[name])
+        objective = LogPosterior(model._likelihood, model.weight_prior)
+        theta = 0.3 * np.random.default_rng(1).normal(size=model.weight_prior.mean.shape)
+
+        def gradient(raveled: Array) -> Array:
+            return objective.gradient(raveled.reshape(theta.shape))[1].ravel()
+
+        value, slope, curvature = objective.derivatives(theta)
+        assert value == pytest.approx(objective.value(theta), rel=1e-13)
+        np.testing.assert_allclose(slope.ravel(), gradient(theta.ravel()), rtol=1e-10, atol=1e-10)
+        numeric = optimize.approx_fprime(theta.ravel(), lambda t: objective.value(t.reshape(theta.shape)), 1e-6)
+        np.testing.assert_allclose(slope.ravel(), numeric, rtol=1e-3, atol=1e-4 * np.abs(slope).max())
+        steps = 1e-5 * np.eye(theta.size)
+        rows = [(gradient(theta.ravel() - h) - gradient(theta.ravel() + h)) / 2e-5 for h in steps]
+        np.testing.assert_allclose(curvature, rows, rtol=1e-6, atol=1e-6 * np.abs(curvature).max())
+
+    def test_value_matches_log_posterior_in_own_units(self) -> None:
+        model = mixed_model(3)
+        objective = LogPosterior(model._likelihood, model.weight_prior)
+        point = model.map()
+        jacobian = 2 * np.log(model.design.scale).sum()
+        assert model.log_posterior(**point)[0] == pytest.approx(objective.value(model._mode) + jacobian, rel=1e-13)
+
+    def test_log_posterior_in_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = mixed_model(3)
+        rng = np.random.default_rng(0)
+        draws = rng.normal(size=(7, 2)), rng.normal(size=(7, 2, 6))
+        whole = model.log_posterior(*draws)
+        monkeypatch.setattr(likelihood, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(likelihood, "BLOCK_DRAWS", 3)
+        np.testing.assert_allclose(model.log_posterior(*draws), whole, rtol=1e-13)
+        curvature = model._likelihood.derivatives(model._mode)[2]
+        monkeypatch.setattr(likelihood, "HESSIAN_CELLS", 50)
+        np.testing.assert_allclose(model._likelihood.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)
+
+
+class TestLaplaceFactor:
+    @pytest.mark.parametrize("n_labels", [2, 3])
+    @pytest.mark.parametrize("name", PRIORS)
+    def test_inverse_hessian_in_own_units(self, n_labels: int, name: str) -> None:
+        model = mixed_model(n_labels, PRIORS[name])
+        approximation = model.laplace()
+        size = approximation.center.size
+        np.testing.assert_array_equal(np.triu(approximation.factor, 1), 0)
+        # Along the factor's columns the log density falls by ½ t², whatever the units.
+        step = 1e-2
+        directions = np.vstack([np.zeros(size), step * approximation.factor.T, -step * approximation.factor.T])
+        values = model.log_posterior(**model.unravel(approximation.center + directions))
+        fall = 2 * values[0] - values[1 : 1 + size] - values[1 + size :]
+        np.testing.assert_allclose(fall, step**2, rtol=1e-3)
+
+    def test_units_cost_no_digits(self) -> None:
+        numbers, codes, y, weight = mixed(2)
+        plain = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight).laplace()
+        scaled = model_of(numbers * [2.0**20, 1.0], y, codes=codes, levels=LEVELS, weight=weight).laplace()
+        unit = np.ones(7)
+        unit[1] = 2.0**20
+        np.testing.assert_allclose(scaled.factor * unit[:, None], plain.factor, rtol=1e-12, atol=1e-13)
+
+    def test_too_many_parameters(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = model_of([[1.0], [2.0]], [0, 1])
+        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
+        with pytest.raises(Refused, match="of 2 parameters is refused"):
+            model.laplace()

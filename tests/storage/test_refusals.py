@@ -1,0 +1,187 @@
+"""What cannot be saved, and files that cannot be loaded, are refused in one sentence."""
+
+import json
+import os
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from helpers.stored import NUMBERS, N, Y, tamper
+
+import bayesclf as bc
+from bayesclf import storage
+from bayesclf.errors import InputError
+
+
+class TestRefusalsToSave:
+    def test_arguments_of_other_types(self, path):
+        clf = bc.GaussianNB(class_prior=pd.Series([0.2, 0.3, 0.5])).fit(NUMBERS, Y)
+        with pytest.raises(
+            InputError, match=r"'class_prior' holds an object of type Series, .* fit with text, numbers"
+        ):
+            clf.save(path)
+        assert not path.exists()
+
+    def test_labels_of_other_types(self, path):
+        clf = bc.GaussianNB(inference="map").fit(NUMBERS, Y)
+        clf.classes_ = np.array([*"ab", RuntimeError()], dtype=object)
+        with pytest.raises(InputError, match=r"'classes_\.2' holds an object of type RuntimeError"):
+            clf.save(path)
+
+    def test_levels_that_are_intervals(self, path):
+        clf = bc.CategoricalNB().fit(pd.DataFrame({"age": pd.cut(np.arange(N), 3)}), Y)
+        with pytest.raises(InputError, match=r"columns\.age\.levels\.0' holds an object of type Interval"):
+            clf.save(path)
+
+    def test_arrays_of_complex_numbers(self, path):
+        clf = bc.GaussianNB(inference="map").fit(NUMBERS, Y)
+        clf.class_prior = np.ones(3, dtype=complex)
+        with pytest.raises(InputError, match="'class_prior' is an array of complex128"):
+            clf.save(path)
+
+    def test_attributes_of_strangers(self, path):
+        clf = bc.GaussianNB(inference="map").fit(NUMBERS, Y)
+        clf.remark = "mine"
+        with pytest.raises(InputError, match="'remark' is not part of a GaussianNB; delete it"):
+            clf.save(path)
+
+    def test_other_classes(self, path):
+        class Mine(bc.GaussianNB):
+            pass
+
+        with pytest.raises(InputError, match="Mine cannot be saved; the classifiers that can are NaiveBayes, "):
+            storage.save(Mine().fit(NUMBERS, Y), path)
+
+    def test_names_that_hdf5_cannot_hold(self, path):
+        clf = bc.GaussianNB(inference="map").fit(NUMBERS.rename(columns={"u": "u\0v"}), Y)
+        with pytest.raises(InputError, match="cannot be written"):
+            clf.save(path)
+        assert list(path.parent.iterdir()) == []
+
+    def test_places_that_cannot_be_written(self, gnb, tmp_path):
+        with pytest.raises(InputError, match="is a folder; name a file in it"):
+            gnb.save(tmp_path)
+        with pytest.raises(InputError, match=r"there is no folder .*nowhere to save in"):
+            gnb.save(tmp_path / "nowhere" / "model.nc")
+        with pytest.raises(InputError, match=r"cannot be written \(File name too long\)"):
+            gnb.save(tmp_path / ("m" * 300))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_folder_without_the_right_to_write(self, gnb, tmp_path, monkeypatch):
+        def refuse(*_):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(os, "replace", refuse)
+        with pytest.raises(InputError, match=r"model\.nc cannot be written \(Permission denied\)"):
+            gnb.save(tmp_path / "model.nc")
+
+
+class TestRefusalsToLoad:
+    def test_paths_that_are_not_files(self, tmp_path):
+        with pytest.raises(InputError, match=r"there is no file .*nothing\.nc; check the path"):
+            bc.load(tmp_path / "nothing.nc")
+        with pytest.raises(InputError, match="is a folder; give the file that save wrote"):
+            bc.load(tmp_path)
+
+    def test_a_file_that_cannot_be_read(self, saved, monkeypatch):
+        def refuse(path, mode):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "open", refuse)
+        with pytest.raises(InputError, match=r"model\.nc cannot be read \(Permission denied\); check"):
+            bc.load(saved)
+
+    @pytest.mark.parametrize(("content", "message"), [(b"", "is empty"), (b"a,b\n1,2\n", "is not a model")])
+    def test_other_files(self, content, message, path):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=rf"model\.nc {message}; give a file that save wrote"):
+            bc.load(path)
+
+    def test_other_netcdf_files(self, path):
+        xr.Dataset({"a": 1}).to_netcdf(path, engine="h5netcdf")
+        with pytest.raises(InputError, match="is not a model; give a file that save wrote"):
+            bc.load(path)
+
+    def test_files_that_are_cut_off(self, saved):
+        content = saved.read_bytes()
+        for length in np.linspace(8, len(content) - 1, 25).astype(int):
+            saved.write_bytes(content[:length])
+            with pytest.raises(InputError, match=r"model\.nc is cut off or damaged; copy it again"):
+                bc.load(saved)
+
+    def test_a_newer_format(self, saved):
+        with h5py.File(saved, "r+") as file:
+            file[storage.GROUP].attrs["format_version"] = 99
+            file[storage.GROUP].attrs["libraries"] = json.dumps({"bayesclf": "7.8.9"})
+        with pytest.raises(InputError, match=r"written by bayesclf 7\.8\.9 in format 99, .* upgrade bayesclf"):
+            bc.load(saved)
+
+    def test_versions_are_written(self, saved):
+        with h5py.File(saved) as file:
+            attributes = dict(file[storage.GROUP].attrs)
+        assert attributes["format"] == storage.FORMAT
+        assert attributes["format_version"] == storage.VERSION
+        assert set(json.loads(attributes["libraries"])) == {"bayesclf", "pymc", "arviz", "numpy"}
+
+    @pytest.mark.parametrize(
+        "name", ["os.system", "subprocess.Popen", "bayesclf.cli.main", "Path", "GaussianNB", "Rows"]
+    )
+    def test_classes_outside_the_list(self, name, saved):
+        def change(state):
+            state["parameters"]["rule"] = {"class": {"name": name, "values": {"args": "true"}}}
+
+        tamper(saved, change)
+        with pytest.raises(InputError, match=f"it names the class '{name}', which a model file cannot contain"):
+            bc.load(saved)
+
+    @pytest.mark.parametrize("name", ["os.system", "BayesClassifier", "Gaussian", ["GaussianNB"], None])
+    def test_classifiers_outside_the_registry(self, name, saved):
+        tamper(saved, lambda state: state.update(classifier=name))
+        with pytest.raises(InputError, match=r"model\.nc is damaged or was altered"):
+            bc.load(saved)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda s: s.update(code="import os"), "has an unknown 'code'"),
+            (lambda s: s.pop("fitted"), "lacks 'fitted'"),
+            (lambda s: s["parameters"].update(surprise=1), "has an unknown 'surprise'"),
+            (lambda s: s["parameters"].pop("m"), "the GaussianNB in it lacks 'm'"),
+            (lambda s: s["fitted"].update(predict=1), "has an unknown 'predict'"),
+            (lambda s: s["fitted"].update(posterior_=1), "has an unknown 'posterior_'"),
+            (lambda s: s["fitted"].update(__class__="os.system"), "has an unknown '__class__'"),
+            (lambda s: s["fitted"].pop("seed_"), "lacks 'seed_'"),
+            (lambda s: s["fitted"].pop("_kept"), "the group 'bayesclf' in it has an unknown '_kept.0'"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "the Exact .*an unknown 'hook'"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].pop("draws"), "lacks 'draws'"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0), "must be at least 1"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws="many"), ""),
+            (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
+            (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),
+            (lambda s: s["fitted"].update(model_=5), ""),
+            (lambda s: s["fitted"].update(draws_={"tuple": []}), ""),
+            (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),
+            (lambda s: s["fitted"].update(notes_={}), "an entry of no known kind"),
+            (lambda s: s["fitted"].update(notes_={"group": "nothing"}), ""),
+            (lambda s: s["fitted"].update(notes_={"dict": [[[], 1]]}), ""),
+            (lambda s: s["fitted"].update(notes_={"scalar": ["O", 1]}), "an array of 'O'"),
+            (lambda s: s["fitted"].update(notes_={"items": {"dtype": "V8", "shape": [], "items": []}}), "of 'V8'"),
+            (lambda s: "[" * 100_000, ""),
+            (lambda s: "{", "Expecting property name"),
+            (lambda s: "[]", ""),
+        ],
+    )
+    def test_altered_states(self, change, message, saved):
+        tamper(saved, change)
+        with pytest.raises(InputError, match=rf"model\.nc is damaged or was altered.*{message}.*save the model again"):
+            bc.load(saved)
+
+    @pytest.mark.parametrize("name", ["state", "libraries", "format_version"])
+    def test_missing_attributes(self, name, saved):
+        with h5py.File(saved, "r+") as file:
+            del file[storage.GROUP].attrs[name]
+        with pytest.raises(InputError, match=r"model\.nc is damaged or was altered, .*; save the model again"):
+            bc.load(saved)

@@ -1,0 +1,234 @@
+"""Saved and loaded again, a classifier answers as before to the last bit."""
+
+import copy
+import math
+import stat
+import warnings
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from helpers.stored import COUNTS, MIXED, NUMBERS, TEXTS, WORDS, N, Y, assert_equal
+
+import bayesclf as bc
+from bayesclf import storage
+from bayesclf.classifiers import CLASSIFIERS
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.families import Categorical, Gaussian
+from bayesclf.rules import RULES
+
+OF_COUNTS = {"BernoulliNB": COUNTS, "MultinomialNB": COUNTS, "TextNB": TEXTS}
+
+TABLES = OF_COUNTS | {
+    "NaiveBayes": MIXED,
+    "CategoricalNB": WORDS,
+    "GaussianNB": NUMBERS,
+    "GaussianDiscriminantAnalysis": NUMBERS,
+    "BayesNetClassifier": WORDS,
+    "JointBayes": WORDS,
+    "LogisticRegression": MIXED,
+}
+"""A training table for each classifier of the registry; one without an entry fails."""
+
+VARIANTS = {
+    **{
+        cls.__name__: cls(random_state=1, inference="laplace" if cls is bc.LogisticRegression else "auto")
+        for cls in CLASSIFIERS.values()
+    },
+    "map": bc.GaussianNB(inference="map"),
+    "mle": bc.CategoricalNB(inference=bc.MLE(), class_prior="uniform"),
+    "default rule": bc.GaussianNB(rule=bc.Gibbs(draw="label", given="data and x"), random_state=4),
+    "hyperparameters": bc.GaussianNB(
+        "feature",
+        m=np.array([0.0, 1.0, 2.0]),
+        kappa=[[0.5], [1], [2]],
+        a=np.float64(2),
+        b=0.5,
+        class_prior="empirical",
+        random_state=6,
+    ),
+    "one variance": bc.GaussianNB("shared", inference=bc.Exact(draws=7, chains=np.int64(2)), random_state=np.int64(5)),
+    "softmax": bc.CategoricalNB(
+        0.5, basis="softmax", unseen="error", random_state=7, class_prior={"no": 0.5, "perhaps": 0.2, "yes": 0.3}
+    ),
+    "blocks": bc.NaiveBayes(
+        {("u", "v"): Gaussian("feature"), "sky": Categorical(3)}, missing="level", class_concentration=2, random_state=2
+    ),
+    "weights": bc.LogisticRegression(
+        prior_scale={"u": 1.0}, intercept_scale=math.inf, prior_form="reference", inference="map"
+    ),
+}
+
+GENERATIVE = [name for name, clf in VARIANTS.items() if hasattr(clf, "partial_fit")]
+
+
+def table(clf):
+    return TABLES[type(clf).__name__]
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def fitted(request):
+    clf = VARIANTS[request.param]
+    return clf.fit(table(clf), Y)
+
+
+def reloaded(clf, path):
+    clf.save(path)
+    return bc.load(path)
+
+
+def answers(clf, X):
+    """Return everything a classifier says of rows, by question; a refusal is an answer too."""
+    questions = {
+        **{rule: lambda rule=rule: clf.predict_log_proba(X, rule=rule) for rule in RULES},
+        "gibbs given x": lambda: clf.predict(X, rule=bc.Gibbs(draw="label", given="data and x")),
+        "labels": lambda: clf.predict(X),
+        "base rates": lambda: clf.predict_proba(X, class_prior=np.arange(1, 4) / 6),
+        "interval": lambda: clf.predict_interval(X),
+        "epistemic": lambda: clf.uncertainty(X).epistemic,
+        "likelihood": lambda: clf.log_likelihood(X[: len(Y)], Y[: len(X)]).conditional,
+        "rows": lambda: clf.sample(5)[0].to_numpy(),
+    }
+    if not hasattr(clf, "sample"):
+        del questions["rows"]
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionWarning)
+        for name, question in questions.items():
+            try:
+                found[name] = question()
+            except (DoesNotExist, Refused) as reason:
+                found[name] = np.array(str(reason))
+    return found
+
+
+class TestRoundTrip:
+    def test_every_answer_is_the_same(self, fitted, path):
+        X = table(fitted).copy()
+        X.iloc[0, 0] = 0.0 if type(fitted) is bc.MultinomialNB else np.nan
+        assert_equal(answers(reloaded(fitted, path), X), answers(fitted, X))
+
+    def test_state_is_the_same(self, fitted, path):
+        loaded = reloaded(fitted, path)
+        assert_equal(loaded.get_params(deep=False), fitted.get_params(deep=False))
+        hidden = ("posterior_", "pymc_model_")
+        mine, theirs = ({k: v for k, v in vars(clf).items() if k not in hidden} for clf in (fitted, loaded))
+        assert_equal({name: theirs[name] for name in mine}, mine)
+        assert len(theirs) == len(mine)
+
+    def test_arviz_finds_the_groups_of_the_posterior(self, fitted, path):
+        fitted.save(path)
+        tree = az.from_netcdf(path)
+        assert set(tree.children) == {*fitted.posterior_.children, storage.GROUP}
+        for name, group in fitted.posterior_.children.items():
+            xr.testing.assert_identical(tree[name].to_dataset(), group.to_dataset())
+        tree.close()
+
+    def test_a_loaded_classifier_can_be_saved_again(self, fitted, path, tmp_path):
+        loaded = reloaded(fitted, path)
+        again = reloaded(loaded, tmp_path / "again.nc")
+        assert_equal(answers(again, table(fitted)), answers(fitted, table(fitted)))
+
+    @pytest.mark.parametrize("fitted", GENERATIVE, indirect=True)
+    def test_learning_goes_on(self, fitted, path):
+        X, loaded = table(fitted), reloaded(fitted, path)
+        mine, theirs = (clf.as_prior().fit(X, Y) for clf in (fitted, loaded))
+        assert_equal(theirs.predict_proba(X), mine.predict_proba(X))
+        again = reloaded(theirs, path)
+        assert_equal(again.prior, mine.prior)
+        assert_equal(again.predict_proba(X), mine.predict_proba(X))
+        mine = copy.deepcopy(fitted).partial_fit(X, Y)
+        assert_equal(loaded.partial_fit(X, Y).predict_proba(X), mine.predict_proba(X))
+
+    def test_nuts(self, path):
+        clf = bc.LogisticRegression(inference=bc.NUTS(draws=20, tune=30, chains=2), random_state=1)
+        with pytest.warns(ConvergenceWarning):
+            clf.fit(NUMBERS, Y)
+        loaded = reloaded(clf, path)
+        assert loaded.convergence_problems_ == clf.convergence_problems_ != ()
+        xr.testing.assert_identical(loaded.draws_.stats, clf.draws_.stats)
+        assert_equal(answers(loaded, NUMBERS), answers(clf, NUMBERS))
+
+    def test_pymc_model(self, gnb, path):
+        loaded = reloaded(gnb, path)
+        point = gnb.pymc_model_.initial_point()
+        logp = [clf.pymc_model_.compile_logp(mode="FAST_COMPILE")(point) for clf in (gnb, loaded)]
+        assert logp[0] == logp[1]
+
+    def test_a_point_that_does_not_exist_keeps_its_reason(self, path):
+        clf = bc.CategoricalNB(1.0).fit([["a"], ["b"], [None]], [0, 1, 2])
+        loaded = reloaded(clf, path)
+        with pytest.raises(DoesNotExist, match="class '2' has no value in column 'x0'"):
+            loaded.predict([["a"]], rule="mle")
+        assert loaded.posterior_["mle"].attrs == clf.posterior_["mle"].attrs != {}
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            np.array(["a", "日本語"]),
+            np.array(["a", "b"], dtype=object),
+            np.array([False, True]),
+            np.array([-1, 2**40]),
+            np.array([3, 7], dtype=np.int8),
+            np.array([0.0, 1.0]),
+        ],
+        ids=lambda labels: str(labels.dtype),
+    )
+    def test_labels_keep_their_type(self, labels, path):
+        clf = bc.GaussianNB(random_state=1).fit(NUMBERS, labels[np.arange(N) % 2])
+        loaded = reloaded(clf, path)
+        assert_equal(loaded.classes_, clf.classes_)
+        assert_equal(loaded.predict(NUMBERS), clf.predict(NUMBERS))
+
+    def test_levels_of_any_plain_type(self, path):
+        X = pd.DataFrame({"a/b": pd.Series([1, "1", 2.5, None] * 3, dtype=object), "c d": [True, False] * 6})
+        clf = bc.CategoricalNB(random_state=1, missing="level").fit(X, [0, 1, 1] * 4)
+        loaded = reloaded(clf, path)
+        assert_equal(loaded._learnt.columns, clf._learnt.columns)
+        assert_equal(loaded.predict_proba(X), clf.predict_proba(X))
+
+    @pytest.mark.parametrize(
+        "random_state", [np.random.default_rng(1), np.random.RandomState(1), np.random.SeedSequence(1)], ids=type
+    )
+    def test_a_generator_is_stored_as_the_seed_it_gave(self, random_state, path):
+        clf = bc.GaussianNB(random_state=random_state).fit(NUMBERS, Y)
+        loaded = reloaded(clf, path)
+        assert loaded.random_state == loaded.seed_ == clf.seed_
+        assert_equal(answers(loaded.fit(NUMBERS, Y), NUMBERS), answers(clf, NUMBERS))
+
+    def test_large_arrays_are_compressed(self, path):
+        X = pd.DataFrame({"digit": (np.arange(3000) % 7).astype(str), "number": np.arange(3000.0)})
+        clf = bc.LogisticRegression(inference="map").fit(X, np.arange(3000) % 2)
+        clf.save(path)
+        assert path.stat().st_size < clf.model_.X.nbytes
+
+
+class TestWriting:
+    @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=type)
+    def test_an_existing_file_survives_a_failure(self, error, gnb, path, monkeypatch):
+        def fail(self, filepath, **settings):
+            filepath.write_bytes(b"half")
+            raise error
+
+        path.write_text("precious")
+        monkeypatch.setattr(xr.DataTree, "to_netcdf", fail)
+        with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else InputError):
+            gnb.save(path)
+        assert path.read_text() == "precious"
+        assert list(path.parent.iterdir()) == [path]
+
+    def test_a_file_is_replaced_and_a_link_followed(self, gnb, path, tmp_path):
+        path.write_text("old")
+        link = tmp_path / "link.nc"
+        link.symlink_to(path)
+        gnb.save(link)
+        assert link.is_symlink()
+        assert_equal(bc.load(str(path)).classes_, gnb.classes_)
+        assert {entry.name for entry in tmp_path.iterdir()} == {"model.nc", "link.nc"}
+
+    def test_rights_are_those_of_any_new_file(self, gnb, path):
+        path.with_name("other").touch()
+        gnb.save(path)
+        assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(path.with_name("other").stat().st_mode)
