@@ -21,7 +21,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.typing import Array, Integers, Parameters
 
 MISSING, UNSEEN = -1, -2
-"""Codes of a categorical cell that is empty, and of one whose value is not among the levels."""
+"""Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Family[S: Statistics](ABC):
     name
         Its name in `bayesclf.families.FAMILIES`.
     kind
-        What its columns hold: ``"number"``, floats with NaN where missing; ``"count"``, numbers of which none is
-        missing; or ``"category"``, level codes with a negative one where missing or unseen.
+        What its columns hold: ``"number"``, floats with NaN where missing; ``"count"``, numbers without missing
+        cells; or ``"category"``, level codes with a negative one where missing or unseen.
     axes
         The block's coordinates, set by `resolve_prior`.
     statistics_type
@@ -299,7 +299,7 @@ class Family[S: Statistics](ABC):
         return Contributions.of_rows((self.axes.features,), values[..., None])
 
     def tables(self, statistics: S) -> Tables:
-        """Return the counts as tables with a Dirichlet each, whose concentration can be learned."""
+        """Return the counts as tables with a Dirichlet each; its concentration can be learned."""
         raise Refused(f"the family {self.name!r} has no concentration to learn")
 
     def with_alpha(self, alpha: Array) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, override
 
@@ -70,7 +69,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     ----------
     alpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all
-        features side by side; or a `LearntAlpha`.
+        features concatenated; or a `LearntAlpha`.
     basis
         Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
         the mode (n + α)/(N + Σα) always exists and equals the posterior mean.
@@ -117,11 +116,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         from bayesclf.families.pymc_statistics import observe_simplexes
 
         observe_simplexes(np.asarray(self.alpha), statistics.counts, self.axes.sizes, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Flatten the groups back to θ (draw, outcome, level)."""
-        return {"theta": dirichlet.simplexes_of(draws, self.axes.sizes, suffix)}
 
     @override
     def log_density(self, X: Integers, parameters: Parameters) -> Array:

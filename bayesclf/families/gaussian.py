@@ -28,12 +28,6 @@ SHARED_OVER: dict[str, tuple[int, ...]] = {
 }
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
-VARIANCE_DIMS = {
-    variance: tuple(dim for axis, dim in enumerate(("outcome", "feature")) if axis not in shared)
-    for variance, shared in SHARED_OVER.items()
-}
-
-
 LOST = 1e-6
 """Least share of a scatter that must remain without a row: below it the difference loses six of sixteen digits."""
 
@@ -42,8 +36,8 @@ LOST = 1e-6
 class HalfNormal:
     """σ ~ HalfNormal(s): density ∝ exp(−σ²/2s²) for σ ≥ 0.
 
-    Unlike an inverse gamma prior of σ² it does not rule out small σ and has light tails. It is not
-    conjugate: the posterior is sampled by NUTS. The mode in σ² is still in closed form.
+    Unlike an inverse gamma prior of σ² it does not rule out small σ and has light tails. It is not conjugate: the
+    posterior is sampled by NUTS. The mode in σ² is still in closed form.
 
     Parameters
     ----------
@@ -249,7 +243,7 @@ class Gaussian(Family[Moments]):
         from bayesclf.families.pymc_statistics import observe_moments
 
         m, kappa, a, b = self._hyperparameters()
-        dims = tuple(_suffixed(dim, suffix) for dim in VARIANCE_DIMS[self.variance])
+        dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
         if self.scale_prior is None:
             shape, rate = (
                 pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b))
@@ -259,9 +253,7 @@ class Gaussian(Family[Moments]):
             sigma2 = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
         spread = self._expand(sigma2)
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
-        mu = pm.Normal(
-            f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", _suffixed("feature", suffix))
-        )
+        mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
         observe_moments(f"x{suffix}", mu, spread, statistics.n, statistics.mean, statistics.scatter)
 
     @override
@@ -396,7 +388,8 @@ class Gaussian(Family[Moments]):
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); σ²: those of the variance structure."""
-        return {"mu": ("outcome", "feature"), "sigma2": VARIANCE_DIMS[self.variance]}
+        dims = ("outcome", "feature")
+        return {"mu": dims, "sigma2": tuple(dims[axis] for axis in (0, 1) if axis not in self._shared)}
 
     @property
     @override
@@ -451,7 +444,7 @@ class Gaussian(Family[Moments]):
         return SHARED_OVER[self.variance]
 
     def _group(self, cells: Array) -> Array:
-        """Sum (outcome, feature) over what shares a variance, keeping both axes."""
+        """Sum (outcome, feature) over the cells that share a variance, keeping both axes."""
         return np.asarray(cells.sum(axis=self._shared, keepdims=True)) if self._shared else cells
 
     def _squeeze(self, values: Array) -> Array:
@@ -464,17 +457,12 @@ class Gaussian(Family[Moments]):
         return values[*kept, *(None if axis in self._shared else slice(None) for axis in (0, 1))]
 
     def _parts(self, cells: Array, of_variance: Array | float = 0.0) -> Density:
-        """Return log densities (draw, outcome, feature), summed by what shares a variance, plus those of variances."""
+        """Return log densities (draw, outcome, feature), summed over shared variances, plus those of variances."""
         axes = tuple(axis + 1 for axis in self._shared)
         densities = (cells.sum(axis=axes, keepdims=True) if axes else cells) + of_variance
         part = np.arange(densities[0].size).reshape(densities.shape[1:])
         part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
         return Density(densities.reshape(len(densities), -1), part_of)
-
-
-def _suffixed(dim: str, suffix: str) -> str:
-    """Return the PyMC dim: each block has its own features, labels are common."""
-    return dim if dim == "outcome" else f"{dim}{suffix}"
 
 
 def log_student_t(distance: Array, nu: Array, cells: Array | float, log_scale: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, override
 
@@ -17,13 +18,13 @@ from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
 
 BASES = ("simplex", "softmax")
-"""Where a mode is looked for: in θ itself, or in its logarithms."""
+"""Coordinates in which a mode is taken: θ itself, or its logarithms."""
 
 NO_MODE = "has no single most probable θ (some count + α is below 1, or all are 1)"
 
 
 class SimplexFamily[S: Statistics](Family[S]):
-    """A family with a Dirichlet for each simplex of `tables`; its cells stand side by side in θ.
+    """A family with a Dirichlet for each simplex of `tables`; their cells are concatenated in θ.
 
     Attributes
     ----------
@@ -76,6 +77,11 @@ class SimplexFamily[S: Statistics](Family[S]):
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from variables that hold the simplexes of one size each."""
+        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
 
     @override
     def log_predictive(self, X: Any) -> Array:

@@ -49,7 +49,7 @@ class Model(Protocol):
         """Return what fixes the compiled form of the PyMC model; equal signatures share compiled code."""
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
-        """Return (draw, row, outcome) whose normalization over the labels is log P(y | x, θ).
+        """Return log P(y | x, θ) up to a constant of each draw and row, (draw, row, outcome).
 
         For a generative model it is log p(x, y | θ) itself.
         """

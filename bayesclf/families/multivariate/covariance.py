@@ -46,7 +46,7 @@ class Whitening:
 class Whitenings:
     """Cache of whitenings: rows come in blocks that all use the same draws of covariances.
 
-    Arrays are identified by their id, as parameters are never changed in place, for as long as they exist.
+    Arrays are identified by their id while they exist, as parameters are never changed in place.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def collinear(scatter: Array, zero: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def submatrix(matrices: Array, seen: NDArray[np.bool_]) -> Array:
-    """Return the seen rows and columns of (..., feature, other_feature)."""
+    """Return the observed rows and columns of (..., feature, other_feature)."""
     return matrices[..., seen, :][..., seen]
 
 

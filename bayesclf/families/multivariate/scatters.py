@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import override
@@ -84,12 +85,11 @@ class Scatters(Statistics):
     @override
     def reindex(self, axes: Axes) -> Scatters:
         places = self.axes.labels_in(axes)
-        arrays = []
-        for values in (self.n, self.mean, self.scatter):
-            moved = np.zeros((len(values), len(axes.labels), *values.shape[2:]))
-            moved[:, places] = values
-            arrays.append(moved)
-        return Scatters(axes, self.seen, *arrays)
+        arrays = self.n, self.mean, self.scatter
+        moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]
+        for wider, values in zip(moved, arrays, strict=True):
+            wider[:, places] = values
+        return Scatters(axes, self.seen, *moved)
 
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its observed cells."""
@@ -118,22 +118,18 @@ def _summed(X: Array, weight: Array) -> tuple[float, Array, Array]:
 
 def _collected(axes: Axes, seen: Booleans, n: Array, mean: Array, scatter: Array) -> Scatters:
     """Return scatters with the patterns in order, equal ones merged."""
-    labels, features = n.shape[1], seen.shape[1]
-    absent, place = np.unique(np.vstack([np.zeros((1, features), dtype=bool), ~seen]), axis=0, return_inverse=True)
-    total = (
-        np.zeros((len(absent), labels)),
-        np.zeros((len(absent), labels, features)),
-        np.zeros((len(absent), labels, features, features)),
-    )
+    nothing = np.zeros((1, seen.shape[1]), dtype=bool)
+    absent, place = np.unique(np.vstack([nothing, ~seen]), axis=0, return_inverse=True)
+    total = [np.zeros((len(absent), *values.shape[1:])) for values in (n, mean, scatter)]
     for p, at in enumerate(place.ravel()[1:]):
-        merged = _merged((total[0][at], total[1][at], total[2][at]), (n[p], mean[p], scatter[p]))
+        merged = _merged([values[at] for values in total], [n[p], mean[p], scatter[p]])
         for values, part in zip(total, merged, strict=True):
             values[at] = part
     kept = ~absent.all(axis=1)
     return Scatters(axes, ~absent[kept], *(values[kept] for values in total))
 
 
-def _merged(one: tuple[Array, Array, Array], other: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+def _merged(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, Array, Array]:
     """Return n, mean and scatter of both parts, (outcome, ...)."""
     n = one[0] + other[0]
     share = np.divide(other[0], n, out=np.zeros_like(n), where=n > 0)

@@ -200,7 +200,7 @@ def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:
 def _sums_logp(counts: TensorVariable, theta: TensorVariable, cells: TensorVariable, first: TensorVariable) -> Any:
     import pytensor.tensor as pt
 
-    # The last cell, which −1 stands for, has probability 1.
+    # Index −1, which means no cell, is that of an added cell with probability 1.
     log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
     terms = pt.exp(log_theta[:, cells].sum(axis=2))
     of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1

@@ -47,11 +47,6 @@ class RowCounts(Statistics):
         counts = np.bincount(cells, weight, minlength=len(axes.labels) * len(rows))
         return _of_known_cells(axes, rows, counts.reshape(len(axes.labels), len(rows)))
 
-    @property
-    def complete(self) -> NDArray[np.bool_]:
-        """Whether a row has no missing cell, (pattern)."""
-        return np.asarray((self.rows >= 0).all(axis=1))
-
     @override
     def __add__(self, other: RowCounts) -> RowCounts:
         return _merged(np.vstack([self.rows, other.rows]), np.hstack([self.counts, other.counts]), self.axes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import log10
 from typing import Any, ClassVar, Self, override
@@ -145,7 +144,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
-        """Add θ, simplexes of one size together; it observes counts, and sums over what is missing."""
+        """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
         import pymc as pm
         import pytensor.tensor as pt
 
@@ -158,11 +157,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             cells = np.concatenate(list(dirichlet.cells_by_size(sizes).values()))
             back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
             completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Flatten the groups back to θ (draw, outcome, cell)."""
-        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
 
     @override
     def log_density(self, X: Integers, parameters: Parameters) -> Array:

@@ -274,7 +274,7 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
 
 
 def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
-    """Return combinations (column, contrast) that span all but what is constant by construction.
+    """Return combinations (column, contrast) that span all columns except sums that are constant by construction.
 
     They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has.
     """

@@ -4,7 +4,7 @@ Numba compiles `log_density` when it is first needed and keeps the code on disk.
 so that chains run in parallel. Rows come in blocks, in which the cells of a column are neighbors in memory: loops over
 them become vector instructions, and a block stays in the cache between its two products.
 
-`LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, as NUTS likes it.
+`LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, which suits NUTS.
 """
 
 from __future__ import annotations

@@ -72,17 +72,20 @@ class Likelihood:
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
-        eta = self.log_odds(theta)
-        log_total = log_normalizer(eta)
-        return float(self.weight @ (self._own(eta) - log_total)), self._slope(np.exp(eta - log_total[:, None]))
+        value, P, _ = self._probabilities(theta)
+        return value, self._slope(P)
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        value, P, P_reference = self._probabilities(theta)
+        return value, self._slope(P), self._curvature(P, P_reference)
+
+    def _probabilities(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return the log likelihood, P(k | x) (row, outcome), and that of the reference (row)."""
         eta = self.log_odds(theta)
         log_total = log_normalizer(eta)
-        P = np.exp(eta - log_total[:, None])
         value = float(self.weight @ (self._own(eta) - log_total))
-        return value, self._slope(P), self._curvature(P, np.exp(-log_total))
+        return value, np.exp(eta - log_total[:, None]), np.exp(-log_total)
 
     def _own(self, eta: Array) -> Array:
         """Return the log-odds of each row's own class, 0 for the reference."""

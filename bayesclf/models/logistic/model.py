@@ -21,7 +21,7 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -276,7 +276,7 @@ class LogisticModel:
         return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
 
     def coords(self) -> dict[str, Any]:
-        """Return the labels, all but the reference, and the columns."""
+        """Return the labels except the reference, and the columns."""
         return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
 
     @cached_property
@@ -292,7 +292,7 @@ class LogisticModel:
         objective, start = self.objective("map")
         return maximize(objective, start)
 
-    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+    def objective(self, name: str) -> tuple[Objective, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
         counts = self._label_weights()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.typing import Array
 
 DENSE_PARAMETERS = 3_000
@@ -31,17 +31,8 @@ KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
 """A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
 
 
-class Objective(Protocol):
-    """A concave function of θ (outcome, column)."""
-
-    def value(self, theta: Array) -> float:
-        """Return its value."""
-
-    def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return value and gradient (outcome, column)."""
-
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return value, gradient and minus the Hessian of θ raveled."""
+type Objective = Likelihood | LogPosterior
+"""A concave function of θ (outcome, column), with its derivatives."""
 
 
 @dataclass(frozen=True, eq=False)

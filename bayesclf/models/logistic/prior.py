@@ -226,7 +226,7 @@ def _per_column(
     belongs = np.array(design.features, dtype=object)
     for j, (category, size) in enumerate(zip(categories, design.sizes, strict=True)):
         if size:
-            # The levels of a category lie side by side behind the numbers, which may bear the same name.
+            # The levels of a category are adjacent and come after the numbers, which may have the same name.
             columns = np.flatnonzero(belongs == category)[-size:]
             unseen[:, j] = per_column[:, columns].mean(axis=1)
     return per_column, unseen

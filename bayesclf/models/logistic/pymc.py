@@ -33,7 +33,7 @@ def build(
     scale
         The columns' sds (feature).
     coords
-        The names of the labels (all but the reference) and of the features.
+        Names of the labels (without the reference) and of the features.
     """
     with pm.Model(coords=coords) as model:
         intercept, weight = _coefficients(prior, scale, model)
