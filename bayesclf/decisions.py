@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, check_between, is_number
-from bayesclf.posterior import averaging
+from bayesclf.posterior.answers import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
@@ -165,7 +165,7 @@ def decision_shares(hypotheses: HypothesisSet, rows: Rows, costs: Costs) -> Arra
     shares = np.zeros((len(rows), labels + 1))
     for part in hypotheses.parts():
         weights = np.exp(part.log_weights) * (len(part) / len(hypotheses))
-        for some in averaging.answers(part, rows):
+        for some in answers(part, rows):
             decided, own = _decided(some.log_proba, costs), slice(some.first, some.first + len(some))
             for code in (*range(labels), REJECTED):
                 shares[own, code] += (decided == code) @ weights

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.posterior.averaging import answers, average_proba, conditional
+from bayesclf.posterior.answers import answers, average_proba
+from bayesclf.posterior.averaging import conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers

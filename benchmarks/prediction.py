@@ -24,7 +24,7 @@ from sklearn.datasets import load_breast_cancer
 
 import bayesclf as bc
 from bayesclf import rules
-from bayesclf.posterior import averaging, threads
+from bayesclf.posterior import answers, averaging
 
 ROUNDS = 7
 ROWS, FEATURES, DRAWS = 100_000, 30, 4000
@@ -96,8 +96,8 @@ def near_the_floor(clf: bc.LogisticRegression, X: np.ndarray) -> dict[str, Any]:
     multiply, exponentiate = products(), exponentials()
     seconds = measured(
         {
-            "product": lambda: threads.each(multiply, range(TASKS), threads.LEAST_WORK),
-            "exponentials": lambda: threads.each(exponentiate, range(TASKS), threads.LEAST_WORK),
+            "product": lambda: answers.each(multiply, range(TASKS), answers.LEAST_WORK),
+            "exponentials": lambda: answers.each(exponentiate, range(TASKS), answers.LEAST_WORK),
             "bayes-optimal": lambda: rules.log_proba("bayes-optimal", hypotheses, rows),
             "predict_proba": lambda: clf.predict_proba(X),
             "predict": lambda: clf.predict(X),

@@ -14,7 +14,7 @@ from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import KnownClassPrior
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.posterior import averaging
+from bayesclf.posterior import answers, averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import RULES, Gibbs
 
@@ -24,7 +24,7 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 def one_row_a_block(monkeypatch):
     for name in ("BLOCK_BYTES", "LEAST_ROWS"):
-        monkeypatch.setattr(averaging, name, 1)
+        monkeypatch.setattr(answers, name, 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
-from bayesclf.posterior import threads
+from bayesclf.posterior.answers import available
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -214,7 +214,7 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
     InputError
         The log density is not finite where sampling starts.
     """
-    settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or threads.available())
+    settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
     tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
     return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
 

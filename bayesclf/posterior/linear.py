@@ -16,7 +16,6 @@ from typing import cast
 import numpy as np
 
 from bayesclf.models.linear_scores import LinearScores
-from bayesclf.posterior import threads
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
@@ -51,19 +50,6 @@ SMALLEST, LARGEST = -1022.0, 1024.0
 """Exponents of two between which a power is a number of full precision; that of the last is infinite already."""
 
 
-def mean_proba(scores: LinearScores, rows: Rows, array: Callable[[str, tuple[int, ...]], Array]) -> Array:
-    """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses, (row, outcome).
-
-    `array` returns an array of some name and shape that each thread reuses, such as `averaging.Memory.array`.
-
-    Rows that need logs have a probability that is 0, NaN, or too small for its reciprocal.
-    """
-    work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    mixture = LinearMixture(scores, array, machine_code() if work >= MACHINE_CODE_WORK else None)
-    tasks = [rows[start : start + TASK_ROWS] for start in range(0, len(rows), TASK_ROWS)]
-    return np.concatenate([np.empty((0, scores.labels)), *threads.each(mixture.proba, tasks, work)])
-
-
 @dataclass(frozen=True, eq=False)
 class LinearMixture:
     """Averages over equally weighted hypotheses whose scores s are linear in columns of the rows.
@@ -88,7 +74,10 @@ class LinearMixture:
     add_sums: Callable[[Array, Array], None] | None = None
 
     def proba(self, rows: Rows) -> Array:
-        """Return Σ_s w_s P(k | x, h_s), (row, outcome); as `mean_proba` does."""
+        """Return Σ_s w_s P(k | x, h_s), (row, outcome).
+
+        Rows that need logs have a probability that is 0, NaN, or too small for its reciprocal.
+        """
         z = self.scores.columns(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             expected = z @ self._mean[: z.shape[1]]

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Multinomial
-from bayesclf.posterior import averaging
+from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
 
@@ -344,7 +344,7 @@ def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_
 @every_kind
 @pytest.mark.parametrize("given_x", [False, True])
 def test_averages_over_blocks_of_draws_are_those_over_all(kind, given_x, small_budget, monkeypatch):
-    monkeypatch.setattr(averaging, "MINIMUM_PREDICTIVE_ESS", 1)
+    monkeypatch.setattr(answers, "MINIMUM_PREDICTIVE_ESS", 1)
     X = COUNTS[COUNTS.sum(axis=1) < 4]
     made, held = held_and_made(kind, COUNTS)
     ours, theirs = (averaging.average(clf.hypotheses("posterior"), clf.rows(X), given_x) for clf in (made, held))
@@ -364,7 +364,7 @@ def test_too_few_effective_draws_are_refused_over_blocks_too(small_budget):
 
 @every_kind
 def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkeypatch):
-    monkeypatch.setattr(averaging, "MINIMUM_PREDICTIVE_ESS", 1)
+    monkeypatch.setattr(answers, "MINIMUM_PREDICTIVE_ESS", 1)
     made, held = held_and_made(kind, COUNTS)
     for question in (
         lambda clf: clf.predict_interval(COUNTS),

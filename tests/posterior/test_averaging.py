@@ -1,4 +1,4 @@
-"""Averages over equally weighted hypotheses whose scores are linear in columns of the rows; intervals; threads."""
+"""Averages over equally weighted hypotheses whose scores are linear in columns of the rows; intervals; answers."""
 
 import tracemalloc
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from bayesclf.models.base import Rows
 from bayesclf.models.linear_scores import LinearScores
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.posterior import averaging, threads
+from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
 
@@ -56,7 +56,7 @@ def linear(log_odds: np.ndarray, reference: int = 0, offset: np.ndarray | None =
     return Hypotheses(Linear(labels, log_odds.shape[1], reference), {"log_odds": log_odds}, offset)
 
 
-def answers(hypotheses: Hypotheses) -> np.ndarray:
+def predicted(hypotheses: Hypotheses) -> np.ndarray:
     return rules.log_proba("bayes-optimal", hypotheses, numbered(hypotheses.model.rows))
 
 
@@ -117,7 +117,7 @@ class TestMixture:
     @pytest.mark.parametrize("reference", [0, 1])
     def test_of_two_labels_is_the_average_in_logs(self, rng, regime, reference):
         log_odds = REGIMES[regime](rng, 700, 300)
-        found = answers(linear(log_odds[:, :, None], reference))
+        found = predicted(linear(log_odds[:, :, None], reference))
         expected = mean_of_two(log_odds)
         np.testing.assert_allclose(found, expected if reference == 0 else expected[:, ::-1], rtol=1e-12)
 
@@ -125,7 +125,9 @@ class TestMixture:
     @pytest.mark.parametrize(("labels", "reference"), [(3, 2), (3, 0), (5, 1)])
     def test_of_more_labels_is_the_average_in_logs(self, rng, regime, labels, reference):
         log_odds = np.stack([REGIMES[regime](rng, 600, 150) for _ in range(labels - 1)], axis=2)
-        np.testing.assert_allclose(answers(linear(log_odds, reference)), mean_of_many(log_odds, reference), rtol=1e-12)
+        np.testing.assert_allclose(
+            predicted(linear(log_odds, reference)), mean_of_many(log_odds, reference), rtol=1e-12
+        )
 
     @pytest.mark.parametrize("labels", [2, 3])
     def test_few_rows_alone_are_answered_in_logs(self, rng, labels):
@@ -133,14 +135,14 @@ class TestMixture:
         log_odds = 3 * rng.standard_normal((50, 400, labels - 1))
         log_odds[:, :7] = -900
         hypotheses = linear(log_odds)
-        answers(hypotheses)
+        predicted(hypotheses)
         assert hypotheses.model.seen == [400, 7]
 
     @pytest.mark.parametrize("labels", [2, 4])
     def test_is_what_averaging_draw_by_draw_finds(self, rng, labels):
         hypotheses = linear(3 * rng.standard_normal((300, 200, labels - 1)))
         found = averaging.average(hypotheses, numbered(200)).log_proba
-        np.testing.assert_allclose(answers(hypotheses), found, rtol=1e-12)
+        np.testing.assert_allclose(predicted(hypotheses), found, rtol=1e-12)
 
     @pytest.mark.parametrize("labels", [2, 3])
     def test_other_base_rates_add_to_the_log_odds(self, rng, labels):
@@ -148,13 +150,13 @@ class TestMixture:
         offset = rng.standard_normal(labels)
         shifted = log_odds + np.delete(offset - offset[1], 1)
         np.testing.assert_allclose(
-            answers(linear(log_odds, 1, offset)), answers(linear(shifted, 1)), rtol=1e-12, atol=1e-15
+            predicted(linear(log_odds, 1, offset)), predicted(linear(shifted, 1)), rtol=1e-12, atol=1e-15
         )
 
     @pytest.mark.parametrize("nowhere", [0, 1, 2])
     def test_a_label_of_base_rate_zero_has_none(self, rng, nowhere):
         log_odds = rng.standard_normal((40, 30, 2))
-        found = answers(linear(log_odds, 1, np.where(np.arange(3) == nowhere, -np.inf, 0.0)))
+        found = predicted(linear(log_odds, 1, np.where(np.arange(3) == nowhere, -np.inf, 0.0)))
         others = np.delete(np.insert(log_odds, 1, 0.0, axis=2), nowhere, axis=2)
         expected = logsumexp(log_softmax(others, axis=2), axis=0) - np.log(40)
         assert np.isneginf(found[:, nowhere]).all()
@@ -164,7 +166,7 @@ class TestMixture:
     @pytest.mark.parametrize("rows", [0, 1, 5])
     def test_of_few_rows(self, rng, labels, rows):
         log_odds = rng.standard_normal((30, rows, labels - 1))
-        found = answers(linear(log_odds))
+        found = predicted(linear(log_odds))
         assert found.shape == (rows, labels)
         np.testing.assert_allclose(found, mean_of_many(log_odds, 0), rtol=1e-12)
 
@@ -219,12 +221,12 @@ class TestTilesAndThreads:
 
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_answers_are_the_same_bits_for_any_number_of_threads(self, hypotheses, of_two, monkeypatch, question):
-        monkeypatch.setattr(threads, "LEAST_WORK", 0)
+        monkeypatch.setattr(answers, "LEAST_WORK", 0)
         monkeypatch.setattr(mixture, "TASK_ROWS", 16)
-        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(answers, "BLOCK_BYTES", 1)
         for asked in (hypotheses, of_two):
             alone, *shared = (
-                monkeypatch.setattr(threads, "available", lambda count=count: count) or question(asked)
+                monkeypatch.setattr(answers, "available", lambda count=count: count) or question(asked)
                 for count in (1, 2, 5)
             )
             for found in shared:
@@ -243,7 +245,7 @@ class TestTilesAndThreads:
     def test_answers_do_not_depend_on_the_size_of_blocks(self, hypotheses, of_two, monkeypatch, question, sizes):
         whole = [question(asked) for asked in (hypotheses, of_two)]
         for name, size in sizes.items():
-            monkeypatch.setattr(mixture if hasattr(mixture, name) else averaging, name, size)
+            monkeypatch.setattr(mixture if hasattr(mixture, name) else answers, name, size)
         for asked, expected in zip((hypotheses, of_two), whole, strict=True):
             np.testing.assert_allclose(question(asked), expected, rtol=1e-12, atol=1e-300)
 
@@ -259,7 +261,7 @@ class TestTilesAndThreads:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert peak < 2e6 * threads.available() + 10 * answer.nbytes
+        assert peak < 2e6 * answers.available() + 10 * answer.nbytes
 
 
 class Spread:
@@ -311,33 +313,33 @@ class TestMachineCode:
 
 class TestThreads:
     def test_results_are_in_the_order_of_the_items(self, monkeypatch):
-        monkeypatch.setattr(threads, "available", lambda: 3)
-        assert threads.each(lambda item: item**2, range(100), threads.LEAST_WORK) == [n**2 for n in range(100)]
+        monkeypatch.setattr(answers, "available", lambda: 3)
+        assert answers.each(lambda item: item**2, range(100), answers.LEAST_WORK) == [n**2 for n in range(100)]
 
     @pytest.mark.parametrize("count", [1, 3])
     def test_the_blas_has_one_thread_meanwhile_and_its_own_number_after(self, monkeypatch, count):
         def blas_threads(_=None) -> set[int]:
-            return {library["num_threads"] for library in threads._blas().info()}
+            return {library["num_threads"] for library in answers._blas().info()}
 
         before = blas_threads()
-        monkeypatch.setattr(threads, "available", lambda: count)
-        assert all(found == {1} for found in threads.each(blas_threads, range(4), threads.LEAST_WORK))
+        monkeypatch.setattr(answers, "available", lambda: count)
+        assert all(found == {1} for found in answers.each(blas_threads, range(4), answers.LEAST_WORK))
         assert blas_threads() == before
 
     def test_no_more_threads_than_the_blas_may_have(self):
         with threadpoolctl.threadpool_limits(1, user_api="blas"):
-            assert threads.available() == 1
+            assert answers.available() == 1
 
     @pytest.mark.parametrize("count", [1, 3])
     def test_an_error_is_that_of_the_first_item_that_has_one(self, monkeypatch, count):
-        monkeypatch.setattr(threads, "available", lambda: count)
+        monkeypatch.setattr(answers, "available", lambda: count)
 
         def fail(item: int) -> None:
             if item > 1:
                 raise ValueError(item)
 
         with pytest.raises(ValueError, match=r"^2$"):
-            threads.each(fail, range(9), threads.LEAST_WORK)
+            answers.each(fail, range(9), answers.LEAST_WORK)
 
 
 class TestInterval:
