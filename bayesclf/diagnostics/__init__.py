@@ -1,6 +1,6 @@
 """Numbered checks of a fitted classifier: its posterior (P…), its model (M…) and its predictions (Y…).
 
-Each finding has its numbers, a reason in plain words and a next step. The thresholds are in `thresholds`.
+Each finding has its numbers, a reason and a next step in plain words. The thresholds are in `thresholds`.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ def diagnose(
     against: BayesClassifier | None = None,
     checks: Sequence[str] | None = None,
 ) -> Diagnosis:
-    """Run the checks on a fitted classifier; the numbers depend on its seed and on nothing else that is random.
+    """Run the checks on a fitted classifier; the results depend on its seed and on no other random state.
 
-    Predictions are judged on rows that were held out: the classifier's settings are fitted anew on parts of the rows,
-    by exact inference, Laplace or a short NUTS run, each row counting once. Of a large table some rows do; each finding
-    says how many.
+    Predictions are judged on held-out rows: a classifier with the same settings is fitted again on parts of the rows,
+    by exact inference, Laplace or a short NUTS run, each row counting once. Of a large table only some rows are used;
+    each finding says how many.
 
     Parameters
     ----------
     classifier
         Fitted.
     X, y
-        The training rows: a fit keeps its statistics only, and checks that need rows are skipped without them.
+        The training rows. A fit stores only its statistics; without the rows, checks that need them are skipped.
     new
         Rows to be predicted, to see how far they are from the training rows.
     against
-        A classifier, fitted or not, whose confidence is compared; by default `LogisticRegression` for a generative
+        A classifier, fitted or not, to compare the confidence with; by default `LogisticRegression` for a generative
         model with dependent columns.
     checks
-        Codes to run, such as ``["P", "M03"]``; a letter stands for its section. All by default.
+        Codes to run, such as ``["P", "M03"]``; a letter selects its section. By default all checks.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def diagnose(
 
 
 def _chosen(codes: Sequence[str] | None) -> list[Check]:
-    """Return the checks with some codes, or all of them; the beginning of a code stands for all that begin with it.
+    """Return the checks with some codes, or all of them; the beginning of a code selects all codes that begin with it.
 
     Raises
     ------

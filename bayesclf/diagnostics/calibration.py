@@ -16,30 +16,30 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.typing import Array, Integers
 
 SIMULATED_CELLS = 2**20
-"""Simulated predictions that are kept in memory at once."""
+"""Most simulated predictions in memory at once."""
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
 
 @check("Y01", "Gain over the class frequencies", "all models")
 def baseline(context: Context) -> Answer:
-    """Compare the proper scores with those of a classifier that knows the classes' frequencies and nothing else.
+    """Compare the proper scores with those of a classifier that knows only the class frequencies.
 
-    Log loss and Brier score of held-out rows are paired by row. Rows of a class that the fold's training rows lack have
-    frequency 0, and do not count in the log loss.
+    Log loss and Brier score of held-out rows are paired by row. Rows of a class that is missing from the fold's
+    training rows have frequency 0 and do not count in the log loss.
     """
     answers = context.held_out
     own = answers.of(answers.own)
     evidence, lacking = _gains(answers, own)
     infinite = int(np.isinf(own.log_loss).sum())
     rows = f"{lacking} row{'s' * (lacking > 1)}"
-    without = f"; log loss without {rows} of a class that no row of the other folds has" if lacking else ""
+    without = f"; log loss without {rows} of a class that is missing from the other folds" if lacking else ""
     where = f"({answers.setting}, rule {answers.own!r}{without})"
     log_loss, brier = evidence[answers.own]
     against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
     if infinite:
         return issue(
-            f"{infinite} of {len(own.log_loss)} held-out rows have a class that was given probability 0 {where}",
+            f"{infinite} of {len(own.log_loss)} held-out rows have a class with predicted probability 0 {where}",
             "take a rule with smoothing, such as 'bayes-optimal' or 'predictive'",
             evidence,
         )
@@ -56,9 +56,9 @@ def baseline(context: Context) -> Answer:
         return tip(
             f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}: the "
             f"gain in {scores_named} is within its error",
-            "gather more rows, or columns that bear on the class"
+            "gather more rows, or columns that are informative about the class"
             if small.all()
-            else "see over-confidence (Y03): a few rows that were confidently wrong outweigh the others",
+            else "see over-confidence (Y03): a few confidently wrong rows outweigh the others",
             evidence,
         )
     return passed(f"log loss {log_loss:.3f}, Brier score {brier:.3f} {against} frequencies {where}", evidence)
@@ -81,9 +81,9 @@ def _gains(answers: HeldOut, own: RowScores) -> tuple[pd.DataFrame, int]:
 
 @check("Y02", "Calibration by rule", "all models")
 def calibration(context: Context) -> Answer:
-    """Compare each rule's calibration error with what calibrated probabilities would show on as many rows.
+    """Compare each rule's calibration error with the error that calibrated probabilities would show on as many rows.
 
-    A binned error is above 0 even where probabilities are right, so that labels are simulated from them.
+    A binned error exceeds 0 even for calibrated probabilities, so labels are simulated from the probabilities.
     """
     answers = context.held_out
     given = answers.of(answers.own)
@@ -109,7 +109,7 @@ def calibration(context: Context) -> Answer:
     accuracy = (given.log_proba.argmax(axis=1) == answers.y).mean()
     under = confidence < accuracy
     shown = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    cause = "give the prior less weight, or smooth less" if under else "see over-confidence (Y03) for the cause"
+    cause = "weaken the prior, or smooth less" if under else "see over-confidence (Y03) for the cause"
     return issue(
         f"{says}; {'under' if under else 'over'}-confident: {shown}{other}",
         f"{cause}; do not read the probabilities as frequencies",
@@ -121,7 +121,7 @@ def calibration(context: Context) -> Answer:
 def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, float]:
     """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`).
 
-    Where probabilities mean what they say, a prediction of confidence c is right with probability c.
+    If probabilities are calibrated, a prediction of confidence c is right with probability c.
     """
     rng = np.random.default_rng(seed)
     confidence = _confidence(log_proba)
@@ -150,7 +150,7 @@ class Step:
     Attributes
     ----------
     mean, error
-        Of probability of the predicted class less 1 where it is right, 0 where not.
+        Of the probability of the predicted class minus 1 where it is right and 0 where not.
     """
 
     mean: float
@@ -163,34 +163,29 @@ class Step:
 
     @property
     def matters(self) -> bool:
-        """Whether it is above both its error and what is negligible."""
+        """Whether it exceeds both its error and the negligible size."""
         return self.mean > max(thresholds.Z * self.error, thresholds.MIN_OVERCONFIDENCE)
-
-    @property
-    def opposite(self) -> Step:
-        """The same with the other sign: an under-confidence."""
-        return Step(-self.mean, self.error)
 
     def __str__(self) -> str:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
 
 
 CAUSES = {
-    (True, False): "few rows, which averaging over the posterior repairs",
-    (False, True): "what the model assumes of its columns, which no averaging repairs",
-    (True, True): "few rows, which averaging repairs, and what the model assumes of its columns, which it does not",
-    (False, False): "not few rows, as averaging repairs little, and no model that was compared does better",
+    (True, False): "few rows, which averaging over the posterior corrects",
+    (False, True): "what the model assumes about its columns, which averaging does not correct",
+    (True, True): "few rows, which averaging corrects, and what the model assumes about its columns, which it does not",
+    (False, False): "not few rows, as averaging corrects little, and no compared model does better",
 }
-"""By whether averaging removes some of it, and whether another model does."""
+"""Keys: whether averaging removes some over-confidence, and whether another model does."""
 
 
 @check("Y03", "Over-confidence and its cause", "all models")
 def over_confidence(context: Context) -> Answer:
-    """Follow confidence less accuracy from rule to rule, MAP to mean to average, and to another model.
+    """Compare confidence minus accuracy between rules (MAP, mean, average) and with another model.
 
-    map → mean is smoothing, mean → bayes-optimal averaging over the posterior: both are about few rows. What
-    remains, and another model of the same rows has not, comes from the model: for naive Bayes from its assumption
-    that columns are independent (Aberdeen: posteriors "often unrealistically close to 1 or 0").
+    map → mean is smoothing, mean → bayes-optimal is averaging over the posterior: both concern few rows. What remains,
+    but is absent from another model of the same rows, comes from the model: for naive Bayes from its assumption that
+    columns are independent (Aberdeen: posteriors "often unrealistically close to 1 or 0").
     """
     answers = context.held_out
     gaps = {rule: _gap(found, answers.y) for rule, found in answers.answered.items()}
@@ -207,12 +202,12 @@ def over_confidence(context: Context) -> Answer:
         plugged_in = gaps.get("map", gaps.get("mean"))
         spared = ""
         if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
-            spared = f", where a plugged-in estimate would have {Step.of(plugged_in)}: averaging repairs it"
-        under = "under-confident, not over-confident: " if own.opposite.matters else ""
-        return passed(f"{under}confidence less accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
+            spared = f", where a plug-in estimate would have {Step.of(plugged_in)}: averaging corrects it"
+        under = "under-confident, not over-confident: " if Step(-own.mean, own.error).matters else ""
+        return passed(f"{under}confidence minus accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
     told = ", ".join(f"{name} {step}" for name, step in steps.items())
     return issue(
-        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; taken away by {told}; the cause is "
+        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; the cause is "
         f"{CAUSES[rows, model]}",
         _next_step(rows and answers.own not in AVERAGING, model),
         evidence,
@@ -220,12 +215,12 @@ def over_confidence(context: Context) -> Answer:
 
 
 def _gap(found: RowScores, y: Integers) -> Array:
-    """Return the probability of the predicted class less 1 where it is right, (row)."""
-    return np.asarray(np.exp(found.log_proba.max(axis=1)) - (found.log_proba.argmax(axis=1) == y))
+    """Return the probability of the predicted class minus 1 where it is right, (row)."""
+    return _confidence(found.log_proba) - (found.log_proba.argmax(axis=1) == y)
 
 
 def _reference(context: Context) -> tuple[Array | None, str]:
-    """Return the other model's gaps (row), under its best rule, and who it is or why there is none."""
+    """Return the other model's gaps (row), under its best rule, and the name of that model or why there is none."""
     try:
         other = context.reference
     except Skipped as reason:
@@ -237,7 +232,7 @@ def _reference(context: Context) -> tuple[Array | None, str]:
 
 
 def _steps(gaps: dict[str, Array]) -> dict[str, Step]:
-    """Return what each step takes away: smoothing and averaging, both together, and another model."""
+    """Return what each step removes: smoothing and averaging, both together, and another model."""
     averaged = "bayes-optimal" if "bayes-optimal" in gaps else "predictive"
     pairs = {
         "smoothing": ("map", "mean"),
@@ -257,15 +252,15 @@ def _table(gaps: dict[str, Array], answers: HeldOut) -> pd.DataFrame:
 
 
 def _next_step(rows: bool, model: bool) -> str:
-    steps = []
-    if rows:
-        steps.append("take the rule 'bayes-optimal' or 'predictive', or more rows")
-    if model:
-        steps.append(
-            "join dependent columns in a block, or take GaussianDiscriminantAnalysis, BayesNetClassifier or "
-            "LogisticRegression; use the probabilities for ranking only"
-        )
-    return "; ".join(steps) or "compare with another model, clf.diagnose(X, y, against=…)"
+    steps = {
+        "take the rule 'bayes-optimal' or 'predictive', or more rows": rows,
+        "join dependent columns in a block, or take GaussianDiscriminantAnalysis, BayesNetClassifier or "
+        "LogisticRegression; use the probabilities for ranking only": model,
+    }
+    return (
+        "; ".join(step for step, helps in steps.items() if helps)
+        or "compare with another model, clf.diagnose(X, y, against=…)"
+    )
 
 
 @check("Y05", "Rows where the rules disagree", "fits with a posterior")
@@ -274,7 +269,7 @@ def disagreement(context: Context) -> Answer:
     answers = context.held_out
     decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule != "gibbs"}
     if len(decided) < 2:
-        raise NotApplicable("one rule alone could answer")
+        raise NotApplicable("only one rule could answer")
     codes = np.column_stack(list(decided.values()))
     differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
     classes = context.training.classes
@@ -287,8 +282,8 @@ def disagreement(context: Context) -> Answer:
     )
     if len(differ) / len(codes) > thresholds.MAX_DISAGREEMENT:
         return tip(
-            f"{says}: which rule is asked matters there",
-            "look at these rows and their intervals, clf.predict_interval(X); more rows would settle them",
+            f"{says}: there the answer depends on the rule",
+            "look at these rows and their intervals, clf.predict_interval(X); more rows would decide them",
             evidence,
         )
     return passed(says, evidence)

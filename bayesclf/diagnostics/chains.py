@@ -1,4 +1,4 @@
-"""Checks of the draws: whether chains agree, how many independent draws they are worth, and what NUTS recorded."""
+"""Checks of the draws: whether chains agree, their effective sample sizes, and what NUTS recorded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rhat(context: Context) -> Answer:
 
 @check("P02", "Effective sample size, bulk", CHAINS)
 def bulk_size(context: Context) -> Answer:
-    """Compare the smallest effective sample size of the center of the posterior with its limit (as for R-hat)."""
+    """Compare the smallest bulk effective sample size with its limit (reference as for R-hat)."""
     found = _checkable(context.chains[0])
     with np.errstate(all="ignore"):
         return _size(found, np.asarray(array_stats.ess(found.draws, method="bulk")), "posterior means")
@@ -71,7 +71,7 @@ def bulk_size(context: Context) -> Answer:
 
 @check("P03", "Effective sample size, tails", CHAINS)
 def tail_size(context: Context) -> Answer:
-    """Compare the smallest effective sample size of the limits of credible intervals with its limit (as for R-hat)."""
+    """Compare the smallest tail effective sample size with its limit (reference as for R-hat)."""
     found = _checkable(context.chains[0])
     with np.errstate(all="ignore"):
         ess = np.asarray(array_stats.ess(found.draws, method="tail", prob=rcParams["stats.ci_prob"]))
@@ -85,7 +85,7 @@ def _size(found: Scalars, ess: Array, what: str) -> Answer:
     below = int((ess < limit).sum())
     if below:
         return issue(
-            f"the draws are too dependent for {what}: they are worth {ess.min():.0f} independent ones for "
+            f"the draws are too dependent for {what}: they are worth {ess.min():.0f} independent draws for "
             f"{found.names[int(ess.argmin())]!r}, and fewer than {limit} for {below} of {found.scope}",
             LONGER,
             evidence,
@@ -94,11 +94,11 @@ def _size(found: Scalars, ess: Array, what: str) -> Answer:
     return passed(f"smallest {ess.min():.0f} (limit {limit}) of {found.scope}", evidence)
 
 
-@check("P04", "Monte Carlo error of posterior means", "draws by whatever engine")
+@check("P04", "Monte Carlo error of posterior means", "draws by any engine")
 def monte_carlo_error(context: Context) -> Answer:
-    """Compare the largest Monte Carlo standard error of a posterior mean with the posterior sd it belongs to.
+    """Compare the largest Monte Carlo standard error of a posterior mean with the posterior sd of the same parameter.
 
-    S independent draws have 1/√S posterior sds throughout.
+    For S independent draws the error of every mean is 1/√S posterior sds.
     """
     posterior = context.posterior
     if isinstance(context.classifier.inference_, inference.NUTS):
@@ -117,7 +117,7 @@ def monte_carlo_error(context: Context) -> Answer:
         largest, what, more = draws**-0.5, "throughout", f"take more draws, such as {context.engine}(draws=1000)"
         evidence = {"mcse_over_sd": largest, "independent_draws": draws}
     if not np.isfinite(largest):
-        raise Skipped("a parameter's draws do not move")
+        raise Skipped("the draws of a parameter do not vary")
     if largest > thresholds.MAX_MCSE:
         return issue(
             f"posterior means are uncertain by {largest:.2f} posterior sds {what} (limit {thresholds.MAX_MCSE})",
@@ -130,13 +130,13 @@ def monte_carlo_error(context: Context) -> Answer:
 
 @check("P05", "Divergences", CHAINS)
 def divergences(context: Context) -> Answer:
-    """Count the draws whose trajectory left the energy it should keep: NUTS could not follow the posterior there."""
+    """Count divergent draws: their trajectory did not conserve energy, as NUTS could not follow the posterior there."""
     diverging = _recorded(context, "diverging")
     count = int(diverging.sum())
     evidence = {"divergences": count, "draws": diverging.size}
     if count:
         return issue(
-            f"{count} of {diverging.size} draws diverged, so that a part of the posterior may be missing",
+            f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior",
             "take smaller steps, inference=NUTS(target_accept=0.95), or narrower priors",
             evidence,
         )
@@ -145,7 +145,7 @@ def divergences(context: Context) -> Answer:
 
 @check("P06", "Tree depth", CHAINS)
 def tree_depth(context: Context) -> Answer:
-    """Compare the share of draws whose trajectory was cut off at the deepest tree with its limit."""
+    """Compare the share of draws that reached the maximum tree depth with its limit."""
     saturated = _recorded(context, "reached_max_treedepth")
     share, limit = float(saturated.mean()), thresholds.MAX_SATURATED_SHARE
     evidence = {"saturated": int(saturated.sum()), "draws": saturated.size, "share": share}
@@ -155,7 +155,7 @@ def tree_depth(context: Context) -> Answer:
         deepest = engine.max_treedepth
         return issue(
             f"{share:.0%} of the draws stopped at the deepest tree, 2^{deepest} steps (limit {limit:.0%}), before "
-            "the trajectory turned back: they are more dependent than they need be",
+            "the trajectory turned back: they are more dependent than necessary",
             f"allow more, inference=NUTS(max_treedepth={deepest + 2}), or scale the data",
             evidence,
             "moderate",
@@ -173,8 +173,8 @@ def energy(context: Context) -> Answer:
     """
     energies = _recorded(context, "energy")
     if energies.shape[1] < thresholds.MIN_DRAWS:
-        raise Skipped(f"{energies.shape[1]} draws a chain are too few to check; draw longer")
-    with np.errstate(all="ignore"):  # a chain that never moves has no energy to compare
+        raise Skipped(f"{energies.shape[1]} draws per chain are too few to check; draw longer")
+    with np.errstate(all="ignore"):  # the energy of a chain that never moves has variance 0
         bfmi = np.nan_to_num(np.asarray(array_stats.bfmi(energies)), nan=0.0)
     evidence = {f"chain {chain}": float(value) for chain, value in enumerate(bfmi)}
     if (bfmi < thresholds.MIN_BFMI).any():
@@ -206,7 +206,7 @@ class Scalars:
     draws
         (scalar, chain, draw).
     of
-        How many parameters there are in all, including those that do not vary.
+        Number of all parameters, including those that do not vary.
     not_finite
         Names of parameters with draws that are not finite.
     """
@@ -218,11 +218,11 @@ class Scalars:
 
     @property
     def scope(self) -> str:
-        """How many were checked, in words."""
+        """The number of checked parameters, in words."""
         return part_of(len(self.names), self.of, "parameters")
 
     def worst(self, badness: Array, **columns: Array) -> pd.DataFrame:
-        """Return at most `SHOWN` parameters with their numbers (scalar), those of the greatest badness first."""
+        """Return at most `SHOWN` parameters with their numbers (scalar), the worst first."""
         order = np.argsort(-np.nan_to_num(badness, nan=np.inf), kind="stable")[: thresholds.SHOWN]
         names = [self.names[i] for i in order]
         return pd.DataFrame({"parameter": names, **{name: values[order] for name, values in columns.items()}})
@@ -231,8 +231,7 @@ class Scalars:
 def scalars(posterior: xr.Dataset) -> Scalars:
     """Return the single parameters of a posterior (chain, draw, …), at most `MAX_SCALARS` of them.
 
-    Constant ones are left out: the last probability of a table with one level does not vary, and nothing is wrong
-    with it.
+    Constant parameters are left out: for example, the probability of the only level of a column never varies.
     """
     names, every = single(posterior, map(str, posterior))
     step = max(-(-len(every) // thresholds.MAX_SCALARS), 1)
@@ -244,9 +243,9 @@ def scalars(posterior: xr.Dataset) -> Scalars:
 
 
 def _checkable(posterior: xr.Dataset) -> Scalars:
-    """Return the same, or raise `Skipped` where there are too few draws to say anything."""
+    """Return the single parameters, or raise `Skipped` where there are too few draws to check."""
     if posterior.sizes["draw"] < thresholds.MIN_DRAWS:
-        raise Skipped(f"{posterior.sizes['draw']} draws a chain are too few to check; draw longer")
+        raise Skipped(f"{posterior.sizes['draw']} draws per chain are too few to check; draw longer")
     found = scalars(posterior)
     if not found.names:
         raise Skipped("no parameter varies")

@@ -1,4 +1,4 @@
-"""Checks of the table's columns: what has no information, has it twice, or too thinly, and what its gaps say."""
+"""Checks of the table's columns: uninformative, duplicate and sparse ones, identifiers, and missing cells."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def few_rows(context: Context) -> Answer:
         names = [f"class {name}" if what == "class" else name for what, name in pairs]
         return tip(
             f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
-            f"{thresholds.MIN_CLASS_ROWS} a class or {thresholds.MIN_LEVEL_ROWS} a level): what the model says of "
-            "them is mostly its prior",
-            "gather more rows, or join levels that mean nearly the same",
+            f"{thresholds.MIN_CLASS_ROWS} per class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says "
+            "about them is mostly its prior",
+            "gather more rows, or merge levels of similar meaning",
             few.head(thresholds.SHOWN),
         )
     fewest = counts.nsmallest(1, "rows").reset_index(drop=True)
@@ -79,7 +79,7 @@ def _levels(statistics: Any) -> list[tuple[str, tuple[str, ...], Array]]:
 
 @check("M06", "Constant columns", "all models but those of text")
 def constant_columns(context: Context) -> Answer:
-    """Name the columns with one value only, which say nothing about the class: those left out, and other ones."""
+    """Name the columns with one value only, used by the model or not: they carry no information about the class."""
     if context.classifier.columns_[0].kind == "text":
         raise NotApplicable("every word of the vocabulary occurs")
     names = list(_constant(context.classifier))
@@ -122,7 +122,7 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
 
 @check("M07", "Duplicate columns", "tables of columns")
 def duplicate_columns(context: Context) -> Answer:
-    """Compare numbers by correlation, and all columns with few values by which rows have the same one."""
+    """Compare numbers by correlation, and columns with few values by the partition of the rows that they define."""
     pairs = list(dict.fromkeys([*_same_numbers(context.frame), *_same_partitions(context.frame)]))
     evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
     if not pairs:
@@ -132,13 +132,13 @@ def duplicate_columns(context: Context) -> Answer:
     twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
     if twice:
         return issue(
-            f"{_repeated(twice)}: the model takes them for independent and counts their evidence twice",
-            "leave one of each pair out",
+            f"{_repeated(twice)}: the model treats them as independent and counts their evidence twice",
+            "leave out one of each pair",
             evidence.assign(counted_twice=[pair in twice for pair in pairs]),
             "moderate",
         )
-    why = "the model does not take them for independent" if group else "they share one weight"
-    return tip(f"{_repeated(pairs)}, and {why}", "leave one of each pair out", evidence)
+    why = "the model does not treat them as independent" if group else "they share one weight"
+    return tip(f"{_repeated(pairs)}, and {why}", "leave out one of each pair", evidence)
 
 
 def _repeated(pairs: list[tuple[str, str]]) -> str:
@@ -160,7 +160,7 @@ def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _same_partitions(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield (column, earlier column) that have equal cells in the same rows, whatever the values are called."""
+    """Yield (column, earlier column) that have equal cells in the same rows, up to renaming the values."""
     known: dict[bytes, str] = {}
     for name in frame:
         codes, values = pd.factorize(frame[name])
@@ -172,18 +172,18 @@ def _same_partitions(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 @check("M08", "Identifiers among the columns", "tables of columns")
 def identifiers(context: Context) -> Answer:
-    """Look for words that are nearly all different, and for whole numbers that count.
+    """Look for words that are nearly all different, and for whole numbers that number the rows.
 
-    Columns that number or name the rows separate the training rows, and say nothing about new ones.
+    Columns that number or name the rows distinguish the training rows, but carry no information about new rows.
     """
     frame = context.frame
     if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
-        raise NotApplicable(f"in {len(frame)} rows any column may have all different values")
+        raise NotApplicable(f"in {len(frame)} rows the values of any column may all be different")
     names = [str(name) for name in frame if _identifies(frame[name])]
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return issue(
-            f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of the row, which no new row shares",
+            f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of a row, which no new row shares",
             "leave it out",
             evidence,
             "moderate",
@@ -212,18 +212,18 @@ def _identifies(column: pd.Series[Any]) -> bool:
 def missing_by_class(context: Context) -> Answer:
     """Test each column's missing cells against the class, with Bonferroni's correction.
 
-    Where P(missing | class) differs between the classes, being missing is evidence that is not used.
+    Where P(missing | class) differs between the classes, a missing cell is evidence that the fit does not use.
     """
     frame, y = context.frame, context.training.y
     if context.classifier.missing == "level":
-        raise NotApplicable("missing cells are levels of their own in this fit (missing='level')")
+        raise NotApplicable("this fit treats missing cells as levels of their own (missing='level')")
     logistic = isinstance(context.classifier.model_, LogisticModel)  # its numbers have indicators of missing cells
     missing = frame.isna()
     some = missing.any() & ~missing.all()
     names = [name for name in map(str, frame) if some[name]]
     names = [name for name in names if not (logistic and columns.kind_of(frame[name]) == "number")]
     if not names:
-        but = ", but for numbers, whose indicators are in the model" if logistic else ""
+        but = ", except for numbers, whose indicators are in the model" if logistic else ""
         raise NotApplicable(f"no cell is missing{but}")
     lines = []
     for name in names:
@@ -242,8 +242,8 @@ def missing_by_class(context: Context) -> Answer:
         return issue(
             f"{named(found['column'].tolist())} {'is' if len(found) == 1 else 'are'} missing more often in one "
             f"class than in another ({first['column']!r}: {first['least_missing']:.0%} and "
-            f"{first['most_missing']:.0%}), but the fit leaves missing cells out as if that said nothing",
-            f"ask why cells are missing; where new rows will lack them for the same reason, {remedy}",
+            f"{first['most_missing']:.0%}), but the fit ignores this evidence",
+            f"ask why cells are missing; if cells of new rows will be missing for the same reason, {remedy}",
             evidence,
             "moderate",
         )
@@ -251,7 +251,7 @@ def missing_by_class(context: Context) -> Answer:
 
 
 def independence(table: Integers, seed: int) -> float:
-    """Return the p-value of the hypothesis that a table's two rows have the same shares in each column, a class.
+    """Return the p-value of the hypothesis that a table's two rows have the same share in each column (class).
 
     By the χ² test; where an expected count is below `MIN_LEVEL_ROWS`, by Fisher's exact test for two classes, and for
     more by the distribution of χ² in random tables with the same margins.
@@ -266,8 +266,8 @@ def independence(table: Integers, seed: int) -> float:
         return float(stats.fisher_exact(table).pvalue)
     rng = np.random.default_rng(seed)
     missing = rng.multivariate_hypergeometric(table.sum(axis=0), table[0].sum(), thresholds.RANDOM_TABLES)
-    # χ² is Σ(n − e)²(1/e + 1/e') over the classes, as the two rows deviate by the same; tables that tie with the
-    # observed one must count whatever the rounding.
+    # χ² is Σ(n − e)²(1/e + 1/e') over the classes, as the two rows deviate equally; the tolerance counts
+    # tables that tie with the observed one despite rounding.
     statistic = ((missing - expected[0]) ** 2 * (1 / expected).sum(axis=0)).sum(axis=1)
     extreme = statistic >= asymptotic.statistic * (1 - 1e-9)
     return float((1 + extreme.sum()) / (1 + len(extreme)))

@@ -46,7 +46,7 @@ class Context:
     new
         Rows to be predicted, or None.
     against
-        A classifier to compare with, fitted or not; None for the one that the model suggests.
+        A classifier to compare with, fitted or not; None for the default of the model.
     X, y
         The training rows as they were given.
     """
@@ -64,7 +64,7 @@ class Context:
         if (X is None) != (y is None):
             raise InputError("the training rows are a table and its labels; give both, clf.diagnose(X, y), or neither")
         if against is not None and not isinstance(against, BayesClassifier):
-            raise InputError(f"against must be a classifier of bayesclf, such as LogisticRegression(), not {against!r}")
+            raise InputError(f"against must be a bayesclf classifier, such as LogisticRegression(), not {against!r}")
         labelled = None
         if X is not None:
             given = _encoded(classifier, X)
@@ -83,12 +83,12 @@ class Context:
     def new_rows(self) -> EncodedTable:
         """The rows to be predicted; raises `Skipped` without them."""
         if self.new is None:
-            raise Skipped("give the rows that are to be predicted, clf.diagnose(X, y, new=X_new)")
+            raise Skipped("give the rows to be predicted, clf.diagnose(X, y, new=X_new)")
         return self.new
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The training table, where it has columns to look at one by one; raises `NotApplicable` where not."""
+        """The training table, as single columns; raises `NotApplicable` for sparse tables and text."""
         table = self.training.table
         if isinstance(table, SparseTable):
             raise NotApplicable("the table is sparse: its columns are words or events, most of them absent")
@@ -100,7 +100,7 @@ class Context:
     def posterior(self) -> xr.Dataset:
         """The draws that are kept in memory, (chain, draw, …); raises `NotApplicable` for a point estimate.
 
-        It is that group of `posterior_`, without the point estimates next to it, which may take their time.
+        Unlike `posterior_`, it does not compute the point estimates, which may take long.
         """
         if self.classifier.draws_ is None:
             raise NotApplicable(f"a fit by {self.engine} is a point estimate and has no draws")
@@ -108,7 +108,7 @@ class Context:
 
     @property
     def statistics(self) -> xr.Dataset | None:
-        """What the engine recorded about its draws, if anything."""
+        """Statistics that the engine recorded about its draws, or None."""
         return recorded_statistics(self.classifier)
 
     @property
@@ -128,11 +128,11 @@ class Context:
 
     @property
     def seed(self) -> int:
-        """Seed of everything random: the fit's own, so that a diagnosis can be repeated."""
+        """Seed of all random numbers: that of the fit, so that a diagnosis is reproducible."""
         return self.classifier.seed_
 
     def some_rows(self, most: int) -> Integers:
-        """Return the numbers of the training rows, or of a random subset of them, in order."""
+        """Return the numbers of the training rows, or of a random subset of them, in increasing order."""
         size = min(len(self.training), most)
         return np.sort(np.random.default_rng(self.seed).choice(len(self.training), size, replace=False))
 
@@ -143,12 +143,12 @@ class Context:
 
     @cached_property
     def held_out(self) -> HeldOut:
-        """The classifier's answers to rows that it was not fitted on."""
+        """The classifier's answers to held-out rows."""
         return held_out(self.classifier, self.training, self._splits, self.seed)
 
     @cached_property
     def reference(self) -> HeldOut:
-        """The same of the model to compare with; raises `Skipped` where none suggests itself."""
+        """The answers of the model to compare with; raises `Skipped` where there is none."""
         other = self.against
         if other is None:
             other = reference_for(self.classifier, self.training[self.some_rows(thresholds.TEST_ROWS)])

@@ -16,7 +16,7 @@ WIDTH = 100
 """Characters per line."""
 
 MOST_LINES = 20
-"""Rows of a table that are shown; the evidence itself has all of them."""
+"""Rows of a table that are shown; the evidence itself has all rows."""
 
 TITLES: dict[Section, str] = {
     "issue": "Issues",
@@ -51,17 +51,17 @@ class Diagnosis:
 
     @property
     def issues(self) -> tuple[Finding, ...]:
-        """What makes answers untrustworthy, the most severe first."""
+        """Findings that make answers untrustworthy, the most severe first."""
         return self.sections["issue"]
 
     @property
     def tips(self) -> tuple[Finding, ...]:
-        """What is worth knowing."""
+        """Findings that are worth knowing."""
         return self.sections["tip"]
 
     @property
     def passed(self) -> tuple[Finding, ...]:
-        """What is fine."""
+        """Checks that found nothing wrong."""
         return self.sections["passed"]
 
     @property

@@ -1,4 +1,4 @@
-"""Rows that are unlike others: new rows and the training rows, the observed rows and those that the model simulates."""
+"""Rows that differ from others: new rows from the training rows, observed rows from those that the model simulates."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from bayesclf.posterior import averaging
 from bayesclf.typing import Array
 
 RIDGE = 1e-9
-"""Added to the variances, per row, so that a direction in which no training row varies has one that is not 0."""
+"""Added to the variances, per row, so that directions without variation in the training rows have positive variance."""
 
 
 @check("Y06", "New rows far from the training rows", "rows given as new=")
 def far_rows(context: Context) -> Answer:
-    """Name the rows further out than every training row, and count levels that no training row has.
+    """Name the rows that are further out than every training row, and count levels that no training row has.
 
-    Rows from where the n training rows come from are further out than all of these by chance: at least k of m with
-    probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m are new. One row alone is reported
-    where it is so much further out than any training row that chance does not explain it either, except in tails
-    heavier than exponential: columns whose tails are heavier than the model's have such rows without a fault.
+    Rows from the same distribution as the n training rows may be further out than all of these by chance: at least k
+    of m with probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m rows are new. A single
+    row is reported if it is so much further out than any training row that chance does not explain it either. Tails
+    heavier than exponential are an exception: columns with heavier tails than the model's have such rows without error.
 
     The distance is −log p(x | D) for a generative model: that of the known cells of each new row, against the same
     cells of held-out training rows. For logistic regression it is the leverage, the Mahalanobis distance of the
@@ -60,7 +60,7 @@ def far_rows(context: Context) -> Answer:
     if reasons:
         return tip(
             "; ".join(reasons),
-            "look at these rows: there the answers are the model's assumptions continued, not experience",
+            "look at these rows: there the answers extrapolate the model's assumptions",
             evidence,
         )
     return passed(says, evidence)
@@ -75,11 +75,11 @@ class Compared:
     distance
         −log p(x | D), or the leverage, of each new row.
     furthest
-        The largest of the training rows that it is compared with; infinite where it is compared with none.
+        The largest distance of the training rows that each new row is compared with; infinite where there are none.
     spread
-        That less their median.
+        `furthest` minus the median distance of these training rows.
     known
-        How many training rows these are.
+        Number of these training rows.
     """
 
     distance: Array
@@ -91,7 +91,7 @@ class Compared:
 def exceedance(far: int, known: int, asked: int) -> float:
     """Return P(at least `far` of the `asked` rows are further out than all `known`) where all rows are exchangeable.
 
-    It is that of the `far` furthest rows of all being among those asked, in any order of the rows.
+    It is the probability that the `far` furthest rows of all are among the `asked` ones.
 
     Examples
     --------
@@ -105,8 +105,8 @@ def exceedance(far: int, known: int, asked: int) -> float:
 def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
     """Return the distance that a row of `asked` passes with probability `SIGNIFICANCE` at most, in exponential tails.
 
-    The furthest of n is about log n scales out, that of m with probability α passes log(m/α). The spread s stands for
-    log n scales; it is added to the furthest, rather than the median, as both vary from sample to sample:
+    The furthest of n rows is about log n scales out; the furthest of m exceeds log(m/α) scales with probability α. The
+    spread s estimates log n scales. It is added to the furthest instead of the median, as both vary between samples:
     furthest + s max(1, log(m/α)/log n).
     """
     ratio = np.log(asked / thresholds.SIGNIFICANCE) / np.log(max(known, 2)) if asked else 1.0
@@ -121,7 +121,7 @@ def _compared(context: Context) -> Compared:
         return Compared(others, furthest, furthest - np.median(own), len(own))
     assert isinstance(model, GenerativeModel)
     if any(block.family.kind == "count" for block in model.blocks):
-        raise NotApplicable("how probable a document is says how long it is")
+        raise NotApplicable("the probability of a document mostly reflects its length")
     _ = context.frame  # raises where there is none
     assert isinstance(new.table, pd.DataFrame)  # as the training rows are
     held_out = context.held_out
@@ -140,15 +140,15 @@ def _compared(context: Context) -> Compared:
 def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:
     """Return x(XᵀX)⁻¹x of training rows, each without itself in X, and of new rows; x are a one and the numbers.
 
-    That of a row that is left out follows from its own h by h/(1 − h).
+    The leverage of a left-out row follows from its own leverage h as h/(1 − h).
     """
     numbers = len(model.design.varying)
     if not numbers:
-        raise NotApplicable("the model has no column of numbers, and levels that are not known are counted")
+        raise NotApplicable("the model has no column of numbers; for categories only unknown levels are counted")
     known, asked = (
         np.column_stack([np.ones(len(rows)), model.design.matrix(rows)[:, :numbers]]) for rows in (training, new)
     )
-    # What is no more than rounding of collinear columns must not decide; a new row that breaks their sum still does.
+    # The ridge exceeds rounding errors of collinear columns; a new row that violates the collinearity still stands out.
     gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
     factor = np.linalg.cholesky(gram)
     own, others = (np.square(np.linalg.solve(factor, rows.T)).sum(axis=0) for rows in (known, asked))
@@ -174,15 +174,15 @@ def _unseen(rows: Rows) -> NDArray[np.intp]:
     return counts
 
 
-@check("Y07", "Replicated data", "posteriors whose draws are held")
+@check("Y07", "Replicated data", "posteriors with draws in memory")
 def replicated_data(context: Context) -> Answer:
-    """Name the statistics that no replicated data set shows, by posterior predictive p-values.
+    """Name the statistics that replicated data sets do not reproduce, by posterior predictive p-values.
 
     The statistics are class counts, and those of each column within each class; p-values are adjusted for their number.
     """
     _ = context.posterior, context.training  # raise where there is none
     if context.classifier.hypotheses("posterior").in_parts:
-        raise NotApplicable("the draws are too large to hold, and to make data from")
+        raise NotApplicable("the draws are too large to keep in memory, so no data can be replicated from them")
     tree = predictive_check(context.classifier, context.X, context.y, thresholds.PREDICTIVE_DRAWS, prior=False)
     table = p_value_table(tree)
     found = table[table["adjusted_p_value"] < thresholds.SIGNIFICANCE]
@@ -190,13 +190,13 @@ def replicated_data(context: Context) -> Answer:
     if len(found):
         shown = "; ".join(_said(line) for _, line in found.head(thresholds.SHOWN).iterrows())
         return tip(
-            f"{len(found)} of {scope} are unlike {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
+            f"{len(found)} of {scope} differ from {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
             f"{_next_step(found)}; see clf.predictive_check(X, y)",
             found,
         )
     least = table["adjusted_p_value"].min()
     return passed(
-        f"{scope} are like those of {thresholds.PREDICTIVE_DRAWS} replicated data sets (least adjusted p-value "
+        f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets (smallest adjusted p-value "
         f"{least:.2f})",
         table.head(1),
     )
@@ -207,7 +207,7 @@ def _next_step(found: pd.DataFrame) -> str:
     if found["column"].any():
         steps.append("transform the column, or choose another family for it")
     if not found["column"].all():
-        steps.append("look for dependent columns and over-confidence (Y03), by which a class is predicted too often")
+        steps.append("look for dependent columns and over-confidence (Y03), which makes a class too frequent")
     return "; ".join(steps)
 
 

@@ -1,4 +1,4 @@
-"""What a check has found, why it found nothing, and how its sentences list names and rows."""
+"""The result of a check, why there is none, and how sentences list names and rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Finding:
     title
         What is checked.
     section
-        ``"issue"``: answers are not to be trusted as they are; ``"tip"``: worth knowing, or better done otherwise;
+        ``"issue"``: the answers cannot be trusted as they are; ``"tip"``: worth knowing, or worth changing;
         ``"passed"``; ``"not applicable"`` to this model or posterior; ``"skipped"`` because something is missing.
     severity
         ``"severe"`` (all answers), ``"moderate"`` (some), ``"mild"`` or ``"none"``.
@@ -106,7 +106,7 @@ def counted(rows: Sequence[int]) -> str:
 
 
 def part_of(checked: int, of: int, what: str) -> str:
-    """Return how many were checked, and of how many where these are more.
+    """Return how many were checked, and of how many if not all were.
 
     Examples
     --------

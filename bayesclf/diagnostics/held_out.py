@@ -30,7 +30,7 @@ from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"
-"""What a check that needs the training rows says without them."""
+"""Message of checks that need the training rows and do not have them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +88,10 @@ class Labelled(EncodedTable):
 type Split = tuple[Integers, Integers]
 
 BY_CHAINS: tuple[Engine, ...] = (Exact(draws=125), Laplace(draws=250), NUTS(draws=250, tune=250, chains=2), MAP())
-"""Engines of the fits, the first that does not refuse: 500 draws put a probability's error at 1/22 of its sd."""
+"""Engines to try, up to the first that does not refuse: with 500 draws a probability's error is 1/22 of its sd."""
 
 WITHOUT_CHAINS: tuple[Engine, ...] = (Exact(draws=125), Laplace(draws=250, limit=np.inf), MAP())
-"""The same where chains would take long: normal approximations whatever their k̂, which is said if above its limit."""
+"""Engines to try where chains would take long: normal approximations at any k̂, which is reported if above its limit."""
 
 COMPARED = ("map", "mean", "bayes-optimal", "predictive")
 """Rules that are compared, in addition to the classifier's own."""
@@ -116,9 +116,9 @@ class HeldOut:
     frequencies
         The labels' shares in each row's training rows, (row, outcome).
     fits
-        The fitted classifiers and the rows that each was asked to predict, as positions in `y`.
+        The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
-        How many rows were fitted and held out, in words.
+        The numbers of training and held-out rows, in words.
     """
 
     own: str
@@ -143,7 +143,7 @@ class HeldOut:
 
 
 def splits(training: Labelled, seed: int) -> list[Split]:
-    """Return stratified folds, or for a large table one part of it to fit on and another, held out, to predict.
+    """Return stratified folds, or for a large table one part to fit on and one held-out part to predict.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def splits(training: Labelled, seed: int) -> list[Split]:
         fitted = max(tested, int(thresholds.CELLS // per_row))
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
-        raise Skipped("no class has two rows, so that none can be held out; more rows are needed")
+        raise Skipped("no class has two rows, so none can be held out; more rows are needed")
     folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
@@ -169,7 +169,7 @@ def splits(training: Labelled, seed: int) -> list[Split]:
 
 
 def _numbers_per_row(training: Labelled) -> float:
-    """Return about how many numbers the model needs per row: its numbers, the levels of its categories, its words."""
+    """Return about how many numbers the model uses per row: its numbers, the levels of its categories, its words."""
     table = training.table
     if isinstance(table, SparseTable):
         return float(table.cells.nnz) / max(len(table), 1)
@@ -186,7 +186,7 @@ def held_out(
     Parameters
     ----------
     classifier
-        Fitted or not; its settings count, except for the engine: the posterior is the same by whatever engine.
+        Fitted or not; its settings are used, except for the engine, as the posterior does not depend on it.
     training
         Rows.
     parts
@@ -227,14 +227,14 @@ def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, se
     work = classifier.work(training.X, len(training.classes)) if isinstance(classifier, LogisticRegression) else 0
     engines = BY_CHAINS if by_chains and work <= thresholds.NUTS_CELLS else WITHOUT_CHAINS
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of draws that only serve predictions
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the draws are used only for predictions
         for engine in engines:
             fitted: BayesClassifier = clone(classifier).set_params(inference=engine, random_state=seed)
             try:
                 return fitted.fit(training.X, training.labels, classes=training.classes)
             except Refused as error:
                 reason = str(error)
-            except InputError as error:  # a setting by column, where a part of the rows lacks one
+            except InputError as error:  # a setting per column, where a part of the rows lacks the column
                 reason = str(error)
                 break
     raise Skipped(f"the model cannot be fitted on a part of the rows: {reason}")
@@ -246,7 +246,7 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     reasons: dict[str, RowScores | str] = {}
     if not isinstance(fitted.inference_, MAP) and fitted.hypotheses("posterior").in_parts:
         asked = [name for name in names if name not in ("bayes-optimal", "gibbs")]
-        reasons = dict.fromkeys(names, "the draws of this posterior are too large to hold, and to average over here")
+        reasons = dict.fromkeys(names, "the draws of this posterior are too large to keep in memory, and not averaged")
     return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 
@@ -265,7 +265,7 @@ def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
 
 
 def _approximation(fits: list[BayesClassifier]) -> str:
-    """Say how far normal approximations were taken beyond their limit."""
+    """Return the worst k̂ of normal approximations beyond the limit, as a clause."""
     recorded = [recorded_statistics(fit) for fit in fits if isinstance(fit.inference_, Laplace)]
     worst = max((float(stats["pareto_k"]) for stats in recorded if stats is not None), default=-np.inf)
     return f", by a normal approximation with k̂ up to {worst:.2f}" if worst > thresholds.MAX_KHAT else ""
@@ -279,7 +279,7 @@ def _setting(parts: list[Split], rows: int) -> str:
 
 
 def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:
-    """Return logistic regression for a generative model whose independent columns are not.
+    """Return logistic regression for a generative model that treats dependent columns as independent.
 
     Parameters
     ----------
@@ -291,17 +291,17 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     Raises
     ------
     Skipped
-        Where no model suggests itself.
+        Where there is no model to compare with.
     """
     model = classifier.model_
     sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"
     if not isinstance(model, GenerativeModel) or sparse_or_text:
         raise Skipped(NO_REFERENCE)
     if len(set(independent_groups(model).values())) < 2:
-        raise Skipped("the model takes no columns for independent")
+        raise Skipped("the model treats no columns as independent")
     strongest = dependence(model, training)
     if strongest < thresholds.MIN_DEPENDENCE:
-        raise Skipped(f"columns taken for independent correlate by at most {strongest:.2f} within the classes")
+        raise Skipped(f"columns treated as independent correlate by at most {strongest:.2f} within the classes")
     return LogisticRegression()
 
 
@@ -329,7 +329,7 @@ def independent_groups(model: GenerativeModel) -> dict[str, int]:
 
 
 def dependence(model: GenerativeModel, training: Labelled) -> float:
-    """Return the largest correlation, within the classes, of two columns that the model takes for independent.
+    """Return the largest correlation, within the classes, of two columns that the model treats as independent.
 
     A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor
     are columns beyond the first `CORRELATED_COLUMNS`.

@@ -1,4 +1,4 @@
-"""Checks of whether the rows determine the parameters at all, without the prior."""
+"""Checks of whether the rows determine the parameters without the prior."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from bayesclf.models.logistic.model import LogisticModel
 def separated_classes(context: Context) -> Answer:
     """Look for a hyperplane with all rows of a class on one side, where the likelihood has no maximum.
 
-    First in each column by itself, then in some of the rows, and in all of them only where these are separable:
-    where a part of the rows overlaps, all rows do.
+    Single columns are tried first, then a part of the rows, and all rows only if that part is separable: if a part of
+    the rows overlaps, all rows do.
 
     References
     ----------
@@ -41,8 +41,8 @@ def separated_classes(context: Context) -> Answer:
             return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
         reason = separable
     return tip(
-        f"{reason}: how large these weights are is for the prior to say",
-        "trust the signs of these weights and not their sizes, and set prior_scale by what is known of the "
+        f"{reason}: the size of these weights is determined by the prior",
+        "trust the signs of these weights but not their sizes, and choose prior_scale from what is known about the "
         "problem; there is no maximum likelihood estimate",
         {"separable": 1, "columns": ", ".join(found)},
     )
@@ -66,7 +66,7 @@ def _why_separable(context: Context, model: LogisticModel) -> str:
     if len(model.y) > thresholds.TEST_ROWS:
         some = np.random.default_rng(context.seed).choice(len(model.y), thresholds.TEST_ROWS, replace=False)
         part = replace(model, X=model.X[some], y=model.y[some], sample_weight=model.sample_weight[some])
-        with suppress(DoesNotExist):  # which says nothing about all rows
+        with suppress(DoesNotExist):  # all rows may still overlap
             part.mle()
             return ""
     try:
@@ -78,25 +78,25 @@ def _why_separable(context: Context, model: LogisticModel) -> str:
 
 @check("M02", "Collinear columns", "logistic regression, Gaussian discriminant analysis")
 def collinear_columns(context: Context) -> Answer:
-    """Look for columns that are weighted sums of others, so that their weights are not determined one by one.
+    """Look for columns that are weighted sums of others, so that their weights are not determined individually.
 
-    That the indicators of a category's levels always add up to one is not counted.
+    The indicators of a category's levels, which always add up to one, are not reported.
     """
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
-        names, consequence = list(model.collinear()), "their weights are not determined one by one"
+        names, consequence = list(model.collinear()), "their weights are not determined individually"
     else:
         assert isinstance(model, GenerativeModel)
-        names, consequence = _collinear_covariances(model), "their covariance is singular but for the prior"
+        names, consequence = _collinear_covariances(model), "their covariance is singular without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return tip(
             f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
             "defined",
-            "leave columns out if the parameters are to be read; for predictions alone it does not matter",
+            "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
             evidence,
         )
-    return passed("every column varies by itself", evidence)
+    return passed("no column is a weighted sum of others", evidence)
 
 
 def _collinear_covariances(model: GenerativeModel) -> list[str]:

@@ -1,7 +1,4 @@
-"""Checks by importance weights: those that made the draws, that leave a row out, and that scale the prior.
-
-The prior's weight is changed by power scaling (`power_scaling`, with its reference).
-"""
+"""Checks by importance weights: of Laplace draws, of leaving a row out, and of scaling the prior (`power_scaling`)."""
 
 from __future__ import annotations
 
@@ -41,15 +38,15 @@ def laplace_weights(context: Context) -> Answer:
     evidence = {"pareto_k": khat, "limit": limit, "importance_ess": ess}
     if not khat <= limit:
         return issue(
-            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal for its draws to be corrected "
-            "by weights",
-            "sample it, inference='nuts'",
+            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal distribution for weights to "
+            "correct its draws",
+            "sample the posterior, inference='nuts'",
             evidence,
         )
     return passed(f"k̂ = {khat:.2f} (limit {limit}), worth {ess:.0f} independent draws", evidence)
 
 
-@check("P09", "Influential rows (leave-one-out k̂)", "posteriors whose draws are held, with the training rows")
+@check("P09", "Influential rows (leave-one-out k̂)", "posteriors with draws in memory, with the training rows")
 def influential_rows(context: Context) -> Answer:
     """Reweight the draws to leave out each row, or each of a random subset of them; rows are counted from 1.
 
@@ -59,7 +56,7 @@ def influential_rows(context: Context) -> Answer:
     labelled = context.training
     classifier = context.classifier
     if classifier.hypotheses("posterior").in_parts:
-        raise NotApplicable("the draws are too large to hold, and to reweight for each row")
+        raise NotApplicable("the draws are too large to keep in memory, so they are not reweighted for each row")
     try:
         training = training_rows(classifier, context.X, context.y)
     except InputError as reason:
@@ -77,8 +74,8 @@ def influential_rows(context: Context) -> Answer:
     if above:
         which = counted(evidence["row"][:above].tolist())
         return tip(
-            f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) move the posterior so much that its "
-            "draws cannot stand for one without the row",
+            f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
+            "that its draws cannot represent the posterior without the row",
             "look at these rows: errors in the data, a model whose tails are too light, or few rows; leave-one-out "
             "scores need method='exact', or cross-validation",
             evidence.head(above),
@@ -87,24 +84,24 @@ def influential_rows(context: Context) -> Answer:
 
 
 def _with_draws_alone(context: Context) -> BayesClassifier:
-    """Return the same fit with nothing but draws in its `posterior_`: the estimates next to them may take long."""
+    """Return the fit with only draws in its `posterior_`: the point estimates may take long to compute."""
     fit = copy.copy(context.classifier)
     fit.__dict__["posterior_"] = xr.DataTree.from_dict({"posterior": context.posterior})
     return fit
 
 
-HELD = "posteriors whose draws are held"
+HELD = "posteriors with draws in memory"
 
 
 @check("M03", "Prior sensitivity", HELD)
 def strong_prior(context: Context) -> Answer:
-    """Name the parameters that move with the power of the prior, and not with that of the likelihood."""
+    """Name the parameters that are sensitive to the power of the prior, but not to that of the likelihood."""
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
     if len(found):
         return tip(
-            f"{_count(found, table)} follow the prior and hardly the rows: it is strong there, or they say little",
-            "see that the prior says what is known of the problem, or gather rows that tell",
+            f"{_count(found, table)} follow the prior more than the rows: a strong prior, or rows that say little",
+            "check that the prior expresses what is known about the problem, or gather informative rows",
             found.head(thresholds.SHOWN),
         )
     return passed(_largest(table), table.head(1))
@@ -112,15 +109,15 @@ def strong_prior(context: Context) -> Answer:
 
 @check("M04", "Prior-data conflict", HELD)
 def conflict(context: Context) -> Answer:
-    """Name the parameters that are sensitive to both, and moved by the prior by more than their posterior's width."""
+    """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds."""
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]
     if len(found):
         return tip(
-            f"{_count(found, table)} lie between what the prior and what the rows say, moved by the prior by more "
-            f"than {thresholds.MAX_PULL:g} posterior sds",
-            "compare the prior with the rows, clf.predictive_check(X, y); widen it where it was not meant so firmly",
+            f"{_count(found, table)} lie between the prior and the rows, moved by the prior by more than "
+            f" {thresholds.MAX_PULL:g} posterior sds",
+            "compare the prior with the rows, clf.predictive_check(X, y); widen it where it is narrower than intended",
             found.head(thresholds.SHOWN),
         )
     furthest = table["pull"].abs().max()
@@ -131,7 +128,7 @@ def _table(context: Context) -> pd.DataFrame:
     """Return the sensitivities, the most sensitive to the prior first."""
     table = context.sensitivities
     if not len(table):
-        raise Skipped("no parameter varies, or the draws are too large to hold")
+        raise Skipped("no parameter varies, or the draws are too large to keep in memory")
     return table.sort_values("prior", ascending=False, ignore_index=True)
 
 

@@ -34,13 +34,13 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Parameters
 
 FLAT = 1e-9
-"""A log density that varies by no more than this is flat up to rounding, and has no tails to smooth."""
+"""A log density that varies by no more than this is flat up to rounding and has no tails to smooth."""
 
 COMPARED = 10
 """Draws at which a recorded log density is compared with the density itself."""
 
 SAME = 1e-4
-"""Spread of their differences up to which they are the same: samplers may compute in other coordinates."""
+"""Range of their differences up to which they count as equal: samplers may compute in other coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,11 @@ class Part:
     def pull(self) -> Array:
         """Return cov(θ, log p(θ))/sd(θ), (scalar): how far the prior moves the mean, in posterior sds.
 
-        It is the derivative of E[θ | D] by the power of the prior, at the posterior as it is.
+        It is the derivative of E[θ | D] with respect to the power of the prior, at power 1.
         """
         flat, log_prior = self.draws.reshape(len(self.draws), -1), self.log_prior.ravel()
-        centred = flat - flat.mean(axis=1, keepdims=True)
-        return np.asarray(centred @ (log_prior - log_prior.mean()) / (log_prior.size * flat.std(axis=1)))
+        centered = flat - flat.mean(axis=1, keepdims=True)
+        return np.asarray(centered @ (log_prior - log_prior.mean()) / (log_prior.size * flat.std(axis=1)))
 
     def lines(self) -> Iterator[tuple[str, float, float, float]]:
         """Yield the name of each scalar, its sensitivity to the prior and to the likelihood, and the prior's pull."""
@@ -93,7 +93,7 @@ def _weights(log_density: Array, power: float) -> Array:
     """Return p(θ)^(power − 1), Pareto-smoothed and adding up to 1, (chain, draw)."""
     try:
         log_weight = array_stats.power_scale_lw(log_density - log_density.max(), power, axis=[-2, -1])
-    except ValueError:  # the largest weights are all equal, as those of one draw that was resampled often
+    except ValueError:  # the largest weights are equal, such as those of a draw that was resampled often
         log_weight = (power - 1) * (log_density - log_density.max())
     weight = np.exp(log_weight)
     return np.asarray(weight / weight.sum())
@@ -104,7 +104,7 @@ def sensitivities(
 ) -> pd.DataFrame:
     """Return one row per parameter: its sensitivities to the prior and to the likelihood, and the pull of the prior.
 
-    Parameters that do not vary are left out; of more than `MAX_SCALARS`, some parts are taken at even distances.
+    Parameters that do not vary are left out; of more than `MAX_SCALARS` parameters, evenly spaced parts are used.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def sensitivities(
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     if draws < thresholds.MIN_SCALED_DRAWS:
-        raise Skipped(f"{draws} draws are too few to weigh; take at least {thresholds.MIN_SCALED_DRAWS}")
+        raise Skipped(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
     parts = list(_parts(model, posterior, statistics, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)
@@ -152,8 +152,8 @@ def _parts(
 def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Part:
     """Return the one part of logistic regression.
 
-    The likelihood is recorded, or computed from all rows: of some draws only where these are many. With fewer draws the
-    sensitivities have a larger Monte Carlo error, which can hide that a likelihood is weak but cannot make it seem so.
+    The likelihood is the recorded one, or it is computed from all rows, for a subset of many draws. With fewer draws
+    the sensitivities have a larger Monte Carlo error, which can hide a weak likelihood but cannot make one seem weak.
     """
     recorded = _recorded(model, posterior, statistics)
     if recorded is None:
@@ -173,7 +173,7 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Data
 def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Array | None:
     """Return log p(θ, D) up to a constant, (draw), where the engine recorded it.
 
-    It is believed where it differs from the density itself, at a few draws, by no more than a constant.
+    It is used if it differs from the density itself, at a few draws, by no more than a constant.
     """
     if statistics is None or "lp" not in statistics:
         return None
@@ -184,7 +184,7 @@ def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Datase
 
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:
-    """Return prior and likelihood of a block: in closed form, or where there is none that of all rows together."""
+    """Return prior and likelihood of a block: in closed form, or computed from all rows where there is none."""
     try:
         prior = block.family.log_prior(parameters)
     except Refused as reason:

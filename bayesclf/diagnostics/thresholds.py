@@ -1,7 +1,7 @@
-"""Every threshold and every bound on work of the checks, in one place; ArviZ's where it has one.
+"""All thresholds of the checks and bounds on their work; ArviZ's where it has one.
 
 R-hat, effective sample sizes, E-BFMI and the share of saturated trees are those of `bayesclf.inference.convergence`,
-so that a diagnosis and the warnings of a fit say the same.
+so that a diagnosis and the warnings of a fit agree.
 """
 
 from bayesclf.inference import convergence
@@ -15,13 +15,13 @@ MAX_SATURATED_SHARE = convergence.MAX_SATURATED_SHARE
 MIN_DRAWS = convergence.MIN_DRAWS
 
 MAX_MCSE = 0.1
-"""Monte Carlo standard error of a posterior mean in posterior sds, shinystan's 10 %: a hundred independent draws."""
+"""Monte Carlo standard error of a posterior mean in posterior sds, shinystan's 10 %, that of a hundred draws."""
 
 MAX_KHAT = 0.7
-"""Pareto k̂ above which importance weights are not to be trusted at any practical number of draws; ArviZ's."""
+"""Pareto k̂ above which importance weights cannot be trusted at any practical number of draws; ArviZ's."""
 
 MAX_SCALARS = 1_000
-"""Parameters that are checked one by one at most; of more, this many at even distances."""
+"""Most parameters that are checked one by one; of more, this many evenly spaced ones."""
 
 # Model
 
@@ -29,7 +29,7 @@ MAX_SENSITIVITY = 0.05
 """Power-scaling sensitivity from which a posterior depends on prior or likelihood; ArviZ's `psense_summary`."""
 
 MAX_PULL = 2.0
-"""Posterior sds by which the prior may move a mean from what the rows say."""
+"""Posterior sds by which the prior may move a posterior mean."""
 
 MIN_SCALED_DRAWS = 25
 """Draws below which the largest fifth of their weights is too short a tail to smooth."""
@@ -44,13 +44,13 @@ MIN_LEVEL_ROWS = 5
 """Rows of a level below which its probabilities are little more than their prior; the chi-squared test's old rule."""
 
 EQUAL_CORRELATION = 1 - 1e-9
-"""Correlation of two columns from which one is the other in other units."""
+"""Correlation from which two columns are equal up to a change of units."""
 
 MAX_DIFFERENT_SHARE = 0.9
 """Share of different values among the rows from which a column of words is an identifier."""
 
 MIN_IDENTIFIED_ROWS = 20
-"""Rows below which any column of words may be all different."""
+"""Rows below which the values of any column of words may all be different."""
 
 # Predictions
 
@@ -64,7 +64,7 @@ MIN_CALIBRATION_EXCESS = 0.02
 """Calibration error beyond what calibrated probabilities would show, below which it does not matter."""
 
 MIN_OVERCONFIDENCE = 0.02
-"""Mean confidence less accuracy, below which over-confidence does not matter."""
+"""Mean confidence minus accuracy, below which over-confidence does not matter."""
 
 MIN_DEPENDENCE = 0.3
 """Correlation of two columns within the classes from which a model of independence is compared with another."""
@@ -84,34 +84,34 @@ CELLS = 1_000_000
 """Rows × columns × classes up to which all rows are cross-validated; beyond it one part of them is held out, once."""
 
 TEST_ROWS = 2_000
-"""Rows that are held out once, and rows of other checks that cost more than a look at the table."""
+"""Rows that are held out once, and rows of other expensive checks."""
 
 NUTS_CELLS = 50_000
 """Rows × columns × weight vectors up to which logistic regression is sampled by NUTS where the rows are held out."""
 
 LEFT_OUT_ROWS = 1_000
-"""Rows that are left out one by one, by reweighting the draws, at most."""
+"""Most rows that are left out one by one, by reweighting the draws."""
 
 LEFT_OUT_CELLS = 250_000
-"""The same rows × parameters."""
+"""Most rows × parameters for the same check."""
 
 SCALED_CELLS = 5_000_000_000
-"""Draws × rows × weights whose likelihood is computed for power scaling at most."""
+"""Most draws × rows × weights for computing the likelihood of power scaling."""
 
 REPLICATES = 500
 """Simulated labels behind a p-value of a calibration error."""
 
 RANDOM_TABLES = 20_000
-"""Tables behind a p-value of missing cells: below `SIGNIFICANCE` where it is of one of up to 200 columns."""
+"""Tables behind a p-value of missing cells: small enough for `SIGNIFICANCE` after correction for up to 200 columns."""
 
 PREDICTIVE_DRAWS = 200
-"""Replicated data sets of a predictive check: the least adjusted p-value is 1/201, below `SIGNIFICANCE`."""
+"""Replicated data sets of a predictive check: the smallest adjusted p-value is 1/201, below `SIGNIFICANCE`."""
 
 CORRELATED_COLUMNS = 500
-"""Columns whose correlations are computed at most."""
+"""Most columns for which correlations are computed."""
 
 MAX_PATTERNS = 20
-"""Patterns of missing cells of new rows, the most frequent ones, whose training rows are looked up."""
+"""Most patterns of missing cells of new rows, by frequency, that are compared with training rows."""
 
 SHOWN = 5
-"""Names that a sentence lists at most."""
+"""Most names that a sentence lists."""

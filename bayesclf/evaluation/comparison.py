@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -18,12 +19,10 @@ from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, scores, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 type Key = tuple[str, str]
 """A model and a rule."""
@@ -42,15 +41,15 @@ class Comparison:
     X, y, classes
         The table (row, feature), label codes (row) and labels (outcome).
     splits
-        Training and test rows, one pair a fold, repeats one after the other.
+        Training and test rows, one pair per fold, the folds of a repeat together.
     cv, repeats, seed
         How the rows were split.
     seconds
-        Mean time of a fold by model.
+        Mean time of a fold, by model.
     notes
-        What to know of the fits, each sentence once, by model.
+        What the user should know about the fits, each sentence once, by model.
     costs
-        What decisions cost, and the limit beyond which rows are rejected; None where neither was given.
+        What decisions cost, and the limit beyond which rows are rejected; None if neither was given.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -68,38 +67,36 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One line a model and rule, in the order given.
+        """One row per model and rule, in the order given.
 
         Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
         are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
         repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval.
         `error_ratio`: the expected Gibbs error over the Bayes-optimal error, NaN where that is 0. `disagreement`: share
-        of the rows decided unlike Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the line
-        with the best log loss, paired on the same folds.
+        of the rows that are decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the
+        difference from the row with the best log loss, paired by fold.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
-        price at which Chow's rule is the best; and `rejected`, the share of rows without a class. For `gibbs` both are
-        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns are about the
-        probabilities and the most probable class, whatever the costs.
+        price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
+        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns
+        describe the probabilities and the most probable class, whatever the costs.
         """
         return score_table(self)
 
     @property
     def best(self) -> tuple[str, str]:
-        """The model and rule of the smallest mean log loss, the first of equals."""
-        finite = {key: mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
-        if not finite:
-            raise Refused("no rule could answer under any model; `table` has the reasons")
-        return min(finite, key=lambda key: (finite[key], list(finite).index(key)))
+        """The model and rule with the smallest mean log loss, the first of those that tie."""
+        found = {key: mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
+        if not found:
+            raise Refused("no rule could answer under any model; the column `reason` of `table` says why")
+        return min(found, key=lambda key: found[key])
 
     @property
     def predictions(self) -> pd.DataFrame:
-        """One line a model, rule, repeat and row: true label, most probable label and P(k | x) of each label.
+        """One line per model, rule, repeat and row: true label, most probable label and P(k | x) of each label.
 
         With `cost` or `reject` also `decided`: the label of the smallest expected cost, missing where it is too large.
         """
-        import pandas as pd
-
         frames = []
         for (model, rule), answer in self.answers.items():
             for repeat, part in enumerate(answer.scores):
@@ -114,9 +111,7 @@ class Comparison:
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """The rows on which the rules of one model decide differently: one line a model and row, one column a rule."""
-        import pandas as pd
-
+        """The rows on which the rules of one model decide differently, with one column per rule."""
         frames = []
         for model in self.models:
             decided = {
@@ -136,51 +131,47 @@ class Comparison:
         return tuple(dict.fromkeys(model for model, _ in self.answers))
 
     def rules_of(self, model: str) -> tuple[str, ...]:
-        """Return the rules that this model could answer under."""
+        """Return the rules under which this model could answer."""
         return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
-        """Return log P(k | x) of all repeats one after the other, (row, outcome), and the label codes (row)."""
+        """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), np.tile(self.y, len(parts))
 
     def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
-        """Return how good the decisions are that are left when those of large expected cost are rejected.
+        """Return how good the remaining decisions are when those of large expected cost are rejected.
 
         Parameters
         ----------
         model, rule
-            A line of the table. For `gibbs` it is the curve of the hypotheses drawn, one a row.
+            A row of the table. For `gibbs` it is the curve of the drawn hypotheses, one per row.
         cost
             Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
 
         Returns
         -------
         DataFrame
-            One line a threshold on the expected cost: `coverage`, the share of rows kept, and of these `accuracy` and
-            mean `cost`, each with its Nadeau–Bengio standard error over the folds, as `coverage_se`. The area under
-            it is that of `bayesclf.evaluation.selective.coverage_curve`, given `stacked`.
+            One row per threshold on the expected cost: `coverage`, the share of rows kept, and for these `accuracy` and
+            mean `cost`, each with its Nadeau–Bengio standard error over the folds, such as `coverage_se`. The area
+            under the curve is that of `bayesclf.evaluation.selective.coverage_curve`, given `stacked`.
 
         Raises
         ------
         InputError
-            For a line that the comparison does not have, or a cost matrix that cannot be used.
+            For a model and rule that the comparison does not have, or a cost matrix that cannot be used.
         Refused
-            For a rule that could not answer, with its reason.
+            For a rule that could not answer; the message says why.
         """
         answer = self.answers.get((model, rule))
         if answer is None:
             lines = ", ".join(" ".join(key) for key in self.answers)
-            raise InputError(f"the comparison has no line {model} {rule}; its lines are {lines}")
+            raise InputError(f"the comparison has no row {model} {rule}; its rows are {lines}")
         if answer.reason:
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
-        per_repeat = len(self.splits) // self.repeats
-        folds = [
-            (answer.scores[index // per_repeat].log_proba[test], self.y[test])
-            for index, (_, test) in enumerate(self.splits)
-        ]
+        folds = [(part.log_proba[test], self.y[test]) for part, test in _tested(self, (model, rule))]
         train = int(np.mean([len(train) for train, _ in self.splits]))
         return selective.cross_validated_curve(folds, train, cost)
 
@@ -191,7 +182,7 @@ class Comparison:
         write_comparison(self, path)
 
     def plot_reliability(self, model: str, **arguments: Any) -> Any:
-        """Plot reliability curves of a model, one a rule; returns a matplotlib figure."""
+        """Plot reliability curves of a model, one per rule; returns a matplotlib figure."""
         from bayesclf.plots import reliability
 
         return reliability(self, model, **arguments)
@@ -203,7 +194,7 @@ class Comparison:
         return rule_scores(self, metric, **arguments)
 
     def plot_confusion(self, model: str, **arguments: Any) -> Any:
-        """Plot confusion matrices of a model, one a rule; see `bayesclf.plots.confusion`."""
+        """Plot confusion matrices of a model, one per rule; see `bayesclf.plots.confusion`."""
         from bayesclf.plots import confusion
 
         return confusion(self, model, **arguments)
@@ -249,18 +240,18 @@ def compare(
     cv
         Folds, stratified by label.
     repeats
-        How often the rows are split anew.
+        How often the cross-validation is repeated with other folds.
     random_state
         Seed of everything; the numbers do not depend on `n_jobs`.
     n_jobs
-        Processes at work.
+        Number of parallel processes.
     progress
         Called with a model's name, units done and units in all, after each unit.
     cost
         Costs ``cost[true, predicted]``, (outcome, outcome), in the order of the sorted labels; 0-1 loss by default.
     reject
-        Largest acceptable expected cost: rows beyond it are given no class. With either, the table says what the
-        decisions cost.
+        Largest acceptable expected cost: rows beyond it are rejected. With either of `cost` and `reject`, the table
+        also says what the decisions cost.
 
     Returns
     -------
@@ -288,13 +279,20 @@ def compare(
         finished[unit] = result
         if progress is not None:
             progress(unit[0], done, len(units))
-    return _collected(models, table, splits, question, finished, (cv, repeats, random_state), remarks)
+    answers, notes, seconds = {}, {}, {}
+    for name in models:
+        parts: list[Evaluation] = [finished[name, index] for index in range(len(splits))]
+        for rule in question.rules:
+            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], splits, repeats)
+        sentences = [*remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
+        notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
+        seconds[name] = float(np.mean([part.seconds for part in parts]))
+    fits = {name: finished[name, -1][0] for name in models if finished[name, -1][0] is not None}
+    return Comparison(answers, fits, *table, splits, cv, repeats, random_state, seconds, notes, costs)
 
 
 def _table(X: Any) -> pd.DataFrame:
     """Return the table as a DataFrame, texts without columns as one column."""
-    import pandas as pd
-
     if sparse.issparse(X):
         raise InputError(
             "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
@@ -306,12 +304,8 @@ def _table(X: Any) -> pd.DataFrame:
 
 def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:
     """Raise for arguments of the wrong kind."""
-    if (
-        not isinstance(models, Mapping)
-        or not models
-        or not all(isinstance(m, BayesClassifier) for m in models.values())
-    ):
-        raise InputError("models must be a mapping from names to classifiers of bayesclf, such as {'nb': NaiveBayes()}")
+    if not (isinstance(models, Mapping) and models and all(isinstance(m, BayesClassifier) for m in models.values())):
+        raise InputError("models must be a mapping from names to bayesclf classifiers, such as {'nb': NaiveBayes()}")
     if isinstance(rules, str):
         raise InputError(f"rules must be a list of names, such as [{rules!r}]")
     unknown = [rule for rule in rules if rule not in RULES]
@@ -321,36 +315,8 @@ def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:
         raise InputError(f"cv and random_state must be whole numbers of at least 0, not {cv!r} and {seed!r}")
 
 
-def _collected(
-    models: Mapping[str, BayesClassifier],
-    table: tuple[Any, Integers, Any],
-    splits: tuple[Split, ...],
-    question: Question,
-    finished: dict[tuple[str, int], Any],
-    settings: tuple[int, int, int],
-    remarks: tuple[str, ...],
-) -> Comparison:
-    """Put the folds' scores back in the order of the rows."""
-    X, y, classes = table
-    cv, repeats, seed = settings
-    answers, notes, seconds, fits = {}, {}, {}, {}
-    for name in models:
-        parts: list[Evaluation] = [finished[name, index] for index in range(len(splits))]
-        for rule in question.rules:
-            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], splits, repeats)
-        fitted, own = finished[name, -1]
-        if fitted is not None:
-            fits[name] = fitted
-        sentences = [*remarks, *own, *(note for part in parts for note in part.notes)]
-        notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
-        seconds[name] = float(np.mean([part.seconds for part in parts]))
-    return Comparison(answers, fits, X, y, classes, splits, cv, repeats, seed, seconds, notes, question.costs)
-
-
 def score_table(comparison: Comparison) -> pd.DataFrame:
     """Return the table that `Comparison.table` describes."""
-    import pandas as pd
-
     table = pd.DataFrame([_line(comparison, *key) for key in comparison.answers])
     return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
 
@@ -360,13 +326,15 @@ def mean(comparison: Comparison, key: Key, metric: str) -> float:
     return float(np.mean([getattr(part, metric).mean() for part in comparison.answers[key].scores]))
 
 
+def _tested(comparison: Comparison, key: Key) -> Iterator[tuple[RowScores, Integers]]:
+    """Yield, for each fold, the scores of its repeat and the numbers of its test rows."""
+    parts, per_repeat = comparison.answers[key].scores, len(comparison.splits) // comparison.repeats
+    return ((parts[index // per_repeat], test) for index, (_, test) in enumerate(comparison.splits))
+
+
 def fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
     """Return a metric's mean over the test rows of each fold, (fold)."""
-    parts = comparison.answers[key].scores
-    per_repeat = len(comparison.splits) // comparison.repeats
-    return np.array(
-        [getattr(parts[index // per_repeat], metric)[test].mean() for index, (_, test) in enumerate(comparison.splits)]
-    )
+    return np.array([getattr(part, metric)[test].mean() for part, test in _tested(comparison, key)])
 
 
 def standard_error(comparison: Comparison, values: Array) -> float:
@@ -382,11 +350,11 @@ def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, floa
 
 
 def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
-    """Return one line of the table."""
+    """Return one row of the table."""
     key = (model, rule)
     line: dict[str, Any] = {"model": model, "rule": rule}
-    if comparison.answers[key].reason:
-        return line | {"reason": comparison.answers[key].reason}
+    if reason := comparison.answers[key].reason:
+        return line | {"reason": reason}
     log_proba, y = comparison.stacked(model, rule)
     log_losses = [part.log_loss for part in comparison.answers[key].scores]
     log_loss = scores.mean_log_loss(np.concatenate(log_losses))
@@ -406,11 +374,11 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
     }
     if comparison.costs is not None:
         line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
-    return line | _beside_bayes_optimal(comparison, key, log_proba)
+    return line | _against_bayes_optimal(comparison, key, log_proba)
 
 
-def _beside_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) -> dict[str, float]:
-    """Return how a line's decisions and errors stand to those of the same model's Bayes-optimal line."""
+def _against_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) -> dict[str, float]:
+    """Compare the decisions and errors of a rule with those of the same model's Bayes-optimal rule."""
     optimal = (key[0], "bayes-optimal")
     if optimal not in comparison.answers or comparison.answers[optimal].reason:
         return {}
@@ -423,7 +391,7 @@ def _beside_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) ->
 
 
 def _differences(comparison: Comparison, table: pd.DataFrame) -> dict[str, list[float]]:
-    """Return paired differences from the best line, and their standard errors."""
+    """Return paired differences from the best model and rule, and their standard errors."""
     result: dict[str, list[float]] = {}
     for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
         best = fold_means(comparison, comparison.best, metric)

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.base import clone
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.decisions import Costs, decision_costs, gibbs_decision_costs
+from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
@@ -40,7 +40,7 @@ class Answers:
     Attributes
     ----------
     scores
-        Scores of the rows, one entry a repeat, rows in the order of the table.
+        Scores of the rows, one entry per repeat, rows in the order of the table.
     reason
         Why the rule cannot answer; then there are no scores.
     """
@@ -51,16 +51,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one classifier answered to the test rows of one split.
+    """The answers of one classifier to the test rows of one split.
 
     Attributes
     ----------
     scores
-        Scores by rule; a rule that cannot answer has its reason instead.
+        Scores by rule; for a rule that cannot answer, the reason why.
     seconds
         Time of fitting and of all predictions.
     notes
-        What the user should know of this fit, one sentence each.
+        What the user should know about this fit, one sentence each.
     problems
         Why the draws of this fit cannot be trusted yet.
     """
@@ -73,7 +73,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Question:
-    """What each fit is asked: the rules, and what decisions cost."""
+    """What each fit is evaluated for: the rules, and what decisions cost."""
 
     rules: tuple[str, ...]
     costs: Costs | None
@@ -112,19 +112,14 @@ def run(
     """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
     from joblib import Parallel, delayed
 
-    order = {name: index for index, name in enumerate(models)}
+    order = {name: place for place, name in enumerate(models)}
+    # Each unit has a seed of its own, so that neither order nor number of workers changes a number.
+    seeds = [np.random.SeedSequence([seed, order[name], index + 1]).generate_state(1)[0] >> 1 for name, index in units]
     tasks = (
-        delayed(_unit)(
-            models[name], table, splits[index] if index >= 0 else None, question, _seed(seed, order[name], index)
-        )
-        for name, index in units
+        delayed(_unit)(models[name], table, splits[index] if index >= 0 else None, question, int(own))
+        for (name, index), own in zip(units, seeds, strict=True)
     )
     return zip(units, Parallel(n_jobs=n_jobs, return_as="generator")(tasks), strict=True)
-
-
-def _seed(seed: int, model: int, index: int) -> int:
-    """Return the seed of one unit, whoever runs it and when."""
-    return int(np.random.SeedSequence([seed, model, index + 1]).generate_state(1)[0] >> 1)
 
 
 def _unit(
@@ -134,10 +129,7 @@ def _unit(
     question: Question,
     seed: int,
 ) -> Evaluation | tuple[BayesClassifier | None, list[str]]:
-    """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows.
-
-    The seed is this unit's alone, so that neither order nor number of workers changes a number.
-    """
+    """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows."""
     X, y, classes = table
     if split is None:
         try:
@@ -155,7 +147,7 @@ def _unit(
 
 
 def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
-    """Fit a clone; where `auto` would take too long, or the engine refuses, by a cheaper one, and say so.
+    """Fit a clone; where `auto` would take too long or the engine refuses, use a cheaper engine and note it.
 
     Returns
     -------
@@ -165,7 +157,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     Raises
     ------
     Refused
-        If the model cannot be made of these rows at all, by whatever engine.
+        If no engine can fit the model to these rows.
     """
     fitted = clone(classifier).set_params(random_state=seed)
     cheaper = False
@@ -182,13 +174,13 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         except Refused as reason:
             # The point estimate has no posterior, but the other rules still answer.
             fitted.set_params(inference=MAP()).fit(X, y, classes=classes)
-            notes.append(f"the posterior was refused ({reason}), so that only point estimates are here")
+            notes.append(f"the posterior was refused ({reason}), so that only point estimates are available")
     if cheaper:
         instead = "" if notes else " but by the importance-weighted Laplace approximation"
         notes.insert(
             0,
             f"with over {automatic.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
-            f"sampled by NUTS{instead}; inference='nuts' samples it all the same",
+            f"sampled by NUTS{instead}; inference='nuts' samples it nevertheless",
         )
     return fitted, [*notes, *fitted.notes_]
 
@@ -208,9 +200,9 @@ def score_rules(
     names: Sequence[str],
     costs: Costs | None = None,
 ) -> dict[str, RowScores | str]:
-    """Score the answers of one model under each rule; a rule that cannot answer has its reason instead.
+    """Score the answers of one model under each rule; for a rule that cannot answer, return the reason why.
 
-    The posterior is averaged over once, whatever the number of rules that average; with costs once more for `gibbs`.
+    The average over the posterior is computed once for all rules that need it; costs of `gibbs` need a second pass.
 
     Parameters
     ----------
@@ -224,52 +216,37 @@ def score_rules(
     names
         Rules.
     costs
-        What decisions cost, and the limit beyond which rows are rejected; None for no such scores.
+        What decisions cost, and the limit beyond which rows are rejected; None to leave these scores out.
     """
-    shared = _PosteriorPass(hypotheses, seed, rows)
+
+    @cache
+    def averages() -> averaging.Averages:
+        return averaging.average(hypotheses("posterior"), rows)
+
+    def scored(name: str) -> RowScores:
+        source = hypotheses(RULES[name].source)
+        if name == "gibbs":
+            found = scores.score_gibbs(rules.log_proba(name, source, rows, seed), averages(), y)
+            return found if costs is None else _with(gibbs_decision_costs(source, rows, y, costs), found)
+        averaged = name == "bayes-optimal" or (name == "predictive" and not source.generative)
+        found = scores.score(averages().log_proba if averaged else rules.log_proba(name, source, rows), y)
+        return found if costs is None else _with(decision_costs(found.log_proba, y, costs), found)
+
     answers: dict[str, RowScores | str] = {}
     for name in names:
         try:
             with warnings.catch_warnings():
                 # Rows that are impossible under every class show in the scores of their rule.
                 warnings.simplefilter("ignore", PredictionWarning)
-                answers[name] = shared.scores(name, y, costs)
+                answers[name] = scored(name)
         except (DoesNotExist, Refused) as reason:
             answers[name] = str(reason)
     return answers
 
 
-@dataclass(eq=False)
-class _PosteriorPass:
-    """The average over the posterior of some rows, taken once and shared by the rules."""
-
-    hypotheses: Callable[[str], HypothesisSet]
-    seed: int
-    rows: Rows
-
-    @cached_property
-    def averages(self) -> averaging.Averages:
-        """The averages, computed on first use."""
-        return averaging.average(self.hypotheses("posterior"), self.rows)
-
-    def scores(self, name: str, y: Integers, costs: Costs | None) -> RowScores:
-        """Return the scores of one rule, with what its decisions cost; for `gibbs` all are in expectation."""
-        hypotheses = self.hypotheses(RULES[name].source)
-        if name == "gibbs":
-            log_proba = rules.log_proba(name, hypotheses, self.rows, self.seed)
-            scored = scores.score_gibbs(log_proba, self.averages, y)
-        elif name == "bayes-optimal" or (name == "predictive" and not hypotheses.generative):
-            scored = scores.score(self.averages.log_proba, y)
-        else:
-            scored = scores.score(rules.log_proba(name, hypotheses, self.rows), y)
-        if costs is None:
-            return scored
-        found = (
-            gibbs_decision_costs(hypotheses, self.rows, y, costs)
-            if name == "gibbs"
-            else decision_costs(scored.log_proba, y, costs)
-        )
-        return replace(scored, cost=found.cost, rejected=found.rejected)
+def _with(costs: DecisionCosts, scored: RowScores) -> RowScores:
+    """Return the scores with those of the decisions."""
+    return replace(scored, cost=costs.cost, rejected=costs.rejected)
 
 
 def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
@@ -280,7 +257,7 @@ def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def joined(parts: list[RowScores | str], splits: tuple[Split, ...], repeats: int) -> Answers:
-    """Return the scores of all rows, one entry a repeat; a rule that failed in any fold is not scored at all."""
+    """Return the scores of all rows, one entry per repeat; a rule that failed in any fold is not scored at all."""
     reasons = [part for part in parts if isinstance(part, str)]
     if reasons:
         return Answers((), f"{reasons[0]} (in {len(reasons)} of {len(parts)} folds)")

@@ -45,7 +45,7 @@ STREAM = 4
 """Number of the random stream, in addition to those of the classifier."""
 
 AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "share": "level"}
-"""Second axis of each statistic, after the class."""
+"""Second axis of each statistic, after the class axis."""
 
 
 def predictive_check(
@@ -58,13 +58,13 @@ def predictive_check(
     classifier
         Fitted, with a posterior.
     X, y
-        Training rows; a random `MOST_ROWS` of a larger table.
+        Training rows; of a larger table a random subset of `MOST_ROWS`.
     draws
         Replicated data sets.
     random_state
-        Seed; that of the fit where None.
+        Seed; if None, the seed of the fit.
     prior
-        Whether to replicate data under the prior too.
+        Whether to replicate data under the prior as well.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def predictive_check(
         ``class_count_given_x`` and ``class_count`` (outcome), ``mean``, ``sd`` and ``max`` (outcome, feature) and
         ``share`` (outcome, level).
         ``p_value``: P(T(replicated) > T(observed)) + ½P(=) under the posterior, near 0 or 1 where the model does not
-        make such data; ``adjusted_p_value``: two-sided and over all statistics at once, by the largest studentised
-        deviation of each replicated data set. A prior that cannot be drawn from has no groups, and its reason in
-        ``attrs["no_prior"]``.
+        make such data; ``adjusted_p_value``: two-sided and over all statistics at once, by the largest studentized
+        deviation of each replicated data set. For a prior that cannot be drawn from there are no groups, and
+        ``attrs["no_prior"]`` says why.
 
     Raises
     ------
     Refused
-        Without a posterior, or where its draws are too large to hold.
+        Without a posterior, or where its draws are too large to keep in memory.
 
     References
     ----------
@@ -105,7 +105,9 @@ def predictive_check(
     codes = classifier.known_codes(checked_labels(y, len(rows)))
     posterior = classifier.hypotheses("posterior")
     if not isinstance(posterior, Hypotheses):
-        raise Refused(f"{len(posterior)} draws of this posterior are too large to hold, and to replicate data from")
+        raise Refused(
+            f"{len(posterior)} draws of this posterior are too large to keep in memory, so no data can be replicated"
+        )
     rng = np.random.default_rng([classifier.seed_ if random_state is None else seed_of(random_state), STREAM])
     chosen = _some_rows(rows, rng)
     observed = _Observed(classifier.model_, rows[chosen], codes[chosen], chosen)
@@ -125,7 +127,7 @@ def predictive_check(
 
 
 def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
-    """Return the numbers of the rows to replicate, in order."""
+    """Return the positions of the rows to replicate, in increasing order."""
     cells = sum(part.shape[1] for part in rows.parts if not sparse.issparse(part))
     most = min(len(rows), MOST_ROWS, max(MOST_CELLS // max(cells, 1), LEAST_ROWS))
     return np.sort(rng.choice(len(rows), most, replace=False))
@@ -155,13 +157,13 @@ class _Observed:
     Attributes
     ----------
     model
-        That was fitted.
+        The fitted model.
     rows
-        In its encoding.
+        The observed rows in the encoding of the model.
     y
         Label codes (row).
     numbers
-        Of the rows in the user's table.
+        Positions of the rows in the user's table.
     """
 
     model: Model
@@ -171,7 +173,7 @@ class _Observed:
 
     @cached_property
     def summaries(self) -> list[Summary]:
-        """What is compared in each block; documents are not, as the model does not say how long they are."""
+        """Statistics of each block, except for documents, as the model does not say how long they are."""
         if not isinstance(self.model, GenerativeModel):
             return []
         parts = zip(self.model.blocks, self.rows.parts, strict=True)
@@ -194,7 +196,7 @@ class _Observed:
         }
 
     def replicated(self, source: str, hypotheses: Hypotheses, rng: np.random.Generator) -> dict[str, xr.Dataset]:
-        """Return the groups of what these hypotheses make, one data set each."""
+        """Return the groups of replicated data, one data set per hypothesis."""
         blocks = averaging.blocks(hypotheses, self.rows)
         y = np.concatenate([_drawn_labels(hypotheses, self.rows[block], rng) for block in blocks])
         labels = len(self.model.labels)
@@ -232,12 +234,12 @@ def _drawn_labels(hypotheses: Hypotheses, rows: Rows, rng: np.random.Generator) 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The statistics of the cells of one block: of numbers, of the levels of categories, or of events.
+    """Statistics of the cells of one block: of numbers, of the levels of categories, or of events.
 
     Attributes
     ----------
     block
-        Of the model.
+        A block of the model.
     X
         The observed cells (row, feature).
     y
@@ -255,7 +257,7 @@ class Summary:
 
     @property
     def names(self) -> list[str]:
-        """Names along it."""
+        """Names along that axis."""
         axes = self.block.statistics.axes
         if axes.levels:
             pairs = zip(axes.features, axes.levels, strict=True)
@@ -263,7 +265,7 @@ class Summary:
         return list(axes.features)
 
     def made(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
-        """Return cells made by one hypothesis for the labels, missing where they were."""
+        """Return cells drawn from one hypothesis given the labels, missing where the observed ones are."""
         cells = self.block.family.sample(self.block.own(parameters), y, rng)
         missing = np.isnan(self.X) if self.X.dtype.kind == "f" else self.X < 0
         return np.where(missing, np.nan if self.X.dtype.kind == "f" else -1, cells)
@@ -287,7 +289,7 @@ class Summary:
     def _threshold(self) -> Any:
         """Value above which a cell is an event; None where cells are numbers or levels."""
         family: Any = self.block.family
-        family = getattr(family, "family", family)  # what a family that selects or smooths wraps
+        family = getattr(family, "family", family)  # the family that a selecting or smoothing family wraps
         return family.threshold if isinstance(family, Bernoulli) else None
 
 
@@ -301,24 +303,25 @@ def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
         some = n > 0
         if not some.any():
             continue
-        centre = np.where(known, own, -np.inf).max(axis=0)  # a cell of the column, so that no digits are lost
-        deviation = np.where(known, own - np.where(some, centre, 0.0), 0.0)
+        # Deviations from a cell of the column lose no digits where the mean is large.
+        center = np.where(known, own, -np.inf).max(axis=0)
+        deviation = np.where(known, own - np.where(some, center, 0.0), 0.0)
         mean = deviation.sum(axis=0)[some] / n[some]
-        found["max"][k, some] = centre[some]
-        found["mean"][k, some] = centre[some] + mean
+        found["max"][k, some] = center[some]
+        found["mean"][k, some] = center[some] + mean
         square = np.where(known[:, some], deviation[:, some] - mean, 0.0) ** 2
         found["sd"][k, some] = np.sqrt(square.sum(axis=0) / n[some])
     return found
 
 
 def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
-    """Return the statistics of all blocks, columns side by side."""
+    """Return the statistics of all blocks, concatenated along the second axis."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {name: np.hstack([part[name] for part in parts if name in part]) for name in names}
 
 
 def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return P(T(replicated) > T(observed)) + ½P(=), and the same two-sided, adjusted for how many there are.
+    """Return P(T(replicated) > T(observed)) + ½P(=), and its two-sided version, adjusted for the number of statistics.
 
     A statistic's deviation is |T − mean|/sd over the replicated data sets; the adjusted p-value is the share of data
     sets, the observed one included, whose largest deviation over all statistics is at least as large.
@@ -334,12 +337,12 @@ def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset,
 
 
 def p_value_table(tree: xr.DataTree) -> pd.DataFrame:
-    """Return one row per statistic: observed, mean and sd of the replicated ones, p-values; the most extreme first.
+    """Return one row per statistic: observed, mean and sd of the replicated ones, p-values, the most extreme first.
 
     Parameters
     ----------
     tree
-        What `predictive_check` returned.
+        Result of `predictive_check`.
     """
     replicated, observed, p_value, adjusted = (
         tree[group].to_dataset()

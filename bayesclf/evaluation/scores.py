@@ -1,4 +1,4 @@
-"""Scores of class probabilities: proper scores a row, calibration, and standard errors over resamples."""
+"""Scores of class probabilities: proper scores per row, calibration, and standard errors over resamples."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class RowScores:
     log_proba
         log P(k | x), (row, outcome), unclipped.
     error
-        0-1 loss (row); for the Gibbs classifier its expectation over the drawn hypothesis, as the other two.
+        0-1 loss (row); for the Gibbs classifier all three scores are expectations over the drawn hypothesis.
     log_loss
-        −log P(y | x), (row), infinite where the true class was given probability 0.
+        −log P(y | x), (row), infinite where the predicted probability of the true class is 0.
     brier
         Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
     cost, rejected
@@ -56,12 +56,12 @@ def score(log_proba: Array, y: Integers) -> RowScores:
 
 
 def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
-    """Score the Gibbs classifier by its expectation over the posterior, not by one noisy run.
+    """Score the Gibbs classifier by its expectation over the posterior instead of one noisy run.
 
     Parameters
     ----------
     log_proba
-        Those of the hypotheses drawn, one a row, (row, outcome).
+        log P(k | x) under the drawn hypotheses, one per row, (row, outcome).
     averages
         Averages over the posterior.
     y
@@ -79,16 +79,16 @@ def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
 
 @dataclass(frozen=True)
 class LogLoss:
-    """A mean log loss that says how much of it is infinite.
+    """A mean log loss, and how many rows make it infinite.
 
     Attributes
     ----------
     mean
         Over all rows, infinite if any is.
     finite_mean
-        Over the rows where it is finite.
+        Over the rows with finite log loss.
     infinite
-        Number of rows whose true class was given probability 0.
+        Number of rows for which the predicted probability of the true class is 0.
     """
 
     mean: float
@@ -107,7 +107,7 @@ def mean_log_loss(log_loss: Array) -> LogLoss:
 def resampled_standard_error(values: Array, train: int, test: int) -> float:
     """Return the standard error of a mean over cross-validation folds, (fold).
 
-    √((1/J + n_test/n_train) s²), J folds in all: training sets overlap, so that the naive s/√J is far too small.
+    √((1/J + n_test/n_train) s²), for J folds in all: training sets overlap, so the naive s/√J is far too small.
 
     References
     ----------
@@ -173,10 +173,10 @@ class CalibrationError:
 def calibration_error(
     log_proba: Array, y: Integers, seed: int, repeats: int = 1, bins: int = CALIBRATION_BINS
 ) -> CalibrationError:
-    """Return the binned calibration error; it is biased upwards on few rows.
+    """Return the binned calibration error, which is biased upward on few rows.
 
-    Resampling rows adds that bias once more: the interval is that of the bootstrap less what its mean has over the
-    error, and not below 0.
+    Resampling rows adds that bias a second time. The interval is therefore the bootstrap interval minus the difference
+    between the bootstrap mean and the error, clipped at 0.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def calibration_error(
     seed
         Of the bootstrap.
     repeats
-        How many answers to each row stand one after the other; the bootstrap resamples rows, not answers.
+        Number of answers to each row, concatenated; the bootstrap resamples rows, not answers.
     bins
         Number of bins.
     """

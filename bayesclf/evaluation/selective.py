@@ -1,31 +1,29 @@
-"""What the option to reject buys: how good the answers are that are left, against the share of rows that get one."""
+"""The gain from rejecting rows: how good the remaining answers are, against the share of rows that get an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import resampled_standard_error
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_THRESHOLDS = 200
-"""Lines of a table of a cross-validated curve, evenly spread over the rows."""
+"""Most rows of the table of a cross-validated curve, at evenly spaced quantiles of the expected cost."""
 
 
 @dataclass(frozen=True, eq=False)
 class CoverageCurve:
-    """The decisions that are left when those of large expected cost are rejected, one point a threshold.
+    """The decisions that remain when those of large expected cost are rejected, one point per threshold.
 
-    Standard errors are those of a mean over independent rows, s/√kept: they say what other rows from the same source
-    would change, not another training set. For cross-validated answers see `bayesclf.Comparison.coverage_curve`.
+    Standard errors are those of a mean over independent rows, s/√kept: they reflect the variation among rows, not among
+    training sets. For cross-validated answers see `bayesclf.Comparison.coverage_curve`.
 
     Attributes
     ----------
@@ -37,13 +35,13 @@ class CoverageCurve:
     coverage
         Their share of all rows, in (0, 1], (point).
     accuracy, accuracy_se
-        Share of right decisions among them and its standard error, NaN where one row is left, (point).
+        Share of right decisions among them and its standard error, NaN where one row remains, (point).
     cost, cost_se
         Mean cost of the decisions among them, under 0-1 loss 1 − `accuracy`, and its standard error, (point).
     area
         Area under `cost` against `coverage`, in the unit of the costs: the mean of the costs of the 1, 2, …, n rows of
-        smallest expected cost, rows of equal expected cost in the mean over their orders. Rejecting at random has the
-        area of `cost` at full coverage; a smaller one says that expected costs tell good decisions from bad ones.
+        smallest expected cost, averaged over the orders of rows with equal expected cost. Rejecting at random has the
+        area of `cost` at full coverage; a smaller area means that expected costs tell good decisions from bad ones.
     """
 
     threshold: Array
@@ -92,7 +90,7 @@ def coverage_curve(log_proba: Array, y: Integers, cost: Any = None) -> CoverageC
     kept = np.cumsum(kept_by)
     accuracy, accuracy_se = _means(right, place, kept)
     cost_mean, cost_se = _means(paid, place, kept)
-    # within a tie each row costs the tie's mean, which is the mean over the orders of its rows
+    # Giving each row of a tie the tie's mean cost averages over all orders of the tied rows.
     of_tie = np.bincount(place, paid) / kept_by
     area = float((np.cumsum(np.repeat(of_tie, kept_by)) / np.arange(1, len(y) + 1)).mean())
     return CoverageCurve(threshold, kept, kept / len(y), accuracy, accuracy_se, cost_mean, cost_se, area)
@@ -108,7 +106,7 @@ def _judged(log_proba: Array, y: Integers, cost: Any) -> tuple[Array, Array, Arr
 def _means(values: Array, place: Integers, kept: Integers) -> tuple[Array, Array]:
     """Return the mean of the kept values (row) at each point, and its standard error; `place` is a row's first point.
 
-    Values are measured from one of them, so that a large common cost takes no digits from their variance.
+    Values are measured from the first of them, so that a large common cost does not cancel digits of the variance.
     """
     origin = values[0]
     sums, squares = (np.cumsum(np.bincount(place, (values - origin) ** power)) for power in (1, 2))
@@ -123,8 +121,8 @@ def cross_validated_curve(
 ) -> pd.DataFrame:
     """Return the curve of cross-validated answers, with standard errors over the folds.
 
-    Accuracy and cost of the kept rows are ratios, of sums over all folds; their errors are those of the linearised
-    ratio, so that a fold of which no row is kept counts as what it is.
+    Accuracy and cost of the kept rows are ratios of sums over all folds. Their errors are those of the linearized
+    ratio, to which a fold without kept rows contributes correctly.
 
     Parameters
     ----------
@@ -135,16 +133,14 @@ def cross_validated_curve(
     cost
         As in `coverage_curve`.
     most
-        Most lines.
+        Most rows of the table.
 
     Returns
     -------
     DataFrame
-        One line a threshold: `threshold`, `coverage`, `accuracy` and `cost` as in `CoverageCurve`, each of the last
+        One row per threshold: `threshold`, `coverage`, `accuracy` and `cost` as in `CoverageCurve`, each of the last
         three with its Nadeau–Bengio standard error, `…_se`.
     """
-    import pandas as pd
-
     judged = [_judged(log_proba, y, cost) for log_proba, y in answers]
     every = np.concatenate([expected for expected, _, _ in judged])
     levels = np.arange(1, most + 1) / most

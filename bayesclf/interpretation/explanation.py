@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -24,10 +25,6 @@ from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.typing import Array, Integers, Parameters
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
 """Rules under which each hypothesis's log-odds are a sum over features."""
 
@@ -41,16 +38,16 @@ class Explanation:
 
     With a posterior each number is the mean over the hypotheses, with the equal-tailed interval of probability
     `ci_prob` in `low` and `high`; under a plug-in rule there is one hypothesis and no interval. The mean of the
-    log-odds is *not* the log-odds of the Bayes-optimal probabilities, which average probabilities: mostly it is further
+    log-odds is *not* the log-odds of the Bayes-optimal probabilities, which average probabilities: it is mostly further
     from 0. Means add up over the features, intervals do not.
 
     Attributes
     ----------
     terms
-        One line a row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
+        One line per row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
         first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
     rows
-        One line a row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
+        One line per row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
         contributions, and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
     rule
         The rule that was explained.
@@ -65,8 +62,6 @@ class Explanation:
 
     def table(self, row: int = 0) -> pd.DataFrame:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
-        import pandas as pd
-
         if row not in range(len(self.rows)):
             raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row!r}")
         own = self.terms[self.terms["row"] == row].drop(columns="row")
@@ -85,7 +80,7 @@ def explain(
     ci_prob: float = CI_PROB,
     rule: str | Gibbs | None = None,
 ) -> Explanation:
-    """Take the log-odds between two classes apart, feature by feature.
+    """Decompose the log-odds between two classes into contributions of features.
 
     For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
     (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
@@ -99,7 +94,7 @@ def explain(
     X
         Table (row, feature).
     outcome
-        The class k: a label, or one a row; by default the second of two classes, or the most probable of more.
+        The class k: one label, or a label per row; by default the second of two classes, or the most probable of more.
     against
         The class k′, likewise; by default the other of two classes, or the most probable of the rest.
     ci_prob
@@ -110,7 +105,7 @@ def explain(
     Raises
     ------
     InputError
-        For labels that are no classes, or the same ones twice, or `ci_prob` outside (0, 1).
+        For labels that are not classes, the same class on both sides, or `ci_prob` outside (0, 1).
     Refused
         For a rule that is not a sum over features, or a row that is impossible under both classes.
 
@@ -134,32 +129,31 @@ def explain(
     check_is_fitted(classifier, "classes_")
     frame = classifier.frame(X)
     rows = classifier.encode(frame)
-    name = _explained(classifier.requested_rule(rule))
+    name = rules.resolve(classifier.requested_rule(rule))[0].name
+    if name not in EXPLAINED:
+        raise Refused(
+            f"under the rule {name!r} the log-odds are not those of hypotheses that are the same for all rows; take "
+            f"one of {', '.join(map(repr, EXPLAINED))}"
+        )
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
     pair = _pair(log_proba, classifier.classes_, outcome, against)
     interval = ci_prob if name == "bayes-optimal" else None
     places = {column.name: place for place, column in enumerate(classifier.columns_)}
-    found = list(_summaries(hypotheses, rows, pair, places, interval))
+    # The size of a sparse table is the number of cells that are stored.
+    entries = sum(part.size + len(rows) for part in rows.parts)
+    found = [
+        _summary(_of_all_parts(hypotheses, rows[block], pair[block]), places, interval)
+        for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows))))
+    ]
     constant = PRIOR if hypotheses.generative else INTERCEPT
     return Explanation(
         _terms(found, constant, frame), _rows(found, pair, classifier.classes_, log_proba), name, interval
     )
 
 
-def _explained(rule: str | Gibbs) -> str:
-    """Return the name of a rule whose hypotheses can be explained."""
-    name = rules.resolve(rule)[0].name
-    if name not in EXPLAINED:
-        raise Refused(
-            f"under the rule {name!r} the log-odds are not those of hypotheses that are the same for all rows; take "
-            f"one of {', '.join(map(repr, EXPLAINED))}"
-        )
-    return name
-
-
 def _pair(log_proba: Array, classes: NDArray[Any], outcome: Any, against: Any) -> Pair:
-    """Return the two classes of each row, those that were not given by default."""
+    """Return the two classes of each row, the default ones where none were given."""
     rows, labels = log_proba.shape
     first, second = (None if label is None else _codes(label, classes, rows) for label in (outcome, against))
     if first is None:
@@ -173,8 +167,8 @@ def _pair(log_proba: Array, classes: NDArray[Any], outcome: Any, against: Any) -
 
 
 def _most_probable(log_proba: Array, but: Integers | None) -> Integers:
-    """Return the most probable classes (row), of the others where some are taken."""
-    # a class of probability 0 still comes before the one that is taken
+    """Return the most probable classes (row), excluding one class per row where given."""
+    # A class of probability 0 still comes before the excluded one.
     logs = np.maximum(log_proba, np.finfo(float).min)
     if but is not None:
         logs[np.arange(len(logs)), but] = -np.inf
@@ -182,14 +176,14 @@ def _most_probable(log_proba: Array, but: Integers | None) -> Integers:
 
 
 def _codes(label: Any, classes: NDArray[Any], rows: int) -> Integers:
-    """Return the codes (row) of a label, or of one a row."""
+    """Return the codes (row) of one label, or of a label per row."""
     given = np.asarray(label)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != rows):
         raise InputError(f"give one label, or one for each of the {rows} rows, not shape {given.shape}")
     unknown = ~np.isin(given, classes)
     if unknown.any():
         listed = ", ".join(repr(str(known)) for known in classes)
-        raise InputError(f"{str(given[unknown].flat[0])!r} is no class; the classes are {listed}")
+        raise InputError(f"{str(given[unknown].flat[0])!r} is not a class; the classes are {listed}")
     return np.broadcast_to(np.searchsorted(classes, given), (rows,)).astype(np.intp)
 
 
@@ -214,28 +208,6 @@ class TermSummary:
     totals: Array
 
 
-def _summaries(
-    hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: Pair, places: Mapping[str, int], ci_prob: float | None
-) -> Iterator[TermSummary]:
-    """Yield the terms of blocks of rows.
-
-    Parameters
-    ----------
-    hypotheses
-        One, or a posterior.
-    rows, pair
-        Encoded rows and the two classes of each.
-    places
-        Position of each training column: the order of the terms of a row.
-    ci_prob
-        Probability of the equal-tailed intervals; None for none.
-    """
-    # the size of a sparse table is the number of cells that are stored
-    entries = sum(part.size + len(rows) for part in rows.parts)
-    for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows)))):
-        yield _summary(_of_all_parts(hypotheses, rows[block], pair[block]), places, ci_prob)
-
-
 def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: Pair) -> LogOdds:
     """Return the terms under all hypotheses, which may come in parts."""
     parts = [log_odds(part.model, rows, part.parameters, pair) for part in hypotheses.parts()]
@@ -244,13 +216,23 @@ def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: P
 
 
 def _summary(found: LogOdds, places: Mapping[str, int], ci_prob: float | None) -> TermSummary:
-    """Add up what belongs to one column, and sum up over the hypotheses."""
+    """Add up what belongs to one column, and summarize over the hypotheses.
+
+    Parameters
+    ----------
+    found
+        The terms of a block of rows.
+    places
+        Position of each training column: the order of the terms of a row.
+    ci_prob
+        Probability of the equal-tailed intervals; None for none.
+    """
     rows, entries = found.constant.shape[1], found.terms
     used, place = np.unique(entries.feature, return_inverse=True)
     homes = [_home(entries.features[j], places) for j in used]
     names = sorted(set(homes), key=lambda columns: (places.get(columns[0], len(places)), columns))
     number = {columns: index for index, columns in enumerate(names, 1)}
-    # a row's constant has number 0, its columns the others
+    # The constant of a row has number 0, its columns have the others.
     numbers = np.array([0, *(number[home] for home in homes)], dtype=np.intp)
     of_entry = np.concatenate([np.zeros(rows, dtype=np.intp), numbers[place + 1]])
     keys = np.concatenate([np.arange(rows), entries.row]) * (len(names) + 1) + of_entry
@@ -286,14 +268,12 @@ def _mean_and_bounds(values: Array, ci_prob: float | None) -> Array:
     if ci_prob is None:
         return mean[:, None]
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    # bounds are draws, as a mean of two infinite ones is none
+    # Bounds are draws, because interpolating between two infinite ones gives NaN.
     return np.column_stack([mean, *np.quantile(values, tails, axis=0, method="inverted_cdf")])
 
 
 def _terms(found: list[TermSummary], constant: str, frame: Any) -> pd.DataFrame:
-    """Return one line a row and feature."""
-    import pandas as pd
-
+    """Return one line per row and feature."""
     starts = np.cumsum([0, *(len(part.totals) for part in found)])
     row = np.concatenate([part.row + start for part, start in zip(found, starts, strict=False)])
     columns = [names for part in found for names in part.columns]
@@ -308,8 +288,6 @@ def _terms(found: list[TermSummary], constant: str, frame: Any) -> pd.DataFrame:
 
 def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: Any) -> NDArray[Any]:
     """Return what each term is about: a count, the cell of its column, or the cells of its block."""
-    import pandas as pd
-
     values = np.full(len(row), None, dtype=object)
     counted = ~np.isnan(count)
     values[counted] = count[counted]
@@ -328,9 +306,7 @@ def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: A
 
 
 def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba: Array) -> pd.DataFrame:
-    """Return one line a row; raises for rows without log-odds."""
-    import pandas as pd
-
+    """Return one line per row; raises for rows without log-odds."""
     numbers = np.concatenate([part.totals for part in found])
     undefined = np.flatnonzero(np.isnan(numbers[:, 0]))
     if undefined.size:
@@ -373,7 +349,7 @@ def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> Lo
         constant = pair.differences(_with_reference(parameters["intercept"]))
         return LogOdds(constant, _of_columns(model, rows, parameters, pair))
     if not isinstance(model, GenerativeModel):
-        raise Refused(f"the log-odds of a {type(model).__name__} are not taken apart into features")
+        raise Refused(f"the log-odds of a {type(model).__name__} cannot be decomposed into features")
     blocks = [
         block.family.contributions(part, block.own(parameters), pair)
         for block, part in zip(model.blocks, rows.parts, strict=True)
@@ -384,7 +360,7 @@ def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> Lo
 
 
 def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: Pair) -> Contributions:
-    """Return (w_k − w_k′)·(x − centre) of each column of logistic regression's design.
+    """Return (w_k − w_k′)·(x − center) of each column of logistic regression's design.
 
     A missing number is at its mean; a level that the training rows lack adds its weight, as in `log_scores`.
     """

@@ -1,4 +1,4 @@
-"""The logistic weights that a generative classifier implies, beside those of logistic regression itself."""
+"""The logistic weights that a generative classifier implies, compared with those of logistic regression itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.generative import GenerativeClassifier
@@ -14,17 +15,16 @@ from bayesclf.errors import DoesNotExist, InputError, check_between
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 INTERCEPT = "(intercept)"
 
 
 def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: float = CI_PROB) -> pd.DataFrame:
-    """Return the weights of both classifiers, fitted to the same rows, one under the other.
+    """Return the weights of both classifiers, fitted to the same rows, in one table.
 
     Both are log-odds against the same class, so that differences beyond the intervals are about the assumptions: naive
-    Bayes's weight of a column does not know of the other columns, logistic regression's is given all of them. To be
+    Bayes's weight of a column ignores the other columns, logistic regression's is given all of them. To be
     comparable, the weights of a category's levels are measured from their mean, which the probabilities do not
     determine apart from the intercept, and both intercepts are at the column means of `lr`.
 
@@ -40,7 +40,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     Returns
     -------
     DataFrame
-        One line a class, column and model: `outcome`; `feature`, "(intercept)" first; `model`, "implied" or
+        One row per class, column and model: `outcome`; `feature`, "(intercept)" first; `model`, "implied" or
         "logistic"; `mean`, `low` and `high` of the log-odds per unit of the column. A fit without a posterior has its
         point estimate as `mean`, and no bounds (NaN); so has a column that a model lacks.
 
@@ -49,9 +49,9 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     InputError
         For classifiers of different classes.
     Refused
-        For a block of `nb` that is not linear, with the reason.
+        For a block of `nb` that is not linear; the message says why.
     DoesNotExist
-        For weights that are infinite, or too many to hold.
+        For weights that are infinite, or too many to keep in memory.
 
     References
     ----------
@@ -70,8 +70,6 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     2     low           x0   implied -1.06
     3     low           x0  logistic -0.72
     """
-    import pandas as pd
-
     check_between("ci_prob", ci_prob)
     implied = nb.to_logistic()
     labels = tuple(str(label) for label in lr.classes_)
@@ -82,11 +80,11 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
         )
     design: Any = lr.model_.design  # type: ignore[attr-defined]
     found = {
-        "implied": _centred(_of(nb, implied.posterior_), implied.columns, _levels(nb)),
-        "logistic": _centred(_of(lr, lr.posterior_), design.names, _categories(design)),
+        "implied": _centered(_of(nb, implied.posterior_), implied.columns, _levels(nb)),
+        "logistic": _centered(_of(lr, lr.posterior_), design.names, _categories(design)),
     }
-    centres = dict(zip(design.names, design.centre, strict=True))
-    shift = np.array([centres.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])
+    centers = dict(zip(design.names, design.centre, strict=True))
+    shift = np.array([centers.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])
     intercept, weight = found["implied"]
     found["implied"] = (intercept + weight @ shift, weight)
     names = {"implied": implied.columns, "logistic": design.names}
@@ -126,7 +124,7 @@ def _categories(design: Any) -> Iterable[list[str]]:
         yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]
 
 
-def _centred(
+def _centered(
     values: tuple[Array, Array], names: tuple[str, ...], categories: Iterable[list[str]]
 ) -> tuple[Array, Array]:
     """Return intercept and weights, those of a category's levels measured from their mean."""
@@ -141,9 +139,7 @@ def _centred(
 
 
 def _lines(model: str, intercept: Array, weight: Array, names: tuple[str, ...], ci_prob: float) -> pd.DataFrame:
-    """Return one line a class (its number) and column."""
-    import pandas as pd
-
+    """Return one row per class (its number) and column."""
     every = np.concatenate([intercept[..., None], weight], axis=2)
     draws, outcomes, columns = every.shape
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]

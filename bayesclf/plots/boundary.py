@@ -1,13 +1,14 @@
-"""Where a classifier changes its mind: the plane of two features, cut into the classes that each rule predicts."""
+"""Decision boundaries: the plane of two features, divided into the classes that each rule predicts."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.base import BayesClassifier
@@ -19,10 +20,6 @@ from bayesclf.posterior import averaging
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 GRID = 121
 """Points of the plane along each axis at which probabilities are computed."""
 
@@ -30,10 +27,10 @@ MARGIN = 0.04
 """Room around the rows, as a share of their range."""
 
 MOST_ROWS = 1_000
-"""Rows that are drawn; of a longer table every so-many-th."""
+"""Most rows that are drawn; a longer table is thinned evenly."""
 
 DEEPEST = 0.45
-"""Opacity of a class's colour where its probability is 1; at 1/K it is 0."""
+"""Opacity of a class's color where its probability is 1; at 1/K it is 0."""
 
 LOWEST_LOG_PROBA = -1e6
 """Stands for log 0 where differences of logs are taken."""
@@ -51,11 +48,11 @@ def decision_boundary(
 ) -> Figure:
     """Draw where each rule changes its prediction, over the plane of two numeric features.
 
-    The depth of a class's colour is its probability under the last of `rules`: none where all classes are equally
-    probable. Thin grey lines are the boundaries of single hypotheses of the posterior: their spread is what the data
-    leave open, and what a Gibbs classifier draws from. Where the model has other columns, the plane is the slice at
-    their means, or most frequent values; rows lie off it, so that one may stand in the region of another class than
-    is predicted for it. Rules that cannot answer are named below.
+    The opacity of a class's color shows its probability under the last of `rules`; it is 0 where all classes are
+    equally probable. Thin gray lines are the boundaries of single hypotheses of the posterior, from which a Gibbs
+    classifier draws: their spread shows the remaining uncertainty. If the model has other columns, the plane is the
+    slice at their means or most frequent values. Rows may lie off this slice, and thus in the region of another class
+    than is predicted for them. Rules that cannot answer are named below the figure.
 
     Parameters
     ----------
@@ -64,7 +61,7 @@ def decision_boundary(
     features
         Two numeric columns, horizontal and vertical; needed where the model has more than two.
     rules
-        Rules whose boundaries are drawn; ``"gibbs"`` has none of its own, each row being asked of another hypothesis.
+        Rules whose boundaries are drawn; ``"gibbs"`` has none, as it draws a hypothesis for each row.
     draws
         Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
 
@@ -80,7 +77,7 @@ def decision_boundary(
     Wehbe, CMU 10-701 lecture 6, draws these pictures for single estimates; the spread is the posterior's.
     """
     plane = plane_of(clf, X, features)
-    codes = _codes(clf, y, len(plane.rows))
+    codes = clf.known_codes(checked_labels(y, len(plane.rows)))
     fields, silent = _answers(clf, plane, rules)
     figure, ax = style.axes(ax, (5.4, 5.0))
     _shade(ax, plane, list(fields.values())[-1])
@@ -115,8 +112,8 @@ class Plane:
     x, y
         Places along the axes, (place).
     points
-        One row a point of the plane, y by y, as a table like that of the fit; the other columns at their mean or most
-        frequent value.
+        One row per point of the plane, in the order of y, in the table format of the fit; other columns have their mean
+        or most frequent value.
     """
 
     features: tuple[str, str]
@@ -131,9 +128,7 @@ class Plane:
 
 
 def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> Plane:
-    """Return the plane of two features through a table, in the form of table that the classifier was fitted with."""
-    import pandas as pd
-
+    """Return the plane of two features through a table, in the table format that the classifier was fitted with."""
     frame = columns.to_frame(X)
     names = [column.name for column in clf.columns_]
     if not isinstance(X, pd.DataFrame) and frame.shape[1] == len(names):
@@ -166,15 +161,15 @@ def _features(frame: pd.DataFrame, names: list[str], features: tuple[str, str] |
 
 
 def _places(values: Array) -> Array:
-    """Return evenly spaced places over the range of a column, and a little beyond."""
-    seen = values[~np.isnan(values)]
-    low, high = (seen.min(), seen.max()) if seen.size else (0.0, 1.0)
+    """Return evenly spaced places over the range of a column plus a margin."""
+    known = values[~np.isnan(values)]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
     room = MARGIN * (high - low) or 1.0
     return np.linspace(low - room, high + room, GRID)
 
 
 def _middle(column: pd.Series) -> Any:
-    """Return the mean of a column of numbers, or what is most frequent in one of words or of two numbers."""
+    """Return the mean of a column of numbers, or the most frequent value of one of words or of two numbers."""
     if columns.kind_of(column) == "number" and column.nunique() > 2:
         return float(column.mean())
     modes = column.mode()
@@ -184,8 +179,8 @@ def _middle(column: pd.Series) -> Any:
 def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
     """Return the lines along which the most probable class changes, each (point, 2).
 
-    The boundary between classes j < k is the zero line of log P(j | x) − max_{l > j} log P(l | x), less those parts
-    where a class before j is more probable. Each piece comes once, so that dashes stay dashes.
+    The boundary between classes j < k is the zero line of log P(j | x) − max_{l > j} log P(l | x), without the
+    parts where a class before j is more probable. Each piece is drawn once, so that dashed lines stay dashed.
 
     Parameters
     ----------
@@ -225,31 +220,22 @@ def _below_zero(line: Array, x: Array, y: Array, field: Array) -> list[Array]:
     return [np.array(piece) for piece in pieces if piece]
 
 
-def _codes(clf: BayesClassifier, y: Any, rows: int) -> Integers:
-    """Return label codes (row)."""
-    labels = checked_labels(y, rows)
-    unknown = ~np.isin(labels, clf.classes_)
-    if unknown.any():
-        raise InputError(f"label {str(labels[unknown][0])!r} was not among the training labels; leave such rows out")
-    return np.asarray(np.searchsorted(clf.classes_, labels))
-
-
 def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
     """Return log P(k | x) on the plane, (y, x, outcome), by rule, and the rules that cannot answer."""
     if "gibbs" in rules:
-        raise InputError("the rule 'gibbs' has no one boundary; the thin lines are those that it draws from")
+        raise InputError("the rule 'gibbs' has no single boundary; the thin lines are those that it draws from")
     fields: dict[str, Array] = {}
     silent: dict[str, str] = {}
     for rule in rules:
         try:
             with warnings.catch_warnings():
-                # Far from all rows every class may be impossible; the class prior answers there.
+                # Far from all rows every class may have probability 0; predictions there are the class prior.
                 warnings.simplefilter("ignore", PredictionWarning)
                 fields[rule] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
         except (DoesNotExist, Refused) as reason:
             silent[rule] = str(reason)
     if not fields:
-        raise Refused("; ".join(silent.values()) or "there is no rule to draw; name at least one")
+        raise Refused("; ".join(silent.values()) or "no rule to draw; name at least one")
     return fields, list(silent)
 
 
@@ -267,7 +253,7 @@ def _hypotheses(clf: BayesClassifier, plane: Plane, draws: int) -> list[Array]:
 
 
 def _shade(ax: Axes, plane: Plane, log_proba: Array) -> None:
-    """Colour each point by its most probable class, the deeper the more probable."""
+    """Color each point by its most probable class, with opacity by its probability."""
     from matplotlib.colors import to_rgb
 
     best, classes = log_proba.argmax(axis=2), log_proba.shape[2]
@@ -279,7 +265,7 @@ def _shade(ax: Axes, plane: Plane, log_proba: Array) -> None:
 
 
 def _draw(ax: Axes, plane: Plane, log_proba: Array, label: str | None = None, **look: Any) -> None:
-    """Draw the boundaries of one field as one artist; the label is there also where no class changes."""
+    """Draw the boundaries of one field as one artist, which has a label even without any boundary."""
     lines = boundaries(plane.x, plane.y, log_proba)
     gap = np.full((1, 2), np.nan)
     path = np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
@@ -287,7 +273,7 @@ def _draw(ax: Axes, plane: Plane, log_proba: Array, label: str | None = None, **
 
 
 def _scatter(ax: Axes, plane: Plane, codes: Integers, classes: NDArray[Any]) -> None:
-    """Draw the rows, evenly thinned, one mark a class."""
+    """Draw the rows, evenly thinned, one marker per class."""
     shown = np.zeros(len(codes), dtype=bool)
     shown[:: -(-len(codes) // MOST_ROWS)] = True
     for k, label in enumerate(classes):
@@ -297,7 +283,7 @@ def _scatter(ax: Axes, plane: Plane, codes: Integers, classes: NDArray[Any]) -> 
 
 
 def _note(plane: Plane, silent: list[str]) -> str:
-    """Return what the axis has to say besides its name: what is held, and which rules could not answer."""
+    """Return a note for the axis label: which columns are fixed, and which rules could not answer."""
     parts = []
     if others := plane.points.shape[1] - 2:
         parts.append(f"{'the other column' if others == 1 else f'the {others} other columns'} held at mean or mode")

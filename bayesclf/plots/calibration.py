@@ -1,4 +1,4 @@
-"""How far probabilities can be believed: reliability diagrams without bins, and what the option to reject buys."""
+"""How far probabilities can be trusted: reliability diagrams without bins, and accuracy after rejecting rows."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PLACES = 101
 """Probabilities at which the band is drawn."""
 
 HISTOGRAM_BINS, HISTOGRAM_HEIGHT = 40, 0.13
-"""Bars that show where the rows are, and the height of the highest as a share of the panel's."""
+"""Number of bars that show where the rows are, and the height of the tallest relative to the panel."""
 
 LEAST_KEPT, LEAST_SHARE = 20, 0.05
-"""Rows, and share of all rows, from which a point is drawn: the accuracy of fewer is mostly noise."""
+"""Least rows, and least share of all rows, of a point that is drawn: the accuracy of fewer rows is mostly noise."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ReliabilityCurve:
     places
         Probabilities at which the band is given, (place).
     low, high
-        Where that share would lie with probability `CI_PROB` if every probability meant what it says, (place).
+        Bounds of that share, with probability `CI_PROB`, if all probabilities were calibrated, (place).
     """
 
     confidence: Array
@@ -62,8 +62,8 @@ class ReliabilityCurve:
 def reliability_curve(log_proba: Array, y: Integers, seed: int, repeats: int = 1) -> ReliabilityCurve:
     """Return the CORP reliability curve of the predicted class, with its consistency band.
 
-    The curve is the isotonic regression of [prediction is right] on the probability of the predicted class: it has no
-    bins to choose. The band repeats that with labels drawn from the predicted probabilities.
+    The curve is the isotonic regression of [prediction is right] on the probability of the predicted class: it needs
+    no bins. The band repeats this regression with labels drawn from the predicted probabilities.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def reliability_curve(log_proba: Array, y: Integers, seed: int, repeats: int = 1
     seed
         Of the labels drawn for the band.
     repeats
-        How many answers to each row stand one after the other; a row has one drawn label in all of them.
+        Number of answers to each row, concatenated; all answers to a row share one drawn label.
 
     References
     ----------
@@ -107,16 +107,16 @@ def _isotonic(right: Array, value: Integers, count: Integers) -> Array:
 def reliability(
     comparison: Comparison, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Figure:
-    """Draw the share of right predictions against the probability of the predicted class, one panel a rule.
+    """Draw the share of right predictions against the probability of the predicted class, one panel per rule.
 
-    On the diagonal probabilities mean what they say; a curve that leaves the grey band below it is over-confident,
-    above it under-confident: within the band it differs no more than chance allows. The bars at the foot
-    show where the rows are. The binned calibration error, that of the tables, stands beside the rule's name.
+    Calibrated probabilities lie on the diagonal; a curve below the gray band is over-confident, a curve above it
+    under-confident, and within the band deviations are explained by chance. The bars at the bottom show where the rows
+    are. The binned calibration error of the tables follows the name of the rule.
 
     Parameters
     ----------
     ax
-        Axes to draw on; several rules share them without bars and bands, each named with its error.
+        Axes to draw on; several rules share them without bars and bands, each labeled with its error.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def reliability(
 
 
 def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
-    """Draw where the rows are, and where the curve would lie if the probabilities meant what they say."""
+    """Draw where the rows are, and where the curve would lie if the probabilities were calibrated."""
     low, high = curve.confidence[0], curve.confidence[-1]
     edges = np.linspace(low, high, HISTOGRAM_BINS + 1) if low < high else np.array([low - 0.005, low + 0.005])
     rows = np.histogram(curve.confidence, edges, weights=curve.count)[0]
@@ -165,7 +165,7 @@ def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
 
 
 def _draw(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
-    """Draw the diagonal and the curve of one rule, which is a point where all probabilities are equal."""
+    """Draw the diagonal and the curve of one rule; the curve is a point if all probabilities are equal."""
     ax.axline((1, 1), slope=1, color="0.55", linewidth=0.9, zorder=2)
     look = style.RULE_STYLE[rule]
     marker = "o" if len(curve.confidence) == 1 else ""
@@ -181,10 +181,10 @@ def coverage_curve(
     cost: Any = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw the accuracy of the rows that are kept against their share, when those of large expected cost are rejected.
+    """Draw the accuracy of the kept rows against their share, where rows of large expected cost are rejected.
 
-    A rule whose probabilities know where it errs climbs as coverage falls. Bands are one Nadeau–Bengio standard error.
-    With costs, the mean cost of the decisions is drawn instead, which falls.
+    If the probabilities of a rule indicate its errors, accuracy rises as coverage falls. Bands are one Nadeau–Bengio
+    standard error. With costs, the mean cost of the decisions is drawn instead, which should fall.
 
     Parameters
     ----------

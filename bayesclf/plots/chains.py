@@ -14,21 +14,21 @@ from bayesclf.inference.convergence import MIN_BFMI
 from bayesclf.inference.optimisers import Trace
 from bayesclf.plots import style
 from bayesclf.plots.posterior import how_many, least_mixed, most_panels, posterior_of
-from bayesclf.plots.style import Axes, Figure
+from bayesclf.plots.style import Figure
 
 LONGEST_TITLE = 44
 """Characters of a parameter's name above its panel."""
 
 MARGINAL, TRANSITION = "#2f9e94", "#c8566b"
-"""Colours of the two densities of energies."""
+"""Colors of the two densities of energies."""
 
 
 @style.figure
 def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
-    """Draw the draws of each chain in their order, for the parameters whose chains mix worst.
+    """Draw the trace of each chain for the parameters with the worst mixing.
 
-    Chains that agree look alike and show no trend. How badly a parameter mixes is its R-hat or its effective sample
-    size, each against its limit, whichever is worse.
+    Chains that agree look alike and show no trend. Mixing is measured by R-hat or the effective sample size,
+    each relative to its limit, whichever is worse.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     Returns
     -------
     Figure
-        A new figure; its lines are rasterised when it is saved as a vector image.
+        A new figure; its lines are rasterized if it is saved as a vector image.
 
     Raises
     ------
     Refused
-        If the draws have no order to look at: those of an exact posterior or a Laplace approximation are independent.
+        If the draws are not those of chains: draws of an exact posterior or a Laplace approximation have no order.
     """
     import arviz_plots as azp
 
@@ -53,18 +53,18 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     for ax in figure.axes:
         ax.set(xlabel="", ylabel="")
         for line in ax.get_lines():
-            # A chain has thousands of points, which a vector image would hold one by one.
+            # A chain has thousands of points, which a vector image would store one by one.
             line.set(linewidth=0.5, alpha=0.7, rasterized=True)
     return figure
 
 
 @style.figure
 def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
-    """Draw, for the parameters whose chains mix worst, how each chain's ranks among all draws differ from uniform.
+    """Draw how the ranks of each chain among all draws differ from uniform, for the parameters with the worst mixing.
 
-    A chain that explores the same distribution as the others stays near the line at 0; one above it at small ranks
-    sits lower than the others. Each panel has the p-value of the test that all chains' ranks are uniform, and marks
-    what speaks against it.
+    A chain that explores the same distribution as the others stays near the line at 0; a chain above the line at small
+    ranks has lower values than the others. Each panel shows the p-value of the test that the ranks of all chains are
+    uniform, and marks deviations.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
     figure = _worst(classifier, limit, azp.plot_rank, {"xlabel": False, "remove_axis": False})
     for ax in figure.axes:
         ax.set_yticks([])
-        # ArviZ takes no settings for these two, and draws them in black whatever the paper.
+        # ArviZ has no settings for these two and draws them in black on any background.
         for text in ax.texts:
             text.set(color=style.ink(), fontsize=8, text=text.get_text().split("(")[0].replace("=", " = "))
         for points in ax.collections:
@@ -101,10 +101,10 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
 
 @style.figure
 def energy(classifier: BayesClassifier) -> Figure:
-    """Draw the energies that the chains visited and the changes of energy that their steps made.
+    """Draw the energies that the chains visited and the changes of energy in their steps.
 
-    Where the changes are much narrower than the energies, the sampler crosses the posterior's tails slowly; E-BFMI is
-    their ratio of variances, by chain.
+    If the changes are much narrower than the energies, the sampler explores the posterior's tails slowly; E-BFMI is
+    the ratio of their variances, by chain.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def energy(classifier: BayesClassifier) -> Figure:
     _sampled(classifier)
     tree = classifier.posterior_
     if "sample_stats" not in tree.children or "energy" not in tree["sample_stats"]:
-        raise Refused("the sampler kept no energies to draw; nutpie and PyMC's own do")
+        raise Refused("the sampler recorded no energies to draw; nutpie and PyMC's sampler do")
     panels = azp.plot_energy(
         tree,
         show_bfmi=False,
@@ -148,7 +148,7 @@ def energy(classifier: BayesClassifier) -> Figure:
 
 
 def _worst(classifier: BayesClassifier, limit: int, plot: Callable[..., Any], visuals: dict[str, Any]) -> Figure:
-    """Let ArviZ draw one panel a parameter, of those whose chains mix worst."""
+    """Let ArviZ draw one panel per parameter, for those with the worst mixing."""
     import xarray as xr
     from arviz_base.labels import MapLabeller
 
@@ -169,29 +169,25 @@ def _worst(classifier: BayesClassifier, limit: int, plot: Callable[..., Any], vi
     )
     figure = style.of_arviz(panels)
     for ax in figure.axes:
-        _finish(ax)
+        style.quiet(ax, "y")
+        # The title moves to the left; an empty one takes away what ArviZ wrote in the middle.
+        text = ax.get_title()
+        ax.set_title("")
+        ax.set_title(text, loc="left", fontsize="small")
+        ax.tick_params(labelsize="small")
     style.headline(figure, how_many(len(chosen), posterior, "those whose chains mix worst"))
     return figure
 
 
 def _sampled(classifier: BayesClassifier) -> Any:
-    """Return the draws of a sampler, whose order means something."""
+    """Return the draws of a sampler, or refuse where their order has no meaning."""
     posterior = posterior_of(classifier)
     if not isinstance(classifier.inference_, NUTS):
         raise Refused(
-            f"the draws of {type(classifier.inference_).__name__} are independent of each other, so a trace says "
-            "nothing; look at the forest plot instead"
+            f"the draws of {type(classifier.inference_).__name__} are independent of each other, so a trace shows "
+            "nothing; draw the forest plot instead"
         )
     return posterior
-
-
-def _finish(ax: Axes) -> None:
-    """Write a panel's title small and on the left, and take away what says nothing."""
-    style.quiet(ax, "y")
-    text = ax.get_title()
-    ax.set_title("")
-    ax.set_title(text, loc="left", fontsize="small")
-    ax.tick_params(labelsize="small")
 
 
 SIZE = (7.0, 4.6)
@@ -199,7 +195,7 @@ SIZE = (7.0, 4.6)
 
 @style.figure
 def optimiser_trace(traces: dict[str, Trace]) -> Figure:
-    """Plot how far below the best objective each optimiser was, and its gradient's norm, after each step.
+    """Plot the distance to the best objective and the gradient norm of each optimizer, after each step.
 
     Parameters
     ----------
@@ -209,7 +205,7 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     Returns
     -------
     Figure
-        Two panels above each other, both axes logarithmic.
+        Two panels, one above the other, both axes logarithmic.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Which classes a model takes for which."""
+"""Confusion matrices: predicted against true classes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array
 
 RIGHT, WRONG = "#2f6fd0", "#dd5a22"
-"""Colours of the diagonal and of all else."""
+"""Colors of the diagonal and of the other cells."""
 
 FAINTEST, DEEPEST = 0.03, 0.62
 """Opacity of a cell of the smallest share above 0, and of one of all rows."""
 
 MANY_CLASSES = 12
-"""Classes beyond which letters are small, and at most two matrices stand side by side."""
+"""Number of classes beyond which letters are small and at most two matrices stand side by side."""
 
 LONGEST_CLASS = 16
-"""Characters of a class beside the matrices."""
+"""Characters of a class name next to the matrices."""
 
 
 @style.figure
 def confusion(comparison: Comparison, model: str, rules: Sequence[str] | None = None) -> Figure:
-    """Draw true against most probable class, one matrix a rule.
+    """Draw true against most probable class, one matrix per rule.
 
-    Cells hold numbers of rows. The depth of their colour is the root of the share of that true class's rows, so that
-    rare confusions show: blue where the prediction is right, orange where it is wrong. With several repeats the
-    numbers are means over them. The rule's name stands above with its share of wrong predictions.
+    Cells hold numbers of rows. Their opacity is the square root of the share in the rows of the true class, so that
+    rare confusions are visible: blue where the prediction is right, orange where it is wrong. With several repeats the
+    numbers are means over repeats. The name of the rule stands above with its share of wrong predictions.
 
     Raises
     ------

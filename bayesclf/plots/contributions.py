@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_TERMS = 12
-"""Contributions that are drawn one by one; the smallest of more are added up in one line."""
+"""Most contributions that are drawn one by one; the remaining, smallest ones are summed in one bar."""
 
 LONGEST_VALUE, LONGEST_CLASS = 14, 18
-"""Characters of a cell beside its column's name, and of a class."""
+"""Characters of a cell next to its column's name, and of a class."""
 
 FOR, AGAINST = style.CLASS_COLORS[1], style.CLASS_COLORS[0]
-"""Colours of what speaks for the first class of the log-odds, and for the second."""
+"""Colors of what speaks for the first class of the log-odds, and for the second."""
 
 
 @style.figure
 def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: Axes | None = None) -> Figure:
     """Draw what each feature of one row contributes to the log-odds between two classes, largest first.
 
-    Bars to the right speak for the first class, to the left for the second; they add up to the last line. Where there
-    is a posterior, bars are means over it and thin lines their credible intervals, which do not add up.
+    Bars to the right speak for the first class, to the left for the second; they add up to the last bar. With a
+    posterior, bars are posterior means and thin lines their credible intervals, which do not add up.
 
     Parameters
     ----------
     found
-        What ``explain`` returns of a classifier.
+        Result of ``explain`` for a classifier.
     row
-        Its number, from 0, in the table that was explained.
+        Number of the row, from 0, in the explained table.
     limit
         Most contributions that are drawn one by one, at least 1.
 
@@ -71,9 +69,7 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
 
 
 def _name(term: pd.Series) -> str:
-    """Return a column's name with the cell of the row, as far as it is short."""
-    import pandas as pd
-
+    """Return a column's name with the (shortened) cell of the row."""
     name, value = style.plain(term["feature"]), term["value"]
     if pd.isna(value):
         return name

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 NEEDED = ("model", "rule", "m", "mean")
 """Columns that a table of learning curves has."""
 
 BAND_OPACITY = 0.22
-"""Of the band of a single curve; less where there are more."""
+"""Opacity of the band of a single curve; less for several curves."""
 
 STEPS = ((1, 2, 5), (1, 3), (1,))
-"""Numbers of a decade that are written on an axis of rows: the first that there is room for."""
+"""Ticks of a decade on an axis of rows: the first set that there is room for."""
 
 DIGIT_INCHES, SPACE_INCHES = 0.07, 0.15
-"""Room that a digit takes, and what lies between two numbers."""
+"""Width of a digit, and space between two numbers."""
 
 MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
-"""Lines of models, where colours tell rules apart; Ng and Jordan's are solid and dashed."""
+"""Lines of models, where colors distinguish rules; Ng and Jordan's are solid and dashed."""
 
 
 @style.figure
@@ -39,15 +37,15 @@ def learning_curve(
     labels: bool = True,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw a score against the number of training rows, one curve a model and rule, each named at its end.
+    """Draw a score against the number of training rows, one curve per model and rule, each named at its end.
 
-    Curves of one model look like their rules. Of several models each has its own line, and its own colour where they
-    are under one rule; else colours are those of the rules.
+    Curves of a single model have the look of their rules. With several models each has its own line style, and under
+    one rule also its own color; otherwise colors are those of the rules.
 
     Parameters
     ----------
     table
-        One line a curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band either `low` and
+        One row per curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band either `low` and
         `high`, or `se` for one standard error on each side.
     ylabel, xlabel
         What the axes show, with units.
@@ -59,7 +57,7 @@ def learning_curve(
     Raises
     ------
     InputError
-        For a table without lines or without one of the columns.
+        For a table without rows or without one of the columns.
 
     References
     ----------
@@ -70,7 +68,7 @@ def learning_curve(
         raise InputError(
             f"the table of learning curves has no column {lacking[0]!r}; it needs {', '.join(NEEDED)}"
             if lacking
-            else "the table of learning curves has no lines; give at least one curve"
+            else "the table of learning curves has no rows; give at least one curve"
         )
     figure, ax = style.axes(ax, (6.0, 3.8))
     models, rules = (list(dict.fromkeys(table[name])) for name in ("model", "rule"))
@@ -96,7 +94,7 @@ def learning_curve(
 
 
 def _look(models: list[Any], rules: list[Any], model: Any, rule: Any) -> dict[str, Any]:
-    """Return colour and line of a curve."""
+    """Return color and line of a curve."""
     known = style.RULE_STYLE.get(rule)
     place = models.index(model)
     line = MODEL_LINES[place % len(MODEL_LINES)]
@@ -115,7 +113,7 @@ def _band(lines: pd.DataFrame) -> tuple[pd.Series, pd.Series] | None:
 
 
 def _log_axis(ax: Axes, low: float, high: float) -> None:
-    """Make the horizontal axis logarithmic, with numbers as people write them, as many as have room."""
+    """Make the horizontal axis logarithmic, with plain numbers, as many as there is room for."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
     label = SPACE_INCHES + DIGIT_INCHES * len(f"{high:,.0f}")

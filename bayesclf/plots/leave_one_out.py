@@ -1,36 +1,36 @@
-"""Leave-one-out scores, drawn by ArviZ: whether they can be trusted, and what they say of models."""
+"""Leave-one-out scores, drawn by ArviZ: whether they can be trusted, and how models compare."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from arviz_stats import ELPDData
 
 NAMED_ROWS = 8
-"""Rows beyond the limit that are named, those of the largest k̂."""
+"""Most rows beyond the limit that are labeled, those with the largest k̂."""
 
 POINT, BEYOND = "#2f6fd0", "#dd5a22"
-"""Colours of rows, and of those beyond the limit."""
+"""Colors of rows, and of rows beyond the limit."""
 
 
 @style.figure
 def pareto_k(elpd: ELPDData) -> Figure:
     """Draw Pareto k̂ of each row: how much leaving it out changes the posterior.
 
-    Beyond the limit reweighted draws do not stand for a posterior without the row, and its score cannot be trusted;
+    Beyond the limit, reweighted draws do not represent the posterior without the row, and its score cannot be trusted;
     such rows are numbered from 1. Rows that were left out exactly have k̂ 0.
 
     Parameters
     ----------
     elpd
-        What `bayesclf.loo` returns, or `arviz.loo` of a logistic regression.
+        Result of `bayesclf.loo`, or of `arviz.loo` for a logistic regression.
 
     References
     ----------
@@ -69,12 +69,12 @@ def pareto_k(elpd: ELPDData) -> Figure:
 def elpd_compare(table: pd.DataFrame) -> Figure:
     """Draw how far each model's leave-one-out log score lies below the best one's, with one standard error.
 
-    Both numbers stand beside each model.
+    Both numbers are written next to each model.
 
     Parameters
     ----------
     table
-        What `bayesclf.compare_elpd` or `arviz.compare` returns.
+        Result of `bayesclf.compare_elpd` or `arviz.compare`.
 
     References
     ----------
@@ -103,6 +103,6 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
         text = f"{difference:.1f} ± {error:.1f}".replace("-", "−") if error else "best"
         ax.annotate(text, (1.02, place), xycoords=ax.get_yaxis_transform(), va="center", annotation_clip=False)
     ax.set_ylim(0.4, len(table) + 0.6)
-    ax.set_xlabel("leave-one-out log score less the best one's / nats")
+    ax.set_xlabel("leave-one-out log score minus the best one / nats")
     style.quiet(ax, "x")
     return figure

@@ -1,9 +1,10 @@
-"""Posterior means and intervals, drawn by ArviZ, of the parameters that a figure has room for."""
+"""Posterior means and intervals, drawn by ArviZ, of as many parameters as a figure has room for."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 SAMPLE_DIMS = ("chain", "draw")
 
 LONGEST_PANEL_TITLE, LONGEST_CLASS = 26, 18
-"""Characters of a quantity's name above its panel, and of a class beside it."""
+"""Characters of a quantity's name above its panel, and of a class name next to it."""
 
 INNER_PROB = 0.5
 """Probability of the thick inner interval."""
@@ -30,10 +31,10 @@ INNER_PROB = 0.5
 
 @style.figure
 def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
-    """Draw posterior means and intervals, one panel a quantity, one line a class.
+    """Draw posterior means and intervals, one panel per quantity, one line per class.
 
-    Where there are more parameters than `limit`, those are drawn that differ most between the classes in units of
-    their posterior sd. Each panel has its own scale, the unit of its quantity.
+    If there are more parameters than `limit`, the ones that differ most between the classes, in units of their
+    posterior sd, are drawn. Each panel has its own scale, the unit of its quantity.
 
     Parameters
     ----------
@@ -57,19 +58,19 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
 
 
 def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figure:
-    """Draw means and intervals, one panel a quantity."""
+    """Draw means and intervals, one panel per quantity."""
     import arviz_plots as azp
     import xarray as xr
 
     shown = xr.Dataset({f"p{index}": quantity.draws for index, quantity in enumerate(chosen)})
     columns = min(3, len(chosen))
-    rows = -(-len(chosen) // columns)
+    height = 0.7 + -(-len(chosen) // columns) * (0.55 + 0.17 * max(len(labels), 1))
     panels = azp.PlotCollection.wrap(
         shown,
         cols=["__variable__"],
         col_wrap=columns,
         backend="matplotlib",
-        figure_kwargs={"figsize": (2.4 * columns + 0.4, _height(rows, len(labels))), "sharex": False},
+        figure_kwargs={"figsize": (2.4 * columns + 0.4, height), "sharex": False},
         **_looks(chosen, axis, len(labels)),
     )
     for name, prob, width in (("trunk", INNER_PROB, 4.0), ("twig", CI_PROB, 1.3)):
@@ -99,17 +100,12 @@ def most_panels() -> int:
     return int(az.rcParams["plot.max_subplots"] or 40)
 
 
-def _height(rows: int, classes: int) -> float:
-    return 0.7 + rows * (0.55 + 0.17 * max(classes, 1))
-
-
 def _looks(chosen: list[Quantity], axis: str | None, classes: int) -> dict[str, Any]:
-    """Return aesthetics: a height and colour for each class; ArviZ gives the first to what has no class axis."""
+    """Return aesthetics: a height and color for each class; ArviZ takes the first where there is no class axis."""
     with_axis = [axis is not None and axis in quantity.draws.dims for quantity in chosen]
     if not any(with_axis):
         return {}
-    heights = [-float(index) for index in range(classes)]
-    colors = [style.CLASS_COLORS[index % len(style.CLASS_COLORS)] for index in range(classes)]
+    heights, colors = [-float(k) for k in range(classes)], [style.class_color(k) for k in range(classes)]
     if not all(with_axis):
         heights, colors = [-(classes - 1) / 2, *heights], ["0.5", *colors]
     return {"aes": {"y": [axis], "color": [axis]}, "y": heights, "color": colors}
@@ -152,7 +148,7 @@ class Quantity:
     draws
         (chain, draw) or (chain, draw, class axis).
     spread
-        What the quantity was chosen for: the range of the posterior means over the classes in posterior sds, −1 where
+        What the quantity was chosen by: the range of the posterior means over the classes in posterior sds, −1 if the
         classes share the quantity; or how badly its chains mix.
     """
 
@@ -162,7 +158,7 @@ class Quantity:
 
     @property
     def size(self) -> int:
-        """Number of"""
+        """Number of parameters."""
         return int(np.prod([self.draws.sizes[dim] for dim in self.draws.dims if dim not in SAMPLE_DIMS]))
 
 
@@ -183,7 +179,7 @@ def parameter_count(dataset: xr.Dataset) -> int:
 
 
 def most_different(dataset: xr.Dataset, axis: str | None, classes: int, limit: int, panels: int) -> list[Quantity]:
-    """Return the quantities that differ most between classes, most first; then those that classes share.
+    """Return the quantities that differ most between classes, in decreasing order; then those that classes share.
 
     Parameters
     ----------
@@ -192,7 +188,7 @@ def most_different(dataset: xr.Dataset, axis: str | None, classes: int, limit: i
     axis
         Its class axis.
     classes
-        Number of classes. Where the axis has fewer, the one that it lacks is a reference at 0.
+        Number of classes. Where the axis has fewer, the missing one is a reference at 0.
     limit
         Most parameters in all; one quantity is always returned.
     panels
@@ -203,18 +199,12 @@ def most_different(dataset: xr.Dataset, axis: str | None, classes: int, limit: i
         others = [dim for dim in variable.dims if dim not in SAMPLE_DIMS and dim != axis]
         found += _places(str(name), others, _spreads(variable, axis, classes).transpose(*others).values)
     chosen: list[Quantity] = []
-    for place in sorted(found, key=_spread)[:panels]:
+    for place in sorted(found, key=itemgetter(0), reverse=True)[:panels]:
         quantity = _quantity(dataset, *place)
         if chosen and sum(other.size for other in chosen) + quantity.size > limit:
             break
         chosen.append(quantity)
     return chosen
-
-
-def element_name(dataset: xr.Dataset, name: str, place: dict[Hashable, int]) -> str:
-    """Return a variable's name with the coordinates of one place, such as ``mu[petal length]``."""
-    parts = [str(dataset[dim].values[index]) if dim in dataset.coords else str(index) for dim, index in place.items()]
-    return f"{name}[{', '.join(parts)}]" if parts else name
 
 
 def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataArray:
@@ -232,8 +222,7 @@ def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataA
 def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:
     """Return the single parameters whose chains mix worst, worst first.
 
-    What is measured against its limit is R-hat or the effective sample size, whichever is the worse; `spread` holds
-    that ratio, −1 for a constant.
+    `spread` is R-hat or the effective sample size, relative to its limit, whichever is worse; −1 for a constant.
     """
     import arviz as az
 
@@ -247,7 +236,7 @@ def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:
         measures = [np.nan_to_num(part[name].transpose(*others).values, nan=-1.0) for part in (rhat, *shortage)]
         moving = dataset[name].std(SAMPLE_DIMS).transpose(*others).values > 0
         found += _places(str(name), others, np.where(moving, np.max(measures, axis=0), -1.0))
-    return [_quantity(dataset, *place) for place in sorted(found, key=_spread)[:limit]]
+    return [_quantity(dataset, *place) for place in sorted(found, key=itemgetter(0), reverse=True)[:limit]]
 
 
 def _places(name: str, dims: Sequence[Hashable], spreads: Array) -> list[Place]:
@@ -255,11 +244,8 @@ def _places(name: str, dims: Sequence[Hashable], spreads: Array) -> list[Place]:
     return [(float(spreads[index]), name, dict(zip(dims, index, strict=True))) for index in np.ndindex(spreads.shape)]
 
 
-def _spread(place: Place) -> float:
-    """Return what sorts places, the largest spread first."""
-    return -place[0]
-
-
 def _quantity(dataset: xr.Dataset, spread: float, name: str, place: dict[Hashable, int]) -> Quantity:
+    """Return the quantity at one place of a variable."""
+    parts = [str(dataset[dim].values[index]) if dim in dataset.coords else str(index) for dim, index in place.items()]
     draws = dataset[name].isel(place).reset_coords(drop=True)
-    return Quantity(element_name(dataset, name, place), draws, spread)
+    return Quantity(f"{name}[{', '.join(parts)}]" if parts else name, draws, spread)

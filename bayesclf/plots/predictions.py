@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 FULL_COLOR_FROM = 0.1
-"""Share of rows decided differently that gets the full colour, unless a larger one occurs."""
+"""Share of differently decided rows with full color, unless a larger share occurs."""
 
 LONGEST_MODEL = 18
-"""Characters of a model's name in a title that goes on after it."""
+"""Characters of a model's name in a longer title."""
 
 ALEATORIC, EPISTEMIC = "#8fa3bf", "#c8566b"
-"""Colours of the entropy that stays, and of that which more data would take away."""
+"""Colors of the entropy that remains, and of the entropy that more data would remove."""
 
 MOST_STEPS = 400
-"""Steps that are drawn; of more rows, neighbours in the order are averaged."""
+"""Most steps that are drawn; with more rows, neighbors in the order are averaged."""
 
 MARK_HEIGHT = -0.035
 """Where wrong predictions are marked, as a share of the panel's height."""
@@ -36,7 +36,7 @@ MARK_HEIGHT = -0.035
 
 @style.figure
 def disagreement(comparison: Comparison, model: str, ax: Axes | None = None) -> Figure:
-    """Draw, for each two rules of a model, the share of rows on which they decide differently.
+    """Draw the share of rows that each two rules of a model decide differently.
 
     Raises
     ------
@@ -90,8 +90,8 @@ def uncertainty(
     """Draw the entropy of each row's predicted class, the most uncertain first, split into its two parts.
 
     The aleatoric part would remain if the parameters were known, the epistemic part is what more training rows would
-    remove, if the model is right: under a false independence assumption it shrinks around a wrong value. Wrong
-    predictions are marked below the axis: many of them on the right say that the model is sure where it errs.
+    remove if the model is right: under a false independence assumption it shrinks around a wrong value. Wrong
+    predictions are marked below the axis: many on the right mean that the model is certain where it is wrong.
 
     Parameters
     ----------
@@ -136,31 +136,31 @@ def uncertainty(
 
 
 def _means(values: Array, bounds: Integers) -> Array:
-    """Return the means of the values between each two neighbouring bounds."""
+    """Return the means of the values between neighboring bounds."""
     return np.asarray(np.add.reduceat(values, bounds[:-1]) / np.diff(bounds))
 
 
 STATISTIC = "class_count_given_x"
 
 POSTERIOR, PRIOR = "#2f6fd0", "0.62"
-"""Colours of data sets made by the posterior and by the prior."""
+"""Colors of data sets simulated from the posterior and from the prior."""
 
 LONGEST_CLASS = 18
-"""Characters of a class beside its line."""
+"""Characters of a class name next to its line."""
 
 
 @style.figure
 def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
     """Draw how many rows of each class the model makes, given the rows' features, and how many there were.
 
-    The interval of the data sets made by the posterior is blue, thick for one half of them; that of the prior, where
-    it can be drawn from, is grey above it. Rings are the counts that were seen: outside the blue interval the model
-    does not make such data.
+    The interval of data sets simulated from the posterior is blue, thick for the inner half; that of the prior, if it
+    can be drawn from, is gray above it. Rings are the observed counts: outside the blue interval the model does not
+    reproduce the data.
 
     Parameters
     ----------
     tree
-        What ``predictive_check`` returns of a classifier.
+        Result of ``predictive_check`` for a classifier.
     """
     observed = tree["observed_statistics"].to_dataset()[STATISTIC]
     labels = [style.plain(label, LONGEST_CLASS) for label in observed["outcome"].values]
@@ -176,7 +176,7 @@ def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
         for prob, width in zip(probs, (1.6, 5.0), strict=False):
             low, high = made.quantile([(1 - prob) / 2, (1 + prob) / 2], dim=("chain", "draw")).values
             ax.hlines(places - above, low, high, color=color, linewidth=width, zorder=2, label=f"{name} predictive")
-    ax.plot(observed.values, places, "o", color=style.ink(), fillstyle="none", markersize=8, zorder=4, label="seen")
+    ax.plot(observed.values, places, "o", color=style.ink(), fillstyle="none", markersize=8, zorder=4, label="observed")
     ax.set_yticks(places, labels)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.set_xlim(left=0)

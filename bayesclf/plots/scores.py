@@ -1,19 +1,17 @@
-"""The one picture of a comparison: models × rules, side by side."""
+"""The scores of a comparison: models × rules."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 METRICS = {
     "log_loss": "log loss",
@@ -21,10 +19,10 @@ METRICS = {
     "brier": "Brier score",
     "calibration_error": "calibration error",
 }
-"""Columns of `Comparison.table` that can be drawn, and their names in words."""
+"""Columns of `Comparison.table` that can be drawn, with axis labels."""
 
 LOG_SCALE_FROM = 20
-"""Ratio of the largest to the smallest value from which the axis is logarithmic."""
+"""Ratio of the largest to the smallest value above which the axis is logarithmic."""
 
 
 NOTE_WIDTH = 90
@@ -59,9 +57,11 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
     lines = scored.to_dict("records")
     models = list(dict.fromkeys(scored["model"]))
     figure, ax = style.axes(ax, (6.4, 0.9 + 0.23 * (len(lines) + 1.4 * len(models)) + 0.2))
-    places = _places(lines, models)
+    # Heights, from the top, with room for a model's name above its rules.
+    places = [index + 1.4 * (models.index(line["model"]) + 1) - 0.4 for index, line in enumerate(lines)]
     finite = np.array([line[metric] for line in lines if np.isfinite(line[metric])])
-    _scale(ax, finite, metric)
+    if metric != "accuracy" and finite.size and 0 < finite.min() * LOG_SCALE_FROM < finite.max():
+        ax.set_xscale("log")  # a large value would squeeze all others together
     for line, place in zip(lines, places, strict=True):
         _draw_line(ax, line, metric, place)
     _label(ax, lines, places, models)
@@ -73,17 +73,6 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def _places(lines: list[dict[Any, Any]], models: list[str]) -> list[float]:
-    """Return heights, top down, with room for a model's name above its rules."""
-    return [index + 1.4 * (models.index(line["model"]) + 1) - 0.4 for index, line in enumerate(lines)]
-
-
-def _scale(ax: Axes, finite: np.ndarray[Any, Any], metric: str) -> None:
-    """Use a logarithmic axis where one large value would squeeze all others together."""
-    if metric != "accuracy" and finite.size and 0 < finite.min() * LOG_SCALE_FROM < finite.max():
-        ax.set_xscale("log")
-
-
 def _draw_line(ax: Axes, line: dict[Any, Any], metric: str, place: float) -> None:
     look, value = style.RULE_STYLE[line["rule"]], line[metric]
     if not np.isfinite(value):
@@ -93,12 +82,11 @@ def _draw_line(ax: Axes, line: dict[Any, Any], metric: str, place: float) -> Non
         note = f"{rows} {'row' if rows == 1 else 'rows'}"
         ax.text(0.965, place, note, transform=where, ha="right", va="center", fontsize="small", alpha=0.75)
         return
-    if metric == "calibration_error":
-        ax.plot([line["calibration_low"], line["calibration_high"]], [place] * 2, color=look.color, linewidth=1.8)
-    else:
-        error = line[f"{metric}_se"]
-        if np.isfinite(error):
-            ax.plot([value - error, value + error], [place] * 2, color=look.color, linewidth=1.8)
+    error = line.get(f"{metric}_se", np.nan)
+    binned = metric == "calibration_error"
+    ends = [line["calibration_low"], line["calibration_high"]] if binned else [value - error, value + error]
+    if np.isfinite(ends).all():
+        ax.plot(ends, [place] * 2, color=look.color, linewidth=1.8)
     ax.plot(value, place, marker=look.marker, color=look.color, markersize=6.5, linestyle="none")
 
 
@@ -107,15 +95,14 @@ def _label(ax: Axes, lines: list[dict[Any, Any]], places: list[float], models: l
     ax.set_yticks(places, [line["rule"] for line in lines])
     ax.set_ylim(max(places, default=1) + 0.7, -0.3)
     ax.margins(x=0.06)
-    first = {model: min(p for p, line in zip(places, lines, strict=True) if line["model"] == model) for model in models}
-    for model, place in first.items():
-        ax.text(
-            0.0, place - 1.0, style.plain(model), transform=ax.get_yaxis_transform(), va="center", fontweight="bold"
-        )
+    look: Any = {"transform": ax.get_yaxis_transform(), "va": "center", "fontweight": "bold"}
+    for model in models:
+        first = min(place for place, line in zip(places, lines, strict=True) if line["model"] == model)
+        ax.text(0.0, first - 1.0, style.plain(model), **look)
 
 
 def _left_out(table: pd.DataFrame, scored: pd.DataFrame) -> str:
-    """Return the lines that are not drawn as a line of text below the axis, or nothing."""
+    """Return a note below the axis that names the models and rules without a score, or nothing."""
     missing = table.loc[table.index.difference(scored.index)]
     names = [
         f"{style.plain(model)} {', '.join(rules)}" for model, rules in missing.groupby("model", sort=False)["rule"]

@@ -28,12 +28,12 @@ LONGEST_NAME = 32
 """Characters of a name from the user's table that a figure shows."""
 
 LETTER = 0.083
-"""Inches of a letter beside an axis."""
+"""Width in inches of a letter next to an axis."""
 
 
 @dataclass(frozen=True)
 class RuleStyle:
-    """Colour, marker and line of one rule."""
+    """Color, marker and line of one rule."""
 
     color: str
     marker: str
@@ -48,22 +48,22 @@ RULE_STYLE = {
     "predictive": RuleStyle("#bf5fa0", "D", (0, (7, 2))),
     "gibbs": RuleStyle("#dd5a22", "^", ":"),
 }
-"""Colours that stay apart for colour-blind readers, on white and on dark paper (after Okabe and Ito)."""
+"""Colors that color-blind readers can distinguish, on white and dark backgrounds (after Okabe and Ito)."""
 
 CLASS_COLORS = ("#c8566b", "#2f9e94", "#b5952b", "#8a6bbf", "#7d8b3a", "#a5694f")
-"""Colours of classes, unlike those of rules (after Tol's muted scheme); classes are also named beside their marks."""
+"""Colors of classes, distinct from those of rules (after Tol's muted scheme); classes are also named in figures."""
 
 CLASS_MARKERS = ("o", "^", "s", "D", "v")
-"""Marks of classes: one fewer than colours, so that thirty classes differ in one or the other."""
+"""Markers of classes: one fewer than colors, so that thirty classes differ in color or marker."""
 
 
 def class_color(k: int) -> str:
-    """Return the colour of class number k."""
+    """Return the color of class number k."""
     return CLASS_COLORS[k % len(CLASS_COLORS)]
 
 
 def class_marker(k: int) -> str:
-    """Return the mark of class number k."""
+    """Return the marker of class number k."""
     return CLASS_MARKERS[k % len(CLASS_MARKERS)]
 
 
@@ -77,7 +77,7 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     """
     text = "".join(character if character.isprintable() else " " for character in str(name)).strip()
     if len(text) > longest:
-        # Names of parameters often differ at their end only, for example in a level.
+        # Names of parameters often differ only at their end, for example in a level.
         tail = longest // 3
         text = f"{text[: longest - tail - 1]}…{text[-tail:]}"
     return text.replace("$", r"\$")
@@ -91,13 +91,13 @@ ARGUMENTS = {
     "classifier": "A fitted classifier.",
     "ax": "Axes to draw on.",
 }
-"""What arguments mean that several figures have, unless a figure says otherwise."""
+"""Descriptions of arguments that several figures share, unless a figure has its own."""
 
 
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Complete the docstring of a function that draws, by the `ARGUMENTS` it does not describe and what it returns.
+    """Complete the docstring of a plotting function with shared `ARGUMENTS` that it does not describe, and its result.
 
-    Those that are described stand between what is drawn and the axes.
+    Its own descriptions stand between the shared ones and that of the axes.
     """
     text = inspect.cleandoc(function.__doc__ or "")  # python -OO leaves no docstring
     head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
@@ -117,7 +117,7 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
 def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     """Return the figure and axes to draw on: those given, or new ones of a size in inches.
 
-    A new figure does not stay open in pyplot, so that a notebook shows it once and nothing has to be closed.
+    A new figure does not stay open in pyplot, so a notebook shows it once and nothing has to be closed.
     """
     if ax is not None:
         return ax.get_figure(root=True), ax  # type: ignore[return-value]
@@ -129,7 +129,7 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
 
 
 def of_arviz(panels: Any) -> Figure:
-    """Return the figure of what ArviZ drew, with room for titles; it does not stay open in pyplot either."""
+    """Return the figure that ArviZ drew, with room for titles; it does not stay open in pyplot either."""
     import matplotlib.pyplot as plt
 
     figure: Figure = panels.viz["figure"].item()
@@ -139,7 +139,7 @@ def of_arviz(panels: Any) -> Figure:
 
 
 def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of equal panels with common scales, and these, row by row.
+    """Return a new figure of equal panels with common scales, and its panels, row by row.
 
     Parameters
     ----------
@@ -148,9 +148,9 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
     size
         Of one panel, in inches.
     columns
-        Most panels beside each other.
+        Most panels per row.
     left
-        Inches for what stands to the left of them.
+        Inches for labels on the left.
     """
     import matplotlib.pyplot as plt
 
@@ -165,13 +165,13 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
     for spare in every[count:]:
         spare.remove()
     for ax in every[max(count - width, 0) : count]:
-        # The lowest panel of each column has the numbers, also where the last row is not full.
+        # The lowest panel of each column has the tick labels, even if the last row is not full.
         ax.tick_params(labelbottom=True)
     return figure, every[:count]
 
 
 def legend_above(ax: Axes, **options: Any) -> None:
-    """Name what is drawn in lines of three above the axes, each name once."""
+    """Draw a legend of three columns above the axes, each name once."""
     handles, labels = ax.get_legend_handles_labels()
     named = dict(zip(labels, handles, strict=True))
     ax.legend(
@@ -195,10 +195,10 @@ def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
     ax
         Axes with their final limits and scales.
     ends
-        x and y of each end, name and colour.
+        x and y of each end, name and color.
     """
     size = 9.0
-    ax.autoscale_view()  # or the limits would wait for the drawing
+    ax.autoscale_view()  # otherwise the limits are computed only on drawing
     points = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
     heights = np.array([ax.transData.transform(end[:2])[1] * points for end in ends])
     floor = ax.transAxes.transform((0, 0))[1] * points + 0.5 * size
@@ -234,24 +234,24 @@ def apart(heights: Array, gap: float, floor: float = 0.0) -> Array:
 
 
 def ink() -> str:
-    """Return the colour of text under the current settings, which follow the paper."""
+    """Return the color of text under the current settings, which follow the background."""
     import matplotlib as mpl
 
     return str(mpl.rcParams["text.color"])
 
 
 def title(ax: Axes, text: str) -> None:
-    """Write what a figure of one panel shows above it, on the left."""
+    """Write the title of a figure of one panel, left-aligned."""
     ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
 
 
 def headline(figure: Figure, text: str) -> None:
-    """Write what a figure of several panels shows above them, on the left."""
+    """Write the title of a figure of several panels, left-aligned."""
     figure.suptitle(text, ha="left", x=0.01, fontsize="medium", fontweight="bold")
 
 
 def quiet(ax: Axes, grid: str = "both") -> None:
-    """Take away what carries no information: upper and right spines, tick marks; keep a faint grid."""
+    """Remove spines and tick marks, which carry no information; keep a faint grid."""
     ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
     ax.tick_params(which="both", length=0)
     ax.set_axisbelow(True)
@@ -260,7 +260,7 @@ def quiet(ax: Axes, grid: str = "both") -> None:
 
 
 def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the rules to draw: those asked for, or all that the model could answer under.
+    """Return the rules to draw: the requested ones, or all that the model could answer under.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | None
         raise InputError(f"the comparison has no model {model!r}; its models are {', '.join(comparison.models)}")
     answered = comparison.rules_of(model)
     if not answered:
-        raise InputError(f"{model!r} has no answers under any rule; the comparison's `table` has the reasons")
+        raise InputError(f"{model!r} has no answers under any rule; the comparison's `table` says why")
     if rules is None:
         return answered
     unknown = [rule for rule in rules if rule not in answered]

@@ -1,4 +1,4 @@
-"""Posterior weights of logistic regression, beside those that a generative model implies."""
+"""Posterior weights of logistic regression, compared with those that a generative model implies."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_COLUMNS = 24
-"""Columns that are drawn where none are named: those of the largest weights."""
+"""Most columns that are drawn by default: those with the largest weights."""
 
 APART = 0.34
-"""Distance between the two intervals of one column, whose lines are 1 apart."""
+"""Distance between the two intervals of a column, where columns are 1 apart."""
 
 LABELS = ("logistic regression", "implied by the generative model")
 
@@ -35,25 +35,25 @@ def posterior_weights(
 ) -> Figure:
     """Draw means and intervals of logistic weights, and of those that a generative model implies, in common units.
 
-    Weights are log-odds against the reference class, per sd of a number and per level of a category. Levels are
-    measured from the mean of their category's, as the rest belongs to the intercept, and each model has another rest
-    there. Columns stand in the order of logistic regression's weights for the first class. Where the two differ by
-    more than their intervals, an assumption of the generative model does not hold, such as independent columns given
-    the class, or a prior pulls.
+    Weights are log-odds against the reference class, per sd of a number and per level of a category. Weights of
+    levels are measured from their mean over the category, because that mean is part of the intercept and differs
+    between the models. Columns are in the order of logistic regression's weights for the first class. If the two
+    models differ by more than their intervals, an assumption of the generative model is violated, such as independent
+    columns given the class, or a prior has an effect.
 
     Parameters
     ----------
     lr
         Fitted, with a posterior.
     implied
-        What ``to_logistic`` returns of a generative classifier fitted on the same table.
+        Result of ``to_logistic`` for a generative classifier fitted on the same table.
     features
         Columns to draw, such as "age" or "workclass=Private"; by default those of the largest weights.
 
     Returns
     -------
     Figure
-        A new figure, one panel a class other than the reference.
+        A new figure, one panel per class other than the reference.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def posterior_weights(
 def _in_common_units(weights: xr.DataArray, design: LogisticDesign) -> Array:
     """Return weights (draw, outcome, column) of the columns of `design`, NaN for those that the model lacks.
 
-    A weight is multiplied by the sd of its column; from those of levels the mean over their category is taken.
+    Weights are multiplied by the sd of their column, and those of levels are centered within their category.
     """
     ordered = weights.transpose("chain", "draw", "outcome", "feature").values
     values = ordered.reshape(-1, *ordered.shape[2:])
@@ -126,9 +126,9 @@ def _implied(implied: ImpliedLogistic, lr: LogisticRegression) -> xr.DataArray:
 
 
 def _chosen(weights: Array, design: LogisticDesign, features: Sequence[str] | None) -> list[int]:
-    """Return the columns to draw, in the order asked for, or by their weight for the first class.
+    """Return the columns to draw, in the requested order, or by their weight for the first class.
 
-    Of the two levels of a category only the second is drawn unasked: the first is its mirror image.
+    Of the two levels of a category only the second is drawn by default: the first is its mirror image.
     """
     names = design.names
     if features is not None:

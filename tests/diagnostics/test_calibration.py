@@ -11,7 +11,7 @@ from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import dependence, independent_groups
 
 FEW = "few rows, which averaging"
-MODEL = "what the model assumes of its columns"
+MODEL = "what the model assumes about its columns"
 
 
 def found(case, code, **arguments):
@@ -41,7 +41,7 @@ def test_the_rule_that_averages_passes_on_the_same_rows():
     clf, rows = few_rows()
     finding = found((clf.set_params(rule="bayes-optimal"), rows), "Y03")
     assert finding.section == "passed"
-    assert "averaging repairs" in finding.reason
+    assert "averaging corrects" in finding.reason
 
 
 def test_both_causes_are_told_together():
@@ -161,7 +161,7 @@ def test_a_model_that_takes_no_columns_for_independent_is_not_said_to():
     X, y = normal_rows(100)
     joint = bc.GaussianDiscriminantAnalysis(random_state=1).fit(X, y)
     reason = found((joint, (X, y)), "Y03").reason
-    assert "the model takes no columns for independent" in reason
+    assert "the model treats no columns as independent" in reason
     assert "correlate" not in reason
 
 
@@ -208,7 +208,7 @@ def test_dependence_is_the_largest_correlation_within_the_classes():
 
 
 def test_independent_columns_need_no_other_model():
-    assert "taken for independent correlate by at most" in found(gaussian(*normal_rows(300)), "Y03").reason
+    assert "treated as independent correlate by at most" in found(gaussian(*normal_rows(300)), "Y03").reason
 
 
 def test_the_model_to_compare_with_can_be_given_fitted_or_not():

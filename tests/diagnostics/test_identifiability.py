@@ -156,7 +156,7 @@ def test_duplicates_that_the_model_takes_together_are_not_an_issue(classifier):
     X = X[["rain"]] if classifier is bc.GaussianDiscriminantAnalysis else X[["wind"]]
     X["again"] = X.iloc[:, 0]
     finding = found((classifier(random_state=1).fit(X, y), (X, y)), "M07")
-    assert (finding.section, "does not take them for independent" in finding.reason) == ("tip", True)
+    assert (finding.section, "does not treat them as independent" in finding.reason) == ("tip", True)
 
 
 def test_duplicates_of_unjoined_columns_are_counted_twice():

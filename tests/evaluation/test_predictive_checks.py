@@ -236,7 +236,7 @@ def test_what_cannot_be_replicated_is_refused():
         clf.predictive_check(X[["age"]], y)
     words = sparse.csr_array(np.random.default_rng(1).poisson(0.02, size=(90, 6_000)))
     large = bc.MultinomialNB(random_state=1).fit(words, np.arange(90) % 3)
-    with pytest.raises(Refused, match="too large to hold"):
+    with pytest.raises(Refused, match="too large to keep in memory"):
         large.predictive_check(words, np.arange(90) % 3)
     with pytest.raises(InputError, match="at least 1"):
         bc.GaussianNB(random_state=1).fit(X[["age"]], y).predictive_check(X[["age"]], y, draws=0)

@@ -167,7 +167,7 @@ class TestOfAComparison:
         assert half["accuracy"] - 2 * half["accuracy_se"] > curve["accuracy"].iloc[-1]
 
     def test_lines_that_there_are_not_and_rules_that_cannot_answer(self, comparison):
-        with pytest.raises(InputError, match="no line gnb gibbs; its lines are gnb map, "):
+        with pytest.raises(InputError, match="no row gnb gibbs; its rows are gnb map, "):
             comparison.coverage_curve("gnb", "gibbs")
         with pytest.raises(Refused, match="lr has no answers under the rule bayes-optimal: a fit by MAP leaves no"):
             comparison.coverage_curve("lr", "bayes-optimal")

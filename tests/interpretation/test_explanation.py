@@ -264,7 +264,7 @@ class TestExplain:
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),
         [
-            ({"outcome": "dead"}, InputError, "'dead' is no class; the classes are 'ill', 'mild', 'well'"),
+            ({"outcome": "dead"}, InputError, "'dead' is not a class; the classes are 'ill', 'mild', 'well'"),
             ({"outcome": "ill", "against": "ill"}, InputError, "row 1 has 'ill' on both sides"),
             ({"outcome": ["ill"] * 3}, InputError, r"one for each of the 90 rows, not shape \(3,\)"),
             ({"ci_prob": 1.0}, InputError, "ci_prob must lie between 0 and 1"),

@@ -161,7 +161,7 @@ def test_a_long_table_is_thinned(rows):
     [
         ({"features": ("a", "z")}, "no column 'z'"),
         ({"features": ("a", "a")}, "two different columns"),
-        ({"rules": ["gibbs"]}, "no one boundary"),
+        ({"rules": ["gibbs"]}, "no single boundary"),
         ({"rules": ["svm"]}, "unknown rule 'svm'"),
         ({"rules": []}, "no rule to draw"),
     ],

@@ -91,7 +91,7 @@ def test_predictive_counts_are_quantiles_and_rings():
         values = tree[f"{name}_statistics"]["class_count_given_x"].values[0]
         np.testing.assert_allclose(drawn, np.quantile(values, [0.055, 0.945], axis=0).T)
     assert ax.lines[0].get_xdata().tolist() == [20, 28, 2]
-    assert {"$a$", "<b>", "seen", "prior predictive", "posterior predictive"} <= set(texts(figure))
+    assert {"$a$", "<b>", "observed", "prior predictive", "posterior predictive"} <= set(texts(figure))
 
 
 def test_a_prior_that_cannot_be_drawn_from_is_not_drawn():

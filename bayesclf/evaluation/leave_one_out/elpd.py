@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
@@ -19,21 +20,20 @@ from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
-    import pandas as pd
     from arviz_stats import ELPDData
 
 METHODS = ("auto", "psis", "exact")
 
 NAMED_ROWS = 5
-"""Rows that a warning names."""
+"""Rows that a warning lists."""
 
 
 def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
-    """Return the leave-one-out expected log score of P(y | x), as ArviZ holds it.
+    """Return the leave-one-out expected log score of P(y | x), in ArviZ's format.
 
     elpd = Σ_i log P(y_i | x_i, all rows but i), under a rule. A generative posterior was conditioned on x and y
-    together, so that its draws are reweighted by r_s ∝ 1/p(x_i, y_i | θ_s), Pareto-smoothed, though the score is that
-    of y given x:
+    together, so its draws are reweighted by r_s ∝ 1/p(x_i, y_i | θ_s), Pareto-smoothed, although the score is that of y
+    given x:
 
     ================= ==========================================================
     rule              log P(y_i | x_i, all rows but i)
@@ -42,20 +42,20 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     ``predictive``    log Σ_s r_s p(x_i, y_i | θ_s) / Σ_s r_s p(x_i | θ_s)
     ================= ==========================================================
 
-    For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both are the same, and this is `arviz.loo`. A generative model's
-    P(y | x, θ) handed to `arviz.loo` is not wrong for ``predictive``, as E[1/P(y_i | x_i, θ)] over the posterior is
-    1/P(y_i | x_i, all rows but i) under that rule; it is wrong for ``bayes-optimal``.
+    For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal and are those of `arviz.loo`. A generative
+    model's P(y | x, θ) passed to `arviz.loo` is right for ``predictive``, as E[1/P(y_i | x_i, θ)] over the posterior
+    is 1/P(y_i | x_i, all rows but i) under that rule, but wrong for ``bayes-optimal``.
 
     Parameters
     ----------
     clf
         A fitted classifier.
     X, y
-        The rows it was fitted on, in any order, a row of weight w as w rows: most fits do not hold their rows. Other
-        rows are refused.
+        The rows it was fitted on, in any order, a row of weight w as w rows, because most fits do not store their rows.
+        Other rows are refused.
     rule
         ``"bayes-optimal"`` or ``"predictive"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose estimate
-        without a row is always computed, as there are no draws to weight.
+        without a row is always computed, as there are no draws to reweight.
     method
         ``"psis"``: the weights above. ``"exact"``: the row is left out, in closed form where a conjugate model's
         ``predictive`` has one, else by inference from the other rows. ``"auto"``: the closed form where there is one,
@@ -72,7 +72,7 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     Raises
     ------
     InputError
-        For other rows than the training rows, an unknown rule or method, or what is no classifier of bayesclf.
+        For other rows than the training rows, an unknown rule or method, or `clf` that is not a bayesclf classifier.
     Refused
         For a rule that has no such score, a fit without a posterior where the rule needs one, or too much work.
     DoesNotExist
@@ -80,9 +80,9 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
 
     Notes
     -----
-    Exact or not, what all rows resolved stays: a default prior's numbers, an empirical class prior, a learnt α, the
-    columns that count, levels, vocabulary, a learnt tree. What was learnt from a row flatters its score, little for a
-    prior's numbers, perhaps much for a tree; cross-validation learns all of it anew in each fold.
+    Exact or not, what was derived from all rows stays fixed: the numbers of a default prior, an empirical class prior,
+    a learned α, the columns in use, levels, vocabulary, a learned tree. What was learned from a row improves its own
+    score, little for a prior's numbers, perhaps much for a tree; cross-validation learns all of it again in each fold.
 
     References
     ----------
@@ -98,14 +98,14 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     -10.299
     """
     if not isinstance(clf, BayesClassifier):
-        raise InputError(f"clf must be a fitted classifier of bayesclf, not {clf!r}")
+        raise InputError(f"clf must be a fitted bayesclf classifier, not {clf!r}")
     if X is None or y is None:
         raise InputError("leaving rows out needs the training rows; give both X and y, loo(clf, X, y)")
     name = scored(rule)
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")
     if method == "psis" and not RULES[name].averages:
-        raise Refused(f"the rule {name!r} plugs in an estimate, and has no draws to weight; take method='exact'")
+        raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
     training = training_rows(clf, X, y)
     scores = _scores(clf, training, name, method)
     return _elpd_data(scores, len(clf.hypotheses(RULES[name].source)))
@@ -153,18 +153,17 @@ def good_k(draws: int) -> float:
 
 
 def _warn(bad: Integers, rows: int, reason: str) -> None:
-    """Say which rows importance weights do not leave out well."""
-    named = listed(bad, NAMED_ROWS)
-    remedy = f"{reason}; compare by cross-validation" if reason else "method='exact' leaves them out by inference anew"
+    """Warn about rows that importance weights cannot leave out reliably."""
+    remedy = f"{reason}; compare by cross-validation" if reason else "method='exact' repeats the inference without them"
     warn(
-        f"for {len(bad)} of {rows} rows ({named}) Pareto k̂ is too large, so that reweighted draws do not stand for a "
-        f"posterior without the row; {remedy}",
+        f"for {len(bad)} of {rows} rows ({listed(bad, NAMED_ROWS)}) Pareto k̂ is too large, so that reweighted draws do "
+        f"not represent a posterior without the row; {remedy}",
         PredictionWarning,
     )
 
 
 def _elpd_data(scores: RowElpd, draws: int) -> ELPDData:
-    """Return scores as ArviZ holds them."""
+    """Return scores in ArviZ's format."""
     import xarray as xr
     from arviz_stats import ELPDDataLOO
     from arviz_stats.base import array_stats
@@ -207,9 +206,9 @@ def compare_elpd(
     Returns
     -------
     pandas.DataFrame
-        One line a model, the best first, numbers not rounded: ``elpd`` in nats, ``se``, ``p``; ``elpd_diff`` from the
+        One row per model, the best first, numbers not rounded: ``elpd`` in nats, ``se``, ``p``; ``elpd_diff`` from the
         best with its standard error ``dse``, paired by row; ``weight`` in the best mixture (`stacking_weights`);
-        ``diag_elpd``, how many rows have a k̂ that is too large. `arviz.plot_compare` shows it.
+        ``diag_elpd``, the number of rows with too large a k̂. `arviz.plot_compare` draws the table.
 
     Raises
     ------
@@ -229,12 +228,9 @@ def compare_elpd(
     tree  -9.03       0.00  0.00
     naive -9.89      -0.87  1.26
     """
-    if (
-        not isinstance(models, Mapping)
-        or len(models) < 2
-        or not all(isinstance(m, BayesClassifier) for m in models.values())
-    ):
-        raise InputError("models must be a mapping from names to at least two fitted classifiers of bayesclf")
+    known = isinstance(models, Mapping) and all(isinstance(model, BayesClassifier) for model in models.values())
+    if not known or len(models) < 2:
+        raise InputError("models must be a mapping from names to at least two fitted bayesclf classifiers")
     from arviz_stats import compare
 
     elpds = {name: loo(clf, X, y, rule, method) for name, clf in models.items()}
@@ -247,5 +243,5 @@ def compare_elpd(
             )
     table = compare(elpds, round_to="none")
     weights = stacking_weights(np.column_stack([elpd.elpd_i for elpd in elpds.values()]))
-    # ArviZ's own optimiser stops at about four digits.
+    # ArviZ's own optimizer stops at about four digits.
     return table.assign(weight=[weights[list(models).index(name)] for name in table.index])  # type: ignore[no-any-return]

@@ -18,10 +18,10 @@ from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.typing import Array
 
 LEAST_DRAWS = 25
-"""Draws below which their largest fifth is too short a tail to fit."""
+"""Draws below which the largest fifth of their weights is too short a tail to fit."""
 
 NEGLIGIBLE_SPREAD = 1e-9
-"""Log ratios within this of each other are equal up to rounding, and have no tail to fit."""
+"""Log ratios that differ by no more than this are equal up to rounding and have no tail to fit."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RowElpd:
     Attributes
     ----------
     without
-        log P(y_i | x_i, all rows but i): what is added up to elpd.
+        log P(y_i | x_i, all rows but i): the terms of elpd.
     with_all
         log P(y_i | x_i, all rows).
     khat
@@ -43,7 +43,7 @@ class RowElpd:
     khat: Array
 
     def replaced(self, rows: NDArray[np.bool_], without: Array) -> RowElpd:
-        """Return the same with exact scores of some rows."""
+        """Return a copy with exact scores of some rows."""
         own, khat = self.without.copy(), self.khat.copy()
         own[rows], khat[rows] = without, 0.0
         return RowElpd(own, self.with_all, khat)
@@ -53,7 +53,7 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
     """Return the leave-one-out log scores of all rows, blocks of rows at a time.
 
     The posterior was conditioned on p(x_i, y_i | θ), of a discriminative model on P(y_i | x_i, θ): without row i its
-    draws have weights r_s proportional to 1 over that, whatever the score is.
+    draws have weights r_s proportional to the inverse of that density, whatever the score is.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def _ratio(log_weight: Array, joint: Array, log_x: Array) -> Array:
 def _smoothed(log_density: Array, efficiency: float) -> tuple[Array, float]:
     """Return the log weights (draw) of one row, proportional to 1/density with its tail smoothed, and k̂.
 
-    Where the density is 0 under some draws, these have all the weight, and k̂ is infinite; where it is the same under
-    all there is nothing to smooth, and k̂ is −∞.
+    Where the density is 0 under some draws, these have all the weight and k̂ is infinite; where it is equal under all
+    draws there is nothing to smooth and k̂ is −∞.
     """
     impossible = np.isneginf(log_density)
     if impossible.any():

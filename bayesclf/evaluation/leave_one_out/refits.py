@@ -1,7 +1,8 @@
-"""Leaving rows out exactly: models conditioned on all rows but one, under the prior that all rows resolved."""
+"""Leaving rows out exactly: models conditioned on all rows but one, under the prior that was derived from all rows."""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,15 +25,15 @@ from bayesclf.inference import NUTS, Engine, Exact, Laplace
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, parameter_count
+from bayesclf.posterior.hypotheses import parameter_count
 from bayesclf.rules import RULES
-from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.typing import Array, Integers
 
 MOST_NUMBERS = 5 * 10**9
-"""Rows × draws × parameters that are drawn exactly at most: some minutes."""
+"""Most random numbers (rows × draws × parameters) for exact draws: some minutes of work."""
 
 MOST_RUNS: dict[type, int] = {NUTS: 200, Laplace: 5_000}
-"""Rows that are left out by a run of the engine for each: NUTS takes a second or more, Laplace some milliseconds."""
+"""Most rows that are left out by one run of the engine each: NUTS takes a second or more, Laplace some milliseconds."""
 
 REST = "all other words"
 
@@ -119,33 +120,26 @@ def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: I
     scores = []
     for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
         try:
-            hypotheses = _hypotheses(model, rule, engine, clf.seed_)
+            hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
         except (DoesNotExist, Refused) as error:
             raise type(error)(f"without row {i + 1}: {error}") from None
         with warnings.catch_warnings():
-            # A row that is impossible without itself shows in its score.
+            # A row that is impossible under the model without it shows in its score.
             warnings.simplefilter("ignore", PredictionWarning)
             scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
     return np.array(scores)
 
 
-def _hypotheses(model: Model, rule: str, engine: Engine | None, seed: int) -> HypothesisSet:
-    """Return the hypotheses that a rule asks for, after inference of the model."""
-    source = RULES[rule].source
-    if source in ("map", "mle"):
-        return Hypotheses(model, inference.estimate(model, source))
+def _fitted(clf: BayesClassifier, model: Model, engine: Engine | None) -> BayesClassifier:
+    """Return the classifier after inference of another model; without an engine, for rules that need no draws."""
+    fit = copy.copy(clf)
+    fit.model_, fit.points_ = model, {}
     if engine is None:
-        assert isinstance(model, GenerativeModel)
-        return Hypotheses(model, model.mean() if source == "mean" else {})
-    drawn = inference.draw(model, engine, seed)
-    assert drawn is not None
-    if drawn.seeded is not None:
-        assert isinstance(model, GenerativeModel)
-        return SeededHypotheses(model, model.posterior(), drawn.seeded)
-    if source == "mean":
-        mean: Parameters = {name: values.mean(axis=0, keepdims=True) for name, values in drawn.parameters.items()}
-        return Hypotheses(model, mean)
-    return Hypotheses(model, drawn.parameters)
+        # The mean and the predictive have closed forms; draws of the fit with all rows must not stand in for them.
+        fit.inference_, fit.draws_ = Exact(), inference.Draws({}, chains=1)
+    else:
+        fit.inference_, fit.draws_ = engine, inference.draw(model, engine, clf.seed_)
+    return fit
 
 
 def models_without(
@@ -153,7 +147,7 @@ def models_without(
 ) -> Iterator[tuple[int, Model, Rows]]:
     """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
 
-    The prior stays the one that all rows resolved, and so do the columns that count, levels, vocabulary and edges.
+    The prior that was derived from all rows stays fixed, and so do the columns in use, levels, vocabulary and edges.
 
     Parameters
     ----------
@@ -180,22 +174,19 @@ def models_without(
                 blocks.append(narrowed)
                 parts.append(cells)
             else:
-                blocks.append(_conditioned(block, without))
+                # A family that draws θ given α holds the statistics too.
+                smoothed = isinstance(block.family, Smoothed)
+                family = block.family.resolve_prior(without) if smoothed else block.family
+                blocks.append(replace(block, family=family, statistics=without))
                 parts.append(part)
         counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
         yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), Rows(tuple(parts), 1)
 
 
-def _conditioned(block: Block, statistics: Statistics) -> Block:
-    """Return a block with other statistics, which a family that draws θ given α holds too."""
-    family = block.family.resolve_prior(statistics) if isinstance(block.family, Smoothed) else block.family
-    return replace(block, family=family, statistics=statistics)
-
-
 def _logistic_without(
     model: LogisticModel, training: TrainingRows, wanted: Integers
 ) -> Iterator[tuple[int, LogisticModel, Rows]]:
-    """Yield the same for logistic regression, which counts rows that are alike: one of them less."""
+    """Yield the same for logistic regression, where the weight of the row's duplicates decreases by one."""
     cells = np.column_stack([training.y, model.design.matrix(training.rows)])
     different, kind, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     for i in wanted.tolist():
@@ -207,10 +198,10 @@ def _logistic_without(
 def _statistics_without(
     model: GenerativeModel, training: TrainingRows, wanted: Integers, narrow: bool
 ) -> Iterator[tuple[int, list[Statistics | None]]]:
-    """Yield the statistics of all rows but one, a block each; None for blocks that can be narrowed.
+    """Yield the statistics of all rows but one, one entry per block; None for blocks that can be narrowed.
 
-    They are added up, never taken away from, so that nothing cancels: those of the rows outside of a stretch of √n,
-    once, and those of the others in it.
+    Statistics are added, never subtracted, so that no digits cancel: those of the rows outside a stretch of √n rows,
+    computed once per stretch, plus those of the other rows in it.
     """
     n, y = len(training), training.y
     size = max(1, isqrt(n))
@@ -238,7 +229,7 @@ def _statistics_without(
 def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
     """Return a block of a document's own words and one for all others, without the document, and its counts.
 
-    If θ is Dirichlet, so is θ with some of its parts added up, whose α and counts add up too.
+    If θ is Dirichlet, so is θ with some of its components summed, and α and the counts are summed alike.
     """
     family: Any = block.family
     document = sparse.csr_array(row)
@@ -261,7 +252,7 @@ def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
 
 
 def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
-    """Return log p(x_i, k | all rows but i), (row, outcome); NaN for rows that need another way.
+    """Return log p(x_i, k | all rows but i), (row, outcome); NaN where the row needs a refit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The training rows of a fit, given again: most classifiers hold what rows have taught, not the rows."""
+"""The training rows of a fit, given again: most classifiers store what was learned from the rows, not the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayesclf.typing import Array, Integers
 NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
 
 SAME = 1e-6
-"""Relative difference up to which statistics are those of the same rows: rows in another order differ by rounding."""
+"""Relative difference up to which statistics are those of the same rows: the order of rows changes rounding."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TrainingRows:
 
 
 def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
-    """Return the rows that a classifier was fitted on, encoded, or raise `InputError` where they are others.
+    """Return the rows that a classifier was fitted on, encoded, or raise `InputError` if they differ.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
     Raises
     ------
     InputError
-        For other rows.
+        If the rows are not the training rows.
     """
     rows = clf.rows(X)
     labels = checked_labels(y, len(rows))
@@ -79,15 +79,15 @@ def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
 
 
 def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
-    """Return whether rows are those that a model holds, where rows that are alike may be one with a weight."""
-    held, given = np.column_stack([model.y, model.X]), np.column_stack([y, model.design.matrix(rows)])
-    _, kind = np.unique(np.vstack([held, given]), axis=0, return_inverse=True)
+    """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight."""
+    stored, given = np.column_stack([model.y, model.X]), np.column_stack([y, model.design.matrix(rows)])
+    _, kind = np.unique(np.vstack([stored, given]), axis=0, return_inverse=True)
     surplus = np.bincount(kind.ravel(), np.concatenate([model.sample_weight, np.full(len(given), -1.0)]))
     return bool((np.abs(surplus) <= SAME).all())
 
 
 def _close(found: Array, expected: Array) -> bool:
-    """Return whether two arrays are the same up to rounding."""
+    """Return whether two arrays are equal up to rounding."""
     largest = np.abs(expected).max(initial=0.0)
     return found.shape == expected.shape and np.allclose(found, expected, rtol=SAME, atol=SAME**2 * largest)
 

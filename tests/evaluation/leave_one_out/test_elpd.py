@@ -332,7 +332,7 @@ class TestRefusals:
             bc.loo(tennis_fit, *tennis, rule="map", method="psis")
 
     def test_other_objects_than_classifiers_and_missing_rows(self, tennis_fit, tennis):
-        with pytest.raises(InputError, match="clf must be a fitted classifier of bayesclf, not 3"):
+        with pytest.raises(InputError, match="clf must be a fitted bayesclf classifier, not 3"):
             bc.loo(3, *tennis)
         for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
             with pytest.raises(InputError, match="needs the training rows; give both X and y"):
@@ -378,7 +378,7 @@ class TestCompareElpd:
         plt.close("all")
 
     def test_one_model_is_not_a_comparison(self, fits, tennis):
-        with pytest.raises(InputError, match="at least two fitted classifiers"):
+        with pytest.raises(InputError, match="at least two fitted bayesclf classifiers"):
             bc.compare_elpd({"naive": fits["naive"]}, *tennis)
 
     def test_a_model_that_thinks_a_row_impossible_is_named(self, fits, tennis):
