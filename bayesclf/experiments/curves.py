@@ -84,7 +84,7 @@ def last_crossing(sizes: Array, difference: Array) -> float:
 def means(groups: Any, *metrics: str) -> pd.DataFrame:
     """Return mean and standard error (…_se) of columns by group."""
     found: pd.DataFrame = groups[list(metrics)].agg(["mean", "sem"])
-    names = [name if kind == "mean" else f"{name}_se" for name, kind in found.columns]
+    names = [f"{metric}{ending}" for metric in metrics for ending in ("", "_se")]
     return found.set_axis(names, axis=1).reset_index()
 
 
