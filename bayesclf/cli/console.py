@@ -88,5 +88,8 @@ def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]
 def working(sentence: str) -> Iterator[None]:
     """Show on stderr, if that is a terminal, that something takes a while."""
     console = stdout(stderr=True)
-    with console.status(sentence) if console.is_terminal else contextlib.nullcontext():
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(sentence):
         yield

@@ -83,9 +83,9 @@ def last_crossing(sizes: Array, difference: Array) -> float:
 
 def means(groups: Any, *metrics: str) -> pd.DataFrame:
     """Return mean and standard error (…_se) of columns by group."""
-    found = groups[list(metrics)].agg(["mean", "sem"])
-    found.columns = [name if kind == "mean" else f"{name}_se" for name, kind in found.columns]
-    return found.reset_index()
+    found: pd.DataFrame = groups[list(metrics)].agg(["mean", "sem"])
+    names = [f"{metric}{ending}" for metric in metrics for ending in ("", "_se")]
+    return found.set_axis(names, axis=1).reset_index()
 
 
 def in_order(table: pd.DataFrame, by: Sequence[str], **orders: Iterable[str]) -> pd.DataFrame:

@@ -224,7 +224,10 @@ def _gaussian(tau: float, counts: tuple[int, int]) -> Callable[[np.random.Genera
     return errors
 
 
-_CASES = (
+type Setting = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...], Callable[[np.random.Generator], Errors]]
+"""Name, comparisons, promises and errors of a case."""
+
+_CASES: tuple[tuple[Setting, str, str], ...] = (
     (
         ("deterministic", DISCRIMINATIVE, ("gibbs", "gibbs label"), _finite(True, False)),
         "Hypotheses that label with certainty, p(x) the same under all",
