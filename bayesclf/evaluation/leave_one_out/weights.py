@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -52,7 +54,8 @@ def stacking_weights(log_score: Array) -> Array:
         return -np.log(mixed).mean(), -(likelihood / mixed[:, None]).mean(axis=0)
 
     with np.errstate(divide="ignore", invalid="ignore"):  # a step may end where a row has probability 0
-        found = minimize(
+        solve: Any = minimize  # its type stubs do not fit the constraint given as functions
+        found = solve(
             loss,
             ones / ones.size,
             jac=True,
