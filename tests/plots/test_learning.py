@@ -113,7 +113,7 @@ def test_one_size_is_a_point_and_names_can_be_left_out():
     ("table", "sentence"),
     [
         (curves(["nb"], ["map"]).drop(columns="mean"), "no column 'mean'"),
-        (curves(["nb"], ["map"]).iloc[:0], "no lines"),
+        (curves(["nb"], ["map"]).iloc[:0], "no rows"),
     ],
 )
 def test_a_table_that_cannot_be_drawn(table, sentence):
