@@ -216,7 +216,8 @@ def over_confidence(context: Context) -> Answer:
 
 def _gap(found: RowScores, y: Integers) -> Array:
     """Return the probability of the predicted class minus 1 where it is right, (row)."""
-    return _confidence(found.log_proba) - (found.log_proba.argmax(axis=1) == y)
+    right = found.log_proba.argmax(axis=1) == y
+    return np.asarray(_confidence(found.log_proba) - right)
 
 
 def _reference(context: Context) -> tuple[Array | None, str]:

@@ -20,7 +20,7 @@ from bayesclf.experiments.problems import Encoded
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.inference import NUTS, Exact, Laplace, laplace, nuts
+from bayesclf.inference import NUTS, Exact, Laplace, engines, laplace, nuts
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
@@ -168,13 +168,13 @@ def posterior(model: Model, seed: int) -> Parameters:
     Chains are not checked one by one, which would take another quarter of the time.
     """
     if not model.not_conjugate():
-        drawn = inference.draw(model, Exact(DRAWS, CHAINS), seed)
+        drawn = engines.draw(model, Exact(DRAWS, CHAINS), seed)
         assert drawn is not None
         return drawn.parameters
     assert isinstance(model, LogisticModel)
     with contextlib.suppress(Refused):
-        return inference.joined(laplace.sample(model, Laplace(DRAWS, CHAINS), seed).parameters)
-    return inference.joined(nuts.sample_machine_code(model.density(), NUTS(draws=DRAWS, chains=CHAINS), seed).draws)
+        return engines.joined(laplace.sample(model, Laplace(DRAWS, CHAINS), seed).parameters)
+    return engines.joined(nuts.sample_machine_code(model.density(), NUTS(draws=DRAWS, chains=CHAINS), seed).draws)
 
 
 def answers(
