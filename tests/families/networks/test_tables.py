@@ -365,7 +365,7 @@ def test_a_table_too_large_to_hold_is_refused():
     axes = Axes(("no", "yes"), tuple(f"x{j}" for j in range(16)), (("n", "y"),) * 16)
     X = np.zeros((2, 16), dtype=int)
     with pytest.raises(
-        Refused, match=r"the joint table of 16 columns has 2 × 65,536 probabilities \(1 MB a hypothesis"
+        Refused, match=r"the joint table of 16 columns has 2 × 65,536 probabilities \(1 MB per hypothesis"
     ):
         resolved(JointTable(), X, np.array([0, 1]), axes)
     edges = tuple((f"x{j}", "x15") for j in range(15))
