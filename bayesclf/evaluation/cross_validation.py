@@ -22,7 +22,7 @@ from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decis
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.inference import MAP, Laplace, automatic
+from bayesclf.inference import MAP, Laplace, engines
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
@@ -163,7 +163,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     cheaper = False
     if fitted.inference == "auto":
         work = fitted.work(X, len(classes)) if isinstance(fitted, LogisticRegression) else 0
-        fitted.set_params(inference=automatic.for_predictions(work))
+        fitted.set_params(inference=engines.for_predictions(work))
         cheaper = isinstance(fitted.inference, Laplace)
     notes: list[str] = []
     with warnings.catch_warnings():
@@ -179,7 +179,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         instead = "" if notes else " but by the importance-weighted Laplace approximation"
         notes.insert(
             0,
-            f"with over {automatic.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
+            f"with over {engines.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
             f"sampled by NUTS{instead}; inference='nuts' samples it nevertheless",
         )
     return fitted, [*notes, *fitted.notes_]

@@ -2,12 +2,13 @@
 
 One frozen object is both a block's prior and, after `posterior`, its posterior. Parameters are plain arrays with a
 leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
+`require_positive`, `require_choice` and `broadcast` check the hyperparameters that users give.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import compress
 from typing import Any, ClassVar, Self, cast, override
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, Self, cast, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import Refused
+from bayesclf.errors import InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
@@ -395,3 +396,27 @@ class Wrapper(Family[Any]):
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         return self.family.dims()
+
+
+def require_positive(**given: object) -> None:
+    """Raise `InputError` for the first value that is neither None nor positive and finite."""
+    for name, value in given.items():
+        if value is not None:
+            numbers = np.asarray(value)
+            if not (np.all(numbers > 0) and np.all(np.isfinite(numbers))):
+                raise InputError(f"{name} must be above 0 and finite, not {value}")
+
+
+def require_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise `InputError` for a value that is not among the choices."""
+    if value not in (allowed := tuple(choices)):
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str = "") -> Array:
+    """Return a hyperparameter as an array of this shape, or raise `InputError` that names it and the axes."""
+    try:
+        return np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
+    except ValueError:
+        what = f"({axes}) = {shape}" if axes else f"{shape}"
+        raise InputError(f"{name} has shape {np.shape(value)}, which does not broadcast to {what}") from None

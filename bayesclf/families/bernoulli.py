@@ -13,9 +13,8 @@ from scipy.special import betaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import broadcast, require_positive
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters

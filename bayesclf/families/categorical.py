@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.base import Axes, Statistics, require_choice, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import require_choice, require_positive
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters

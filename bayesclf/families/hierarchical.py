@@ -14,9 +14,8 @@ from scipy import optimize
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Family, Wrapper
+from bayesclf.families.base import Family, Wrapper, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
-from bayesclf.families.hyperparameters import require_choice, require_positive
 from bayesclf.typing import Array, Parameters
 
 LOWEST, HIGHEST = 1e-3, 1e3

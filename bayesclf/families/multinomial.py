@@ -12,9 +12,8 @@ from scipy.special import gammaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import require_positive
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters

@@ -11,9 +11,8 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Family, Statistics, broadcast
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.hyperparameters import broadcast
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
 

@@ -1,10 +1,10 @@
 """Engines: from a model with its data to a posterior."""
 
-from bayesclf.inference.automatic import Auto
 from bayesclf.inference.engines import (
     ENGINES,
     MAP,
     MLE,
+    Auto,
     Draws,
     Engine,
     Exact,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
-from bayesclf.models.linear_scores import LinearScores
+from bayesclf.models.logistic.model import LinearScores
 from bayesclf.posterior import linear
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from bayesclf.models.linear_scores import LinearScores
+from bayesclf.models.logistic.model import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 import bayesclf as bc
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
-from bayesclf.inference import automatic
+from bayesclf.inference import engines
 from bayesclf.posterior import averaging
 from bayesclf.rules import RULES
 
@@ -175,7 +175,7 @@ def test_progress_is_told_after_each_unit(iris, models):
 
 
 def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
-    monkeypatch.setattr(automatic, "WORK_LIMIT", 0)
+    monkeypatch.setattr(engines, "WORK_LIMIT", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
@@ -186,8 +186,8 @@ def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch)
 
 
 def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(monkeypatch):
-    monkeypatch.setattr(automatic, "WORK_LIMIT", 0)
-    monkeypatch.setattr(automatic, "COMPARISON_LAPLACE", bc.Laplace(limit=0.01))
+    monkeypatch.setattr(engines, "WORK_LIMIT", 0)
+    monkeypatch.setattr(engines, "COMPARISON_LAPLACE", bc.Laplace(limit=0.01))
     X, y = load_iris(return_X_y=True)
     comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.MAP)

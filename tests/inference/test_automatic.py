@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris, load_wine
 import bayesclf as bc
 from bayesclf import inference
 from bayesclf.errors import ConvergenceWarning, Refused
-from bayesclf.inference import automatic, laplace
-from bayesclf.inference.automatic import FINITE_VARIANCE, Auto, attempt
+from bayesclf.inference import engines, laplace
+from bayesclf.inference.engines import FINITE_VARIANCE, Auto, attempt
 
 SHORT = bc.NUTS(draws=150, tune=150, chains=2)
 LAPLACE = bc.Laplace(draws=500, limit=FINITE_VARIANCE)
@@ -83,7 +83,7 @@ def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.Laplace, e
 
 def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
-    monkeypatch.setattr(automatic, "HOPELESS", 0.0)
+    monkeypatch.setattr(engines, "HOPELESS", 0.0)
     assert attempt(model, bc.Laplace(limit=np.inf), seed=0).sample is None
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
 
@@ -145,6 +145,6 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
 
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
     comparison = bc.compare({"lr": bc.LogisticRegression()}, *overlapping, cv=2)
-    assert comparison.fits["lr"].inference_ == automatic.COMPARISON_AUTO.laplace
+    assert comparison.fits["lr"].inference_ == engines.COMPARISON_AUTO.laplace
     assert len(comparison.notes["lr"]) == 3
     assert all("drawn around its mode" in note for note in comparison.notes["lr"])

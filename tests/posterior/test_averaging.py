@@ -10,11 +10,10 @@ import threadpoolctl
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from bayesclf import rules
-from bayesclf.models import linear_scores
 from bayesclf.models.base import Rows
-from bayesclf.models.linear_scores import LinearScores
+from bayesclf.models.logistic import model as linear_scores
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.model import LinearScores, LogisticModel, LogisticPrior
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses

@@ -10,7 +10,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.hyperparameters import broadcast, require_positive
+from bayesclf.families.base import broadcast, require_positive
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13

@@ -12,9 +12,8 @@ from scipy import linalg
 from scipy.special import multigammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.gaussian import LOST, log_student_t
-from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
 from bayesclf.families.multivariate import estimates
 from bayesclf.families.multivariate.covariance import (
     LKJ,

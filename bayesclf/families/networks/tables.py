@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.hyperparameters import broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.networks import completions, elimination
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts

@@ -1,17 +1,16 @@
-"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
+"""Logistic regression: P(y | x) itself, with normal priors on its weights, and scores that are linear in columns."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.models.base import Rows
-from bayesclf.models.linear_scores import LinearScores
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
@@ -31,6 +30,75 @@ if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
+
+OWN_BYTES = 2**20
+"""Size of the coefficients that are gathered at once, where each row has its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScores:
+    """Scores Σ_j z_j(x) c_jks of label k under hypothesis h_s; the reference label's are 0.
+
+    Attributes
+    ----------
+    columns
+        Returns z (row, column) of rows. The first column is 1; trailing columns that would be 0 may be omitted.
+    coefficient
+        c (column, outcome, draw), of all labels except the reference.
+    reference
+        Position of the reference among all labels.
+    """
+
+    columns: Callable[[Rows], Array]
+    coefficient: Array
+    reference: int
+
+    @property
+    def labels(self) -> int:
+        """Number of labels, the reference included."""
+        return len(self.coefficient[0]) + 1
+
+    def plus(self, offset: Array) -> LinearScores:
+        """Return the scores with a constant (outcome) added to each label's, less the reference's."""
+        coefficient = self.coefficient.copy()
+        coefficient[0] += (np.delete(offset, self.reference) - offset[self.reference])[:, None]
+        return replace(self, coefficient=coefficient)
+
+    def scores(self, rows: Rows) -> Array:
+        """Return the scores (draw, row, outcome); the memory is laid out (row, outcome, draw)."""
+        out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
+        return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
+
+    def fill(self, out: Array, z: Array) -> Array:
+        """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
+        flat = out.reshape(len(out), out.shape[1] * out.shape[2])
+        coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
+        # The other labels are those before the reference and those after it.
+        first = self.reference * out.shape[2]
+        last = first + out.shape[2]
+        np.matmul(z, coefficient[:, :first], out=flat[:, :first])
+        np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+        flat[:, first:last] = 0.0
+        return out
+
+    def own(self, rows: Rows, drawn: Integers) -> Array:
+        """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
+        scores = np.empty((len(rows), self.labels - 1))
+        size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
+        for start in range(0, len(rows), size):
+            some = slice(start, start + size)
+            z = self.columns(rows[some])
+            np.einsum("rc,ckr->rk", z, self.coefficient[: z.shape[1], :, drawn[some]], out=scores[some])
+        return np.insert(scores, self.reference, 0.0, axis=1)
+
+
+@runtime_checkable
+class LinearModel(Protocol):
+    """A model whose scores are linear in columns of the rows."""
+
+    def linear_scores(self, parameters: Parameters) -> LinearScores:
+        """Return the scores under each hypothesis."""
+
 
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.families.hyperparameters import require_choice
+from bayesclf.families.base import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.typing import Array
 from bayesclf.wording import listed
