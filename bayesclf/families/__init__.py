@@ -13,12 +13,16 @@ from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
+from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.typing import Parameters
 
 FAMILIES = {
     family.name: family
-    for family in (Categorical, Gaussian, Bernoulli, Multinomial, MultivariateGaussian, JointTable, BayesianNetwork)
+    for family in (
+        *(Categorical, Gaussian, Bernoulli, Multinomial, Poisson),
+        *(MultivariateGaussian, JointTable, BayesianNetwork),
+    )
 }
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
 
@@ -40,6 +44,7 @@ __all__ = [
     "Multinomial",
     "MultivariateGaussian",
     "Parameters",
+    "Poisson",
     "Rows",
     "Selected",
 ]

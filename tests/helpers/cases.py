@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from helpers.case import FEATURES, LABELS
+from helpers.case import FEATURES, LABELS, MISSING_SHARE, Case
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
+from scipy import stats
 
 from bayesclf.families import (
     Axes,
@@ -18,6 +19,7 @@ from bayesclf.families import (
     JointTable,
     Multinomial,
     MultivariateGaussian,
+    Poisson,
 )
 from bayesclf.families.gaussian import SHARED_OVER
 
@@ -90,7 +92,62 @@ MULTINOMIAL = (
         Axes(LABELS, FEATURES),
     ),
 )
-CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL)
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonCase(Case):
+    """Counts of events, some missing; a point is the rates."""
+
+    def rows(self, rng, y, missing=MISSING_SHARE):
+        X = rng.poisson(np.array([[1.0, 4.0, 0.5], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])[y]).astype(float)
+        return np.where(rng.random(X.shape) < missing, np.nan, X)
+
+    def point(self, rng):
+        return {"rate": rng.gamma(2.0, 1.0, (1, 3, 3))}
+
+    def row_log_density(self, X, y, parameters):
+        cells = stats.poisson.logpmf(np.nan_to_num(X), parameters["rate"][0][y])
+        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
+
+    def log_prior(self, family, parameters):
+        return stats.gamma.logpdf(parameters["rate"][0], family.a, scale=1 / family.b).sum()
+
+    def marginals(self, family):
+        return {"rate": stats.gamma(family.a, scale=1 / family.b)}
+
+    def to_pymc(self, parameters):
+        return {"rate": parameters["rate"]}
+
+    def cell_grid(self, feature):
+        return np.arange(200.0), np.ones(200)
+
+    @property
+    def absent(self):
+        return np.nan
+
+    def unconstrained(self, parameters):
+        return np.log(parameters["rate"][0]).ravel()
+
+    def constrained(self, vector):
+        return {"rate": np.exp(vector).reshape(1, 3, 3)}
+
+    def log_jacobian(self, parameters):
+        return 0.0
+
+    def naive_mle(self, X, y):
+        return {"rate": np.array([np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
+
+    def standard_errors(self, parameters, n):
+        return {"rate": np.sqrt(parameters["rate"][0] / n)}
+
+
+POISSON = (
+    PoissonCase("poisson", Poisson(), Axes(LABELS, FEATURES)),
+    PoissonCase(
+        "poisson prior given", Poisson(*np.random.default_rng(12).uniform(1.2, 4.0, (2, 3, 3))), Axes(LABELS, FEATURES)
+    ),
+)
+CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *POISSON)
 """A family without an entry here fails the contract."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))

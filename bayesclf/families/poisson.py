@@ -1,0 +1,287 @@
+"""Counts of events: a rate for each feature and class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
+from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+
+@dataclass(frozen=True)
+class PoissonStatistics(Statistics):
+    """Sums over the observed cells of each class and feature, (outcome, feature).
+
+    Attributes
+    ----------
+    n
+        Weight of the cells.
+    events
+        Σ x, their events.
+    log_factorials
+        Σ log x!, which the evidence needs and no estimate does.
+    """
+
+    axes: Axes
+    n: Array
+    events: Array
+    log_factorials: Array
+
+    @classmethod
+    @override
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Add up counts `X` (row, feature), NaN where a cell is missing."""
+        observed, counts = _counts(X, axes)
+        cells = (observed, counts, gammaln(counts + 1))
+        return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in cells))
+
+
+@dataclass(frozen=True)
+class Poisson(Family[PoissonStatistics]):
+    """x_i | y = k ~ Poisson(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
+
+    ========= ======= ================ ==============================
+    parameter support prior            posterior
+    ========= ======= ================ ==============================
+    λ_ik      above 0 Gamma(a_ik, b_ik) Gamma(a_ik + Σx, b_ik + n_ik)
+    ========= ======= ================ ==============================
+
+    n and Σx are the number of a class's observed cells of a feature and their sum; b is a rate, so that E[λ] = a/b.
+    MLE Σx/n; MAP (a + Σx − 1)/(b + n). The predictive is the negative binomial distribution,
+
+    .. math:: p(x | k, D) = \\frac{Γ(a + x)}{Γ(a)\\, x!} \\frac{b^a}{(b + 1)^{a + x}},
+
+    with a and b of the posterior. The log-odds are linear in x. Cells are whole numbers of at least 0; a missing cell
+    (NaN) is integrated out.
+
+    Parameters
+    ----------
+    a, b
+        Shape and rate, above 0, which broadcast to (outcome, feature). Where None, unit information from the pooled
+        rows: b = 1, a prior worth one row, and a = 1 + b·(mean of the column), so that the prior's mode is that mean.
+    axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, 3rd edition, section 2.6.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[0.0], [1.0], [4.0], [6.0]], ["few", "few", "many", "many"]
+    >>> clf = bc.NaiveBayes({"x0": bc.families.Poisson(a=1, b=1)}, random_state=1).fit(X, y)
+    >>> clf.posterior_["map"]["rate"].values.ravel()  # (a + Σx − 1)/(b + n)
+    array([0.33333333, 3.33333333])
+    """
+
+    a: float | Array | None = None
+    b: float | Array | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    name: ClassVar[str] = "poisson"
+    kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = PoissonStatistics
+
+    def __post_init__(self) -> None:
+        require_positive(a=self.a, b=self.b)
+
+    @override
+    def resolve_prior(self, statistics: PoissonStatistics) -> Self:
+        """Return the prior with a and b as arrays (outcome, feature)."""
+        pooled, shape = statistics.pooled(), statistics.n.shape
+        b = broadcast("b", 1.0 if self.b is None else self.b, shape, "outcome, feature")
+        a = 1 + b * pooled.events / np.maximum(pooled.n, 1) if self.a is None else self.a
+        return replace(self, a=broadcast("a", a, shape, "outcome, feature"), b=b, axes=statistics.axes)
+
+    @override
+    def informative(self, statistics: PoissonStatistics) -> NDArray[np.bool_]:
+        """Return False for a feature without an observed cell, or without an event unless the prior is given."""
+        pooled = statistics.pooled()
+        return np.asarray(pooled.events[0] > 0) if self.a is None else np.asarray(pooled.n[0] > 0)
+
+    @override
+    def mle(self, statistics: PoissonStatistics) -> Parameters:
+        """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
+        _require(statistics.n > 0, statistics.axes, "has no value")
+        rate = statistics.events / statistics.n
+        return {"rate": rate[None]}
+
+    @override
+    def map(self, statistics: PoissonStatistics) -> Parameters:
+        """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where its density is unbounded at 0."""
+        posterior = self.posterior(statistics)
+        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+        _require(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
+        return {"rate": ((a - 1) / b)[None]}
+
+    @override
+    def posterior(self, statistics: PoissonStatistics) -> Self:
+        """Return Gamma(a + Σx, b + n)."""
+        a, b = self._hyperparameters()
+        return replace(self, a=a + statistics.events, b=b + statistics.n)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        a, b = self._hyperparameters()
+        return {"rate": rng.standard_gamma(a, size=(draws, *a.shape)) / b}
+
+    @override
+    def mean(self) -> Parameters:
+        """Return a/b."""
+        a, b = self._hyperparameters()
+        return {"rate": (a / b)[None]}
+
+    @override
+    def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
+        """Add λ, observing the events: log likelihood Σx log λ − nλ, up to what depends on no parameter."""
+        import pymc as pm
+
+        a, b = (
+            pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
+        )
+        rate = pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
+        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
+        events = pm.Data(f"events_data{suffix}", statistics.events)
+        pm.CustomDist(f"events{suffix}", rate, n, base, logp=_events_logp, observed=events)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        return {"rate": draws[f"rate{suffix}"]}
+
+    @override
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
+        observed, counts = _counts(X, self.axes)
+        rate = parameters["rate"]
+        never = rate == 0
+        log_rate = np.log(np.where(never, 1.0, rate))
+        density = _product(counts, log_rate) - _product(observed, rate) - gammaln(counts + 1).sum(axis=1)[:, None]
+        if never.any():
+            density[_product((counts > 0).astype(float), never.astype(float)) > 0] = -np.inf
+        return density
+
+    @override
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log mass of the negative binomial, summed over the observed cells, (row, outcome)."""
+        observed, counts = _counts(X, self.axes)
+        a, b = self._hyperparameters()
+        return np.stack([_negative_binomial(counts, observed, a[k], b[k]) for k in range(len(a))], axis=1)
+
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """The negative binomial with a − x and b − 1 for each cell taken away."""
+        observed, counts = _counts(X, self.axes)
+        a, b = self._hyperparameters()
+        return self._with_own(X, y, _negative_binomial(counts, observed, a[y] - counts, b[y] - observed))
+
+    @override
+    def log_normalizer(self) -> Array:
+        """log Γ(a) b^−a."""
+        a, b = self._hyperparameters()
+        return np.asarray(gammaln(a) - a * np.log(b))
+
+    @override
+    def log_base(self, statistics: PoissonStatistics) -> Array:
+        """−Σ log x!."""
+        return -statistics.log_factorials
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
+        a, b = self._hyperparameters()
+        return _cells(xlogy(a, parameters["rate"]) - b * parameters["rate"])
+
+    @override
+    def linear_design(self, statistics: PoissonStatistics, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means."""
+        pooled = statistics.pooled()
+        mean = pooled.events[0] / np.maximum(pooled.n[0], 1)
+        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """x log λ − λ = z log λ + c log λ − λ with z = x − c."""
+        rate = parameters["rate"]
+        with np.errstate(divide="ignore"):
+            return LinearTerms(np.log(rate), xlogy(design.centre, rate) - rate)
+
+    @override
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """x log λ_k/λ_k′ − (λ_k − λ_k′)."""
+        observed, counts = _counts(X, self.axes)
+        rate = parameters["rate"]
+        with np.errstate(invalid="ignore"):
+            ratios = np.where(counts > 0, counts * pair.log_ratios(rate), 0.0)
+        return Contributions.of_rows(each(self.axes.features), ratios - observed * pair.differences(rate))
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw counts (row, feature)."""
+        return rng.poisson(parameters["rate"][0][y]).astype(float)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"rate": ("outcome", "feature")}
+
+    def _hyperparameters(self) -> tuple[Array, Array]:
+        return np.asarray(self.a), np.asarray(self.b)
+
+
+def _require(right: NDArray[np.bool_], axes: Axes, what: str) -> None:
+    """Raise `DoesNotExist` for the first class and column, (outcome, feature), where an estimate does not exist."""
+    if not right.all():
+        label, feature = np.argwhere(~right)[0]
+        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
+
+
+def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
+    """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
+    observed = ~np.isnan(X)
+    counts = np.where(observed, X, 0.0)
+    wrong = (counts < 0) | (counts != np.floor(counts))
+    if wrong.any():
+        row, feature = np.argwhere(wrong)[0]
+        raise InputError(
+            f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}, but events are counted "
+            "in whole numbers of at least 0; take the family 'gaussian' for it"
+        )
+    return observed.astype(float), counts
+
+
+def _product(values: Array, parameters: Array) -> Array:
+    """Return Σ_i v_ri p_dki, (draw, row, outcome)."""
+    return np.asarray(values @ parameters.transpose(0, 2, 1))
+
+
+def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Array:
+    """Return the log mass summed over the observed cells, (row); a and b are (feature) or (row, feature).
+
+    A missing cell has count 0 and, where b counts the cell itself, has not been taken from it.
+    """
+    cells = gammaln(a + counts) - gammaln(a) - gammaln(counts + 1) - a * np.log1p(1 / b) - counts * np.log1p(b)
+    return np.asarray((observed * cells).sum(axis=1))
+
+
+def _cells(log_density: Array) -> Density:
+    """Return log densities (draw, outcome, feature) as parts of their own, one for each rate."""
+    part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
+    return Density(log_density.reshape(len(log_density), -1), {"rate": part_of})
+
+
+def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:
+    import pytensor.tensor as pt
+
+    # Where there are no events the logarithm is taken of 1, so that neither the value nor the gradient sees log 0.
+    return events * pt.log(pt.switch(pt.eq(events, 0), 1.0, rate)) - n * rate - base
