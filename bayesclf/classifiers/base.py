@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import LogLikelihood, Uncertainty
+from bayesclf.classifiers.estimator import Estimator
 from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
@@ -42,7 +43,7 @@ CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
 
 
-class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class BayesClassifier(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
 
     inference: str | inference.Engine
