@@ -229,7 +229,7 @@ class Poisson(Family[PoissonStatistics]):
     @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature)."""
-        return rng.poisson(parameters["rate"][0][y]).astype(float)
+        return np.asarray(rng.poisson(parameters["rate"][0][y]), dtype=float)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
