@@ -14,7 +14,6 @@ from scipy import integrate, stats
 import bayesclf as bc
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.power_scaling import _parts, _recorded, _weights, sensitivities
-from bayesclf.families import FAMILIES
 
 GENERATIVE = {
     **{
@@ -30,6 +29,7 @@ GENERATIVE = {
     "mixed": lambda: (bc.NaiveBayes(), *word_rows(50)),
     "bernoulli": lambda: (bc.BernoulliNB(binarize=0.5), *normal_rows(50)),
     "multinomial": lambda: (bc.MultinomialNB(), *counts()),
+    "poisson": lambda: (bc.NaiveBayes({("x0", "x1"): "poisson"}), *counts()),
     "joint": lambda: (bc.JointBayes(), *words()),
     "tan": lambda: (bc.BayesNetClassifier("tan"), *words()),
 }
@@ -105,6 +105,9 @@ def log_prior_by_scipy(family, draw):
             )
         case "bernoulli":
             return stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
+        case "poisson":
+            rate = draw["rate"]
+            return (stats.gamma.logpdf(rate, family.a, scale=1 / family.b) + np.log(rate)).sum()
         case "gaussian":
             sigma2 = np.broadcast_to(draw["sigma2"], np.shape(family.m))
             of_mu = stats.norm.logpdf(draw["mu"], family.m, np.sqrt(sigma2 / family.kappa)).sum()
@@ -125,13 +128,14 @@ CASES = {
     "gaussian": "class-feature",
     "bernoulli": "bernoulli",
     "multinomial": "multinomial",
+    "poisson": "poisson",
     "multivariate-gaussian": "gda",
     "joint": "joint",
     "network": "tan",
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", CASES)
 def test_prior_densities_are_those_of_scipy(family):
     clf, X, y = GENERATIVE[CASES[family]]()
     clf.set_params(random_state=1).fit(X, y)
