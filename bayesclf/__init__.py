@@ -146,7 +146,7 @@ class _RenamedModules(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self) if package == __name__ and name in _RENAMED else None
 
     def exec_module(self, module: Any) -> None:
-        # The import system takes what it finds here in the place of the empty module that it made.
+        # The import system takes what it finds here instead of the empty module that it made.
         name = module.__name__
         sys.modules[name] = import_module(f"{__name__}.{_RENAMED[name.partition('.')[2]]}")
 

@@ -1,4 +1,4 @@
-"""A classifier is displayed, listed and pickled without computing what nobody asked for."""
+"""A classifier is displayed, listed and pickled without computing what was not requested."""
 
 import copy
 import pickle
