@@ -15,7 +15,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesclf import rules
-from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesclf.classifiers.base import CI_PROB
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.families import dirichlet
 from bayesclf.typing import Array, Integers
 

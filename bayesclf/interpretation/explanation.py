@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
-from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each

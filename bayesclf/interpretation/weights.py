@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, check_between
 from bayesclf.typing import Array
 

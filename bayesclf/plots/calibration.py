@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf.classifiers.base import CI_PROB
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style

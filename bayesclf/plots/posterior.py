@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import Refused
 from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN
 from bayesclf.plots import style

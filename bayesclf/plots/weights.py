@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.implied import ImpliedLogistic
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.plots import style

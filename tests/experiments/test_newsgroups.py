@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
 import bayesclf as bc
-from bayesclf.classifiers.base import CI_PROB
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, messages, run
 from bayesclf.experiments.informative_words import informative_words

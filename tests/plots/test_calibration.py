@@ -6,7 +6,7 @@ from helpers.drawn import of_color, texts
 from sklearn.isotonic import IsotonicRegression
 
 from bayesclf import plots
-from bayesclf.classifiers.base import CI_PROB
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.evaluation import scores
 from bayesclf.plots import calibration, style
 

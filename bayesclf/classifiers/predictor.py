@@ -1,0 +1,353 @@
+"""What all classifiers do: condition a model on training rows, infer its hypotheses, answer under any rule."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesclf import decisions, inference, rules
+from bayesclf.classifiers.answers import Uncertainty
+from bayesclf.classifiers.estimator import Estimator
+from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
+from bayesclf.inference import Draws, Optimiser, Trace
+from bayesclf.models.base import Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.rules import Gibbs
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, Rows, Table
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+CI_PROB = 0.89
+"""Default probability of credible intervals, ArviZ's."""
+
+
+class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
+
+    inference: str | inference.Engine
+    rule: str | Gibbs | None
+    random_state: Any
+    missing: str
+    notes_: list[str]
+    classes_: NDArray[Any]
+    model_: Model
+    trace_: Trace | None
+    draws_: Draws | None
+    points_: dict[str, Parameters | DoesNotExist]
+
+    @property
+    @abstractmethod
+    def columns_(self) -> tuple[Column, ...]:
+        """The training columns, with what each holds and its levels."""
+
+    @abstractmethod
+    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+        """Return the model conditioned on training rows; sets whatever `encode` needs."""
+
+    @abstractmethod
+    def encode(self, frame: Any) -> Rows:
+        """Return the rows of a checked table, that of `frame`, in the model's encoding."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Condition the model on training rows and infer its parameters.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature); a DataFrame, or an array.
+        y
+            Labels (row), at least two different ones.
+        sample_weight
+            Weights (row), at least 0: how often each row counts.
+        classes
+            All labels that can occur, where the training rows may lack some.
+
+        Returns
+        -------
+        BayesClassifier
+            Itself.
+
+        Raises
+        ------
+        InputError
+            For labels or cells that cannot be used.
+        Refused
+            Where the engine cannot infer this model.
+        """
+        with self._rollback_on_error():
+            frame = self._validated(X, reset=True)
+            codes = self._label_codes(y, len(frame), classes)
+            self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
+        return self
+
+    def predict(
+        self,
+        X: Any,
+        rule: str | Gibbs | None = None,
+        cost: Any = None,
+        reject: float | None = None,
+        class_prior: Any = None,
+    ) -> NDArray[Any]:
+        """Return the label of the smallest expected cost for each row.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        rule
+            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
+        cost
+            Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
+        reject
+            Largest acceptable expected cost; rows above it get None.
+        class_prior
+            Other base rates (outcome) than the training rows'.
+
+        Returns
+        -------
+        ndarray
+            Labels (row).
+        """
+        log_proba = self.predict_log_proba(X, rule, class_prior)
+        resolved, gibbs = rules.resolve(self.requested_rule(rule))
+        if resolved.name == "gibbs" and gibbs.draw == "label":
+            if cost is not None or reject is not None:
+                raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
+            return np.asarray(self.classes_[gibbs.decide(log_proba, self.seed_)])
+        return decisions.named(decisions.decide(log_proba, cost, reject), self.classes_)
+
+    def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return P(y = k given x), (row, outcome), in the order of `classes_`; arguments as in `predict`."""
+        return np.exp(self.predict_log_proba(X, rule, class_prior))
+
+    def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
+        rows = self.rows(X)
+        rule = self.requested_rule(rule)
+        resolved, _ = rules.resolve(rule)
+        hypotheses = self.hypotheses(resolved.source, class_prior)
+        return rules.log_proba(rule, hypotheses, rows, self.seed_)
+
+    def predict_interval(
+        self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
+    ) -> Array:
+        """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
+
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        ci_prob
+            Posterior probability between the bounds, in (0, 1).
+        rule
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+        class_prior
+            Other base rates (outcome) than the training rows'.
+        """
+        check_between("ci_prob", ci_prob)
+        rows = self.rows(X)
+        hypotheses = self.hypotheses("posterior", class_prior)
+        return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))
+
+    def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
+        """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
+        rows = self.rows(X)
+        averages = averaging.average(self.hypotheses("posterior", class_prior), rows, given_x=_given_x(rule))
+        total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
+        return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    @contextmanager
+    def _rollback_on_error(self) -> Iterator[None]:
+        """Restore the previous state if a fit fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _infer(self, model: Model) -> None:
+        """Set the fitted state that depends on model, engine and seed."""
+        for name in ("posterior_", "pymc_model_"):
+            self.__dict__.pop(name, None)
+        self.seed_ = seed_of(self.random_state)
+        self.model_ = model
+        self.points_ = {}
+        engine = inference.resolve(self.inference, model)
+        self.trace_ = None
+        if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
+            self._watch(type(engine).__name__.lower(), engine.optimiser)
+        inferred = inference.infer(model, engine, self.seed_)
+        self.draws_, self.inference_ = inferred.draws, inferred.engine
+        self.notes_ += inferred.notes
+        self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _watch(self, name: str, optimiser: Optimiser) -> None:
+        """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
+        self.trace_, self.points_[name] = inference.watch(self.model_, name, optimiser, self.seed_)
+        if not self.trace_.certificate.converged:
+            warn(self.trace_.certificate.message, ConvergenceWarning)
+
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
+        if name not in self.points_:
+            try:
+                self.points_[name] = inference.estimate(self.model_, name)
+            except DoesNotExist as reason:
+                self.points_[name] = reason
+        point = self.points_[name]
+        if isinstance(point, DoesNotExist):
+            raise DoesNotExist(str(point))
+        return point
+
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return a set of hypotheses, for use with `bayesclf.rules`.
+
+        Parameters
+        ----------
+        source
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
+        class_prior
+            Other base rates (outcome) than the training rows'.
+
+        Raises
+        ------
+        DoesNotExist
+            For a point that the data do not define.
+        Refused
+            For the posterior of a fit that has none.
+        """
+        check_is_fitted(self, "classes_")
+        model, offset = self._with_class_prior(class_prior)
+        if source in ("mle", "map"):
+            return Hypotheses(model, self._point(source), offset=offset)
+        if self.draws_ is None:
+            raise Refused(
+                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
+                "that does ('exact' or 'nuts'), or ask for the rule 'map' or 'mle'"
+            )
+        if source == "mean":
+            return Hypotheses(model, self._mean(), offset=offset)
+        if self.draws_.seeded is not None:
+            assert isinstance(model, GenerativeModel)
+            assert isinstance(self.model_, GenerativeModel)
+            return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
+        return Hypotheses(model, self._posterior_parameters(), offset=offset)
+
+    def _posterior_parameters(self) -> Parameters:
+        assert self.draws_ is not None
+        return self.draws_.parameters
+
+    def _mean(self) -> Parameters:
+        """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
+        assert self.draws_ is not None
+        if isinstance(self.inference_, inference.Exact):
+            return self.model_.mean()  # type: ignore[attr-defined, no-any-return]
+        return {name: values.mean(axis=0, keepdims=True) for name, values in self.draws_.parameters.items()}
+
+    def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
+        """Return the model, and the log odds to add to its scores, for other base rates than the training rows'."""
+        if class_prior is None:
+            return self.model_, None
+        pi = known_class_prior(class_prior, self.classes_).pi
+        presumed = self.model_.log_class_prior({})[0]
+        if np.isneginf(presumed).any():
+            lacking = self.classes_[int(presumed.argmin())]
+            raise Refused(
+                f"class {str(lacking)!r} had no training rows, so its base rate cannot be exchanged for another"
+            )
+        with np.errstate(divide="ignore"):
+            return self.model_, np.asarray(np.log(pi) - presumed)
+
+    def requested_rule(self, rule: str | Gibbs | None) -> str | Gibbs:
+        """Return the rule to answer by: the one given, that of the constructor, or the natural one of the engine."""
+        check_is_fitted(self, "classes_")
+        if rule is not None:
+            return rule
+        if self.rule is not None:
+            return self.rule
+        if self.draws_ is not None:
+            return "bayes-optimal"
+        return "mle" if isinstance(self.inference_, inference.MLE) else "map"
+
+    def rows(self, X: Any) -> Rows:
+        """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
+        check_is_fitted(self, "classes_")
+        return self.encode(self.frame(X))
+
+    def frame(self, X: Any) -> Table:
+        """Return rows to predict as a checked table, with the columns of the training table in their order."""
+        check_is_fitted(self, "classes_")
+        return self._validated(X, reset=False)
+
+    def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
+        """Check a table; at prediction it may have its needed columns in any order, and others."""
+        import pandas as pd
+
+        if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
+            lacking = [name for name in self.feature_names_in_ if name not in X.columns]
+            if lacking:
+                raise InputError(
+                    f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
+                    "empty where unknown"
+                )
+            X = X[list(self.feature_names_in_)]
+        frame = columns.to_frame(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
+            # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
+            frame = frame.set_axis([column.name for column in self.columns_], axis=1)
+        return frame
+
+    def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Check training labels and set `classes_`; return their codes (row)."""
+        y = checked_labels(y, rows)
+        announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
+        self.classes_ = np.unique(announced)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
+                "can occur (classes=[…])"
+            )
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    def known_codes(self, y: Any) -> Integers:
+        """Return the codes (row) of labels, which must be among `classes_`."""
+        y = np.asarray(y)
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(str(label) for label in self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _given_x(rule: str) -> bool:
+    if rule not in ("bayes-optimal", "predictive"):
+        raise InputError(f"rule must be 'bayes-optimal' or 'predictive' here, not {rule!r}")
+    return rule == "predictive"
