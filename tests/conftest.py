@@ -1,6 +1,7 @@
 """What several test files share: two small tables, a folder of larger ones, and a generator."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,14 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid if SPREAD.intersection(Path(file).parts) else file
 
     return ByFile(config, log)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close what a test has drawn, as pyplot keeps figures and warns of more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
 from bayesclf.classifiers.training import checked_labels
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
@@ -46,6 +46,7 @@ class BayesClassifier(Predictor):
         )
 
     @cached_property
+    @may_be_absent
     def posterior_(self) -> xr.DataTree:
         """The hypotheses as an `xarray.DataTree`: `posterior`, `sample_stats`, `map`, `mle`, as far as they exist."""
         import xarray as xr
@@ -98,6 +99,7 @@ class BayesClassifier(Predictor):
         return named_draws(hypotheses, features, self.draws_.chains)
 
     @cached_property
+    @may_be_absent
     def pymc_model_(self) -> pm.Model:
         """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
         check_is_fitted(self, "classes_")

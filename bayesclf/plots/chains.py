@@ -207,11 +207,10 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     Figure
         Two panels, one above the other, both axes logarithmic.
     """
-    from matplotlib.figure import Figure
+    import matplotlib.pyplot as plt
 
     best = max(float(np.max(trace.objective[np.isfinite(trace.objective)])) for trace in traces.values())
-    figure = Figure(figsize=SIZE, layout="constrained")
-    gap, norm = figure.subplots(2, 1, sharex=True)
+    figure, (gap, norm) = plt.subplots(2, 1, figsize=SIZE, sharex=True, layout="constrained")
     for place, (name, trace) in enumerate(traces.items()):
         steps = np.arange(1, len(trace.objective) + 1)
         below = best - trace.objective
@@ -223,7 +222,7 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     gap.legend(frameon=False)
     for ax in (gap, norm):
         style.quiet(ax)
-    return figure
+    return style.shown_once(figure)
 
 
 optimizer_trace = optimiser_trace

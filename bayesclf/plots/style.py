@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, wraps
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.typing import Array
+from bayesclf.wording import clipped
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -75,12 +77,7 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     >>> print(plain("cost in $"))
     cost in \\$
     """
-    text = "".join(character if character.isprintable() else " " for character in str(name)).strip()
-    if len(text) > longest:
-        # Names of parameters often differ only at their end, for example in a level.
-        tail = longest // 3
-        text = f"{text[: longest - tail - 1]}…{text[-tail:]}"
-    return text.replace("$", r"\$")
+    return clipped(name, longest).replace("$", r"\$")
 
 
 ARGUMENTS = {
@@ -95,9 +92,31 @@ ARGUMENTS = {
 
 
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Complete the docstring of a plotting function with shared `ARGUMENTS` that it does not describe, and its result.
+    """Make a function that draws one of the public plotting functions: complete its docstring, clean up after errors.
 
-    Its own descriptions stand between the shared ones and that of the axes.
+    A figure that was begun before an error is closed, as a notebook would show it empty.
+    """
+
+    @wraps(function)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        import matplotlib.pyplot as plt
+
+        before = plt.get_fignums()
+        try:
+            return function(*args, **kwargs)
+        except BaseException:
+            for number in set(plt.get_fignums()).difference(before):
+                plt.close(number)
+            raise
+
+    drawn.__doc__ = _complete(function)
+    return drawn
+
+
+def _complete(function: Callable[..., Figure]) -> str:
+    """Return a docstring with the shared `ARGUMENTS` that it does not describe, and the result.
+
+    A function's own descriptions stand between the shared ones and that of the axes.
     """
     text = inspect.cleandoc(function.__doc__ or "")  # python -OO leaves no docstring
     head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
@@ -110,32 +129,43 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
     if "\n\nReturns\n---" not in text:
         returned = "The figure of `ax`, or a new one." if "ax" in names else "A new figure."
         sections.insert(0, f"Returns\n-------\nFigure\n    {returned}")
-    function.__doc__ = "\n\n".join([head, "\n".join(parameters), *sections])
-    return function
+    return "\n\n".join([head, "\n".join(parameters), *sections])
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return the figure and axes to draw on: those given, or new ones of a size in inches.
-
-    A new figure does not stay open in pyplot, so a notebook shows it once and nothing has to be closed.
-    """
-    if ax is not None:
-        return ax.get_figure(root=True), ax  # type: ignore[return-value]
+    """Return the figure and axes to draw on: those given, or new ones of a size in inches."""
     import matplotlib.pyplot as plt
 
-    figure, new = plt.subplots(figsize=size, layout="constrained")
-    plt.close(figure)
-    return figure, new
+    if ax is None:
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        return shown_once(figure), ax
+    return shown_once(ax.get_figure(root=True)), ax  # type: ignore[arg-type]
+
+
+def shown_once(figure: Figure) -> Figure:
+    """Return a figure after arranging that a notebook shows it once.
+
+    A figure is open in pyplot, so that ``plt.show()`` finds it, and a notebook shows open figures at the end of a cell:
+    without this, one that is also the value of the cell would be shown twice.
+    """
+    figure._ipython_display_ = partial(_leave_pyplot, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _leave_pyplot(figure: Figure) -> None:
+    """Close a figure that a notebook is about to show; the usual display follows."""
+    import matplotlib.pyplot as plt
+
+    if "inline" in plt.get_backend():
+        plt.close(figure)
+    raise NotImplementedError  # IPython's sign that this is not how the object is displayed
 
 
 def of_arviz(panels: Any) -> Figure:
-    """Return the figure that ArviZ drew, with room for titles; it does not stay open in pyplot either."""
-    import matplotlib.pyplot as plt
-
+    """Return the figure that ArviZ drew, with room for titles."""
     figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
     figure.set_layout_engine("constrained")
-    return figure
+    return shown_once(figure)
 
 
 def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
@@ -160,7 +190,7 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
     figure, grid = plt.subplots(
         height, width, figsize=inches, sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
-    plt.close(figure)
+    shown_once(figure)
     every = list(grid.flat)
     for spare in every[count:]:
         spare.remove()
