@@ -176,7 +176,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         theta = np.maximum(parameters["theta"], dirichlet.SMALLEST)
         absent = np.log(np.maximum(1 - theta, dirichlet.SMALLEST))
         densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
-        return Density(densities.reshape(len(theta), -1), {"theta": np.arange(theta[0].size).reshape(theta.shape[1:])})
+        return Density.of_cells("theta", densities)
 
     def linear_design(self, statistics: BernoulliStatistics, at_means: bool) -> LinearDesign:
         """Measure from the share of rows in which the feature is present."""
@@ -253,13 +253,9 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             raise InputError(
                 f"threshold {self.threshold} makes the empty cells of a sparse table present; take one of at least 0"
             )
-        return _present(X, self.threshold), None
-
-
-def _present(X: Any, threshold: float) -> sparse.csr_array:
-    """Return 0 or 1 for each stored cell of a sparse table."""
-    cells = dirichlet.canonical(X)
-    return sparse.csr_array(((threshold < cells.data).astype(float), cells.indices, cells.indptr), shape=cells.shape)
+        cells = dirichlet.canonical(X)
+        present = (self.threshold < cells.data).astype(float)
+        return sparse.csr_array((present, cells.indices, cells.indptr), shape=cells.shape), None
 
 
 def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], always: NDArray[np.bool_]) -> Any:

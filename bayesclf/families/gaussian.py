@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -19,12 +19,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-SHARED_OVER: dict[str, tuple[int, ...]] = {
-    "class-feature": (),
-    "feature": (0,),
-    "class": (1,),
-    "shared": (0, 1),
-}
+SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
 LOST = 1e-6
@@ -181,13 +176,10 @@ class Gaussian(Family[Moments]):
         weight = np.maximum(n - 1, 0) if self.unbiased else n
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
-        undefined = (n == 0) | ~(np.isfinite(sigma2) & (sigma2 > 0))
-        if undefined.any():
-            label, feature = np.argwhere(undefined)[0]
-            raise DoesNotExist(
-                f"class {statistics.axes.labels[label]!r} has too few different values in column "
-                f"{statistics.axes.features[feature]!r} for a variance by maximum likelihood"
-            )
+        estimable = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
+        require_each(
+            estimable, statistics.axes, "has too few different values", " for a variance by maximum likelihood"
+        )
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
     def map(self, statistics: Moments) -> Parameters:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
+from bayesclf.errors import InputError
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -110,7 +110,7 @@ class Poisson(Family[PoissonStatistics]):
 
     def mle(self, statistics: PoissonStatistics) -> Parameters:
         """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
-        _require(statistics.n > 0, statistics.axes, "has no value")
+        require_each(statistics.n > 0, statistics.axes, "has no value")
         rate = statistics.events / statistics.n
         return {"rate": rate[None]}
 
@@ -118,7 +118,7 @@ class Poisson(Family[PoissonStatistics]):
         """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where its density is unbounded at 0."""
         posterior = self.posterior(statistics)
         a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-        _require(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
+        require_each(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
         return {"rate": ((a - 1) / b)[None]}
 
     def posterior(self, statistics: PoissonStatistics) -> Self:
@@ -188,7 +188,7 @@ class Poisson(Family[PoissonStatistics]):
     def log_prior(self, parameters: Parameters) -> Density:
         """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
         a, b = self._hyperparameters()
-        return _cells(xlogy(a, parameters["rate"]) - b * parameters["rate"])
+        return Density.of_cells("rate", xlogy(a, parameters["rate"]) - b * parameters["rate"])
 
     def linear_design(self, statistics: PoissonStatistics, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
@@ -222,13 +222,6 @@ class Poisson(Family[PoissonStatistics]):
         return np.asarray(self.a), np.asarray(self.b)
 
 
-def _require(right: NDArray[np.bool_], axes: Axes, what: str) -> None:
-    """Raise `DoesNotExist` for the first class and column, (outcome, feature), where an estimate does not exist."""
-    if not right.all():
-        label, feature = np.argwhere(~right)[0]
-        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
-
-
 def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
     """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
     observed = ~np.isnan(X)
@@ -255,12 +248,6 @@ def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Ar
     """
     cells = gammaln(a + counts) - gammaln(a) - gammaln(counts + 1) - a * np.log1p(1 / b) - counts * np.log1p(b)
     return np.asarray((observed * cells).sum(axis=1))
-
-
-def _cells(log_density: Array) -> Density:
-    """Return log densities (draw, outcome, feature) as parts of their own, one for each rate."""
-    part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
-    return Density(log_density.reshape(len(log_density), -1), {"rate": part_of})
 
 
 def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:

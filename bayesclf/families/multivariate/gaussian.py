@@ -32,10 +32,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from bayesclf.families.multivariate.pymc import Reference
 
-COVARIANCE_DIMS = {
-    "shared": ("feature", "other_feature"),
-    "class": ("outcome", "feature", "other_feature"),
-}
+COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
 
 WHITENINGS = Whitenings()

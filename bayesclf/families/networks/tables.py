@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.networks import completions, elimination
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
@@ -82,7 +82,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         DoesNotExist
             If there is no estimate; the message names the class and what its rows lack.
         """
-        _require_seen(statistics)
+        require_each(statistics.counts @ (statistics.rows >= 0) > 0, statistics.axes, "has no value")
         layout = self.layout(statistics.axes)
         counts, sums = completions.split(layout, statistics)
         if len(sums):
@@ -198,14 +198,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @abstractmethod
     def _what(self, layout: Layout) -> str:
         """Return the name of the tables in messages."""
-
-
-def _require_seen(statistics: RowCounts) -> None:
-    """Raise for the first class and feature without a single observed cell."""
-    seen = statistics.counts @ (statistics.rows >= 0)
-    for label, feature in np.argwhere(seen == 0):
-        axes = statistics.axes
-        raise DoesNotExist(f"class {axes.labels[label]!r} has no value in column {axes.features[feature]!r}")
 
 
 def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
