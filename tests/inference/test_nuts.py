@@ -21,7 +21,6 @@ from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
 from bayesclf.inference.nuts import (
-    NUTPIE_FIELDS,
     NUTS,
     STATISTICS,
     TUNE,
@@ -32,6 +31,15 @@ from bayesclf.inference.nuts import (
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)
+
+NUTPIE_FIELDS = frozenset(
+    {
+        *("dims", "reparameterized_names", "compiled_logp_func", "compiled_expand_func", "initial_point_func"),
+        *("shared_data", "shared_var_keys", "user_data", "n_expanded", "shape_info", "logp_func", "expand_func"),
+        *("_n_dim", "_shapes", "_coords", "_transform_adapt_args"),
+    }
+)
+"""Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
 
 
 def logistic(n_rows, seed=0):
