@@ -12,7 +12,7 @@ from scipy import stats
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, passed, tip
 from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
@@ -22,6 +22,7 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import named
 
 
 @check("M05", "Classes and levels with few rows", "all models")

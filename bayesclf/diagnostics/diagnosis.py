@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
 import pandas as pd
 
-from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section
+from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section, as_table
 
 WIDTH = 100
 """Characters per line."""
@@ -148,15 +148,12 @@ def _item(finding: Finding) -> str:
 
 
 def _table(evidence: Evidence) -> str:
-    columns = [str(name) for name in evidence]
-    if isinstance(evidence, Mapping):
-        rows = [tuple(evidence.values())] if evidence else []
-    else:
-        rows = list(evidence.head(MOST_LINES).itertuples(index=False))
-    if not rows:
+    shown = as_table(evidence).head(MOST_LINES)
+    if shown.empty:
         return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in shown)
+    lines = shown.itertuples(index=False, name=None)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in line)}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

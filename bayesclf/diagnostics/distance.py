@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, part_of, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
@@ -21,6 +21,7 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.typing import Array
+from bayesclf.wording import listed, part_of
 
 RIDGE = 1e-9
 """Added to the variances, per row, so that directions without variation in the training rows have positive variance."""
@@ -53,7 +54,7 @@ def far_rows(context: Context) -> Answer:
     if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
         reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
     if len(beyond):
-        which = f"{len(beyond)} of {asked} new rows (counted from 1: {counted(beyond.tolist())})"
+        which = f"{len(beyond)} of {asked} new rows (counted from 1: {listed(beyond, thresholds.SHOWN)})"
         reasons.append(f"{which} are far beyond the furthest of {known} training rows")
     if unseen.any():
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")

@@ -10,12 +10,13 @@ import numpy as np
 
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, named, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.wording import named
 
 
 @check("M01", "Linearly separable classes", "logistic regression")

@@ -12,12 +12,13 @@ from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, counted, issue, named, part_of, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
 from bayesclf.errors import InputError
 from bayesclf.evaluation.leave_one_out.elpd import good_k
 from bayesclf.evaluation.leave_one_out.importance import reweighted
 from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.posterior.hypotheses import parameter_count
+from bayesclf.wording import listed, named, part_of
 
 
 @check("P08", "Normal approximation (Pareto k̂)", "Laplace draws")
@@ -72,7 +73,7 @@ def influential_rows(context: Context) -> Answer:
     evidence = pd.DataFrame({"row": 1 + numbers[order], "label": labels[order], "pareto_k": khat[order]})
     scope = part_of(len(khat), len(labelled), "rows")
     if above:
-        which = counted(evidence["row"][:above].tolist())
+        which = listed(evidence["row"][:above], thresholds.SHOWN)
         return tip(
             f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
             "that its draws cannot represent the posterior without the row",

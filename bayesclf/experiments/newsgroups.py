@@ -111,21 +111,12 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
     parts = (train.counts[train.y == k] for k in range(len(train.groups)))
     alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
-    found = informative_words(alpha, WORDS, WORD_DRAWS, rng)
-    return records + [
-        {
-            "part": "words",
-            "group": group,
-            "rank": rank,
-            "word": str(train.words[line.word]),
-            "occurrences": int(alpha[k, line.word] - ALPHA),
-            "log_odds": line.mean,
-            "low": line.low,
-            "high": line.high,
-        }
-        for k, (group, words) in enumerate(zip(train.groups, found, strict=True))
-        for rank, line in enumerate(words, 1)
-    ]
+    for line in informative_words(alpha, WORDS, WORD_DRAWS, rng).to_dict("records"):
+        k, j = line["outcome"], line["word"]
+        about = {"rank": line["rank"], "word": str(train.words[j]), "occurrences": int(alpha[k, j] - ALPHA)}
+        log_odds = {name: line[name] for name in ("log_odds", "low", "high")}
+        records.append({"part": "words", "group": train.groups[k], **about, **log_odds})
+    return records
 
 
 def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list[Record]:

@@ -11,17 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from bayesclf.errors import InputError
-from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import (
-    METRIC_NAMES,
-    MODELS,
-    Crossing,
-    by_problem,
-    capital,
-    crossing,
-    every_rule,
-    in_order,
-)
+from bayesclf.experiments import curves, nested, problems
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
@@ -254,7 +245,7 @@ def crossings(records: pd.DataFrame, seed: int) -> dict[tuple[str, str], Crossin
         answered = ~np.isnan(difference).any(axis=0)
         if answered.any():
             rng = np.random.default_rng(seed)
-            found[str(problem), str(rule)] = crossing(sizes[answered], difference[:, answered], rng)
+            found[str(problem), str(rule)] = curves.crossing(sizes[answered], difference[:, answered], rng)
     return found
 
 
@@ -323,7 +314,7 @@ def averaging(table: pd.DataFrame) -> list[str]:
         smoothing = float((wide["map"] - wide["mean"]).mean())
         averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
         sentences.append(
-            f"{capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
+            f"{curves.capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
             f"{len(wide)} points of the curves, by {number(smoothing + averaging)} on average: {number(smoothing)} "
             f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
         )
@@ -347,7 +338,7 @@ def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], m
             f"{metric}-map",
             f"Test {label} of naive Bayes and logistic regression under map",
             "One panel per problem, training rows on a log axis, bands of one standard error.",
-            partial(by_problem, table[table["rule"] == "map"], names, metric, label),
+            partial(curves.by_problem, table[table["rule"] == "map"], names, metric, label),
             "Solid: naive Bayes. Dashed: logistic regression. Bands are one standard error of the mean over splits.",
         )
     ]
@@ -355,8 +346,8 @@ def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], m
         own = shared[shared["model"] == model]
         own = own[own["rule"].isin(own.loc[own["undefined"] == 0, "rule"])]  # answered in every split of some size
         if own["rule"].nunique() > 1:
-            caption = f"{capital(name)} under every rule, on the same splits."
-            shown.append(every_rule(own, names, model, metric, caption))
+            caption = f"{curves.capital(name)} under every rule, on the same splits."
+            shown.append(curves.every_rule(own, names, model, metric, caption))
     return tuple(shown)
 
 
@@ -366,10 +357,10 @@ def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
     if shares.empty:
         return ()
     text = "One curve per problem: the share of splits whose training rows are linearly separable."
-    curves = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
+    separable = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
 
     def draw() -> Drawing:
-        return learning_curve(curves, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
+        return learning_curve(separable, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
 
     return (Figure("separable", "Share of separable splits against training rows", text, draw),)
 

@@ -217,6 +217,12 @@ class Density:
     part_of: Mapping[str, Integers]
 
     @classmethod
+    def of_cells(cls, name: str, log_density: Array) -> Self:
+        """Return log densities (draw, outcome, …) of single values of a parameter, each a part of its own."""
+        part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
+        return cls(log_density.reshape(len(log_density), -1), {name: part_of})
+
+    @classmethod
     def of_simplexes(cls, name: str, theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Self:
         """Return Σ (α − 1) log θ of simplexes along one axis, one part for each class and simplex."""
         densities = dirichlet.log_density(theta, alpha, sizes)

@@ -53,16 +53,6 @@ NUTPIE_NAMES = {
 }
 
 
-NUTPIE_FIELDS = frozenset(
-    {
-        *("dims", "reparameterized_names", "compiled_logp_func", "compiled_expand_func", "initial_point_func"),
-        *("shared_data", "shared_var_keys", "user_data", "n_expanded", "shape_info", "logp_func", "expand_func"),
-        *("_n_dim", "_shapes", "_coords", "_transform_adapt_args"),
-    }
-)
-"""Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
-
-
 @dataclass(frozen=True)
 class NUTS:
     """Markov chain Monte Carlo by the No-U-Turn sampler.

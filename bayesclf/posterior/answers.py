@@ -91,8 +91,7 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) 
 def _linear_mean(scores: LinearScores, rows: Rows) -> Array:
     """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses with linear scores; as in `LinearMixture.proba`."""
     work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    code = linear.machine_code() if work >= linear.MACHINE_CODE_WORK else None
-    mixture = linear.LinearMixture(scores, Memory().array, code)
+    mixture = linear.LinearMixture(scores, Memory().array)
     tasks = [rows[start : start + linear.TASK_ROWS] for start in range(0, len(rows), linear.TASK_ROWS)]
     return np.concatenate([np.empty((0, scores.labels)), *each(mixture.proba, tasks, work)])
 
@@ -335,7 +334,9 @@ def averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) 
     total: Part | None = None
     for part in hypotheses.parts():
         found = over_rows(part, rows, given_x, *WEIGHTS, *(SUMS[name] for name in names))
-        own = Part.of(dict(zip(names, found[2:], strict=True)), len(part) / len(hypotheses), *found[:2])
+        share = len(part) / len(hypotheses)
+        weights = found[0] + np.log(share), found[1] + 2 * np.log(share)
+        own = Part(dict(zip(names, found[2:], strict=True)), share, *weights)
         total = own if total is None else total + own
     assert total is not None
     if given_x and hypotheses.generative:
@@ -361,11 +362,6 @@ class Part:
     share: float
     log_mass: Array
     log_square: Array
-
-    @classmethod
-    def of(cls, averages: dict[str, Array], share: float, log_mass: Array, log_square: Array) -> Part:
-        """Make one of averages under the part's own weights."""
-        return cls(averages, share, log_mass + np.log(share), log_square + 2 * np.log(share))
 
     def __add__(self, other: Part) -> Part:
         """Return the averages over both: each counts by its weight, or by its share where x is impossible in both."""

@@ -16,6 +16,7 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
+from bayesclf.diagnostics.finding import as_table
 from bayesclf.errors import Refused
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
@@ -125,17 +126,14 @@ def groups(diagnosis: Diagnosis, prefix: str = "") -> list[dict[str, Any]]:
 
 def _check(finding: Finding, prefix: str) -> dict[str, Any]:
     """Return what the template shows of one check: what it found, and the first rows of its evidence."""
-    evidence = finding.evidence
-    if isinstance(evidence, Mapping):
-        rows = [tuple(evidence.values())] if evidence else []
-    else:
-        rows = list(evidence.itertuples(index=False, name=None))
+    evidence = as_table(finding.evidence)
+    lines = evidence.head(MOST_LINES).itertuples(index=False, name=None)
     return {
         "finding": finding,
         "anchor": f"{prefix}{finding.code}",
         "headings": [str(name).replace("_", " ") for name in evidence],
-        "lines": [[table.cell(value) for value in row] for row in rows[:MOST_LINES]],
-        "more": max(0, len(rows) - MOST_LINES),
+        "lines": [[table.cell(value) for value in line] for line in lines],
+        "more": max(0, len(evidence) - MOST_LINES),
     }
 
 

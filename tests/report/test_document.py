@@ -259,7 +259,7 @@ def test_places_that_cannot_be_written(comparison, tmp_path):
     [
         (None, "the name of a file, such as 'report.html', not None"),
         (3, "the name of a file, such as 'report.html', not 3"),
-        ("a" * 300, "the name a+… of the report is too long"),
+        ("a" * 300, "a+… has too long a name"),
         ("a\0b", "is not a valid file name"),
     ],
 )

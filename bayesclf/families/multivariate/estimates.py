@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.families.base import require_each
 from bayesclf.families.multivariate.covariance import collinear, submatrix
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.typing import Array, Parameters
@@ -52,12 +53,7 @@ def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: N
 def require_estimable(statistics: Scatters, shared: bool) -> None:
     """Raise where a class has no cell of a column, or no row has two columns that need a covariance."""
     labels, names = statistics.axes.labels, statistics.axes.features
-    empty = np.argwhere(statistics.cells().n == 0)
-    if empty.size:
-        label, feature = empty[0]
-        raise DoesNotExist(
-            f"class {labels[label]!r} has no value in column {names[feature]!r}, so no mean by maximum likelihood"
-        )
+    require_each(statistics.cells().n > 0, statistics.axes, "has no value", ", so no mean by maximum likelihood")
     both = statistics.seen[:, :, None] & statistics.seen[:, None, :]
     together = shared_scatter(np.einsum("pk,pij->kij", statistics.n, both.astype(float)), shared)
     apart = np.argwhere(together == 0)

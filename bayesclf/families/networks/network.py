@@ -58,7 +58,6 @@ class JointTable(ConditionalTables):
 
     name: ClassVar[str] = "joint"
 
-    @override
     def layout(self, axes: Axes) -> Layout:
         """Return one table of all features."""
         return Layout(axes, (Factor(tuple(range(len(axes.features)))),))
@@ -117,14 +116,12 @@ class BayesianNetwork(ConditionalTables):
         elif self.edges != LEARNT:
             raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
 
-    @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
         if not isinstance(self.edges, str):
             structure.check_columns(self.edges, statistics.axes.features)
         return super().informative(statistics)
 
-    @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with its edges, without those of features that are not used, and α in numbers."""
         learned = structure.tan(statistics) if isinstance(self.edges, str) else self.edges
@@ -132,7 +129,6 @@ class BayesianNetwork(ConditionalTables):
         edges = tuple((parent, child) for parent, child in learned if {parent, child} <= used)
         return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
 
-    @override
     def layout(self, axes: Axes) -> Layout:
         """Return a table for each feature, parents first."""
         if isinstance(self.edges, str):

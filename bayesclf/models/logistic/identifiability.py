@@ -16,9 +16,8 @@ from scipy import linalg, optimize, sparse
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import listed
+from bayesclf.wording import LISTED_NAMES, listed
 
-LISTED_COLUMNS = 5
 POSITIVE = 1e-7
 """Margins and weights above this count as positive; columns are in units of their sds."""
 
@@ -40,7 +39,7 @@ class Separation:
 
     def sentence(self, names: tuple[str, ...]) -> str:
         """Say how the classes are separable, and what to do; `names` are those of the columns."""
-        columns = listed((repr(names[j]) for j in self.columns), LISTED_COLUMNS)
+        columns = listed((repr(names[j]) for j in self.columns), LISTED_NAMES)
         kind = "completely" if self.complete else "quasi-completely"
         where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
         return (

@@ -12,9 +12,8 @@ from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.typing import Array
-from bayesclf.wording import listed
+from bayesclf.wording import LISTED_NAMES, listed
 
-LISTED_NAMES = 5
 DEFAULT_MEAN = 0.0
 DEFAULT_SCALE = 2.5
 """Mean and sd of a weight per sd of its column."""
