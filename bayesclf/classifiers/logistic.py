@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
@@ -30,7 +31,7 @@ UNSEEN_STREAM = 2
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(BayesClassifier):
+class LogisticRegression(LogisticAttributes, BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.models.base import Model
@@ -75,7 +75,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         sample_weight
             Weights (row), at least 0: how often each row counts.
         classes
-            All labels that can occur, where the training rows may lack some.
+            All labels that can occur, where the training rows may lack some; these must have no others.
 
         Returns
         -------
@@ -142,6 +142,19 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         resolved, _ = rules.resolve(rule)
         hypotheses = self.hypotheses(resolved.source, class_prior)
         return rules.log_proba(rule, hypotheses, rows, self.seed_)
+
+    def decision_function(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log-odds: of two classes those of the second, (row), else each class's, (row, outcome).
+
+        They are those of `predict_proba` under the same rule; of more than two classes, log P(k | x) less the mean
+        over classes. Where the model is linear and the rule plugs in a point (``"map"``, ``"mle"``, ``"mean"``), they
+        are ``X @ coef_.T + intercept_``; averages over hypotheses are not linear in x. Arguments as in `predict`.
+        """
+        log_proba = self.predict_log_proba(X, rule, class_prior)
+        if log_proba.shape[1] == 2:
+            return np.asarray(log_proba[:, 1] - log_proba[:, 0])
+        possible = np.isfinite(log_proba)
+        return log_proba - log_proba.mean(axis=1, keepdims=True, where=possible)
 
     def predict_interval(
         self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
@@ -319,8 +332,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
         """Check training labels and set `classes_`; return their codes (row)."""
         y = checked_labels(y, rows)
-        announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
-        self.classes_ = np.unique(announced)
+        self.classes_ = possible_labels(y, classes)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
@@ -344,6 +356,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.non_deterministic = isinstance(self.rule, Gibbs) or self.rule == "gibbs"
         return tags
 
 

@@ -14,7 +14,7 @@ from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.tables.columns import Column, Rows, SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
@@ -226,6 +226,7 @@ def _one_dimensional(X: Any) -> list[Any]:
     """Return a list of documents, from a list, a Series or an array (row) or (row, 1)."""
     if isinstance(X, str):
         raise InputError("X is one string; give a list of documents, one string each")
+    X = without_mask(X)
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         X = X[:, 0]
     if getattr(X, "ndim", 1) != 1:

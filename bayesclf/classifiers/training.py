@@ -14,7 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -33,7 +33,7 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
-    labels = pd.Series(column_or_1d(y, warn=True))
+    labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
@@ -49,6 +49,41 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         values = values.astype(object)
     check_classification_targets(values)
     return values
+
+
+def _of_numpy(y: Any) -> Any:
+    """Return labels of a nullable type of pandas in the type of NumPy that it stands for; others as they are.
+
+    Integers would become floats otherwise, and the classes 0.0 and 1.0.
+    """
+    import pandas as pd
+
+    single = isinstance(y, pd.DataFrame) and y.shape[1] == 1
+    plain = getattr(y.dtypes.iloc[0] if single else getattr(y, "dtype", None), "numpy_dtype", None)
+    return y if plain is None or np.any(pd.isna(y)) else y.astype(plain)
+
+
+def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
+    """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`.
+
+    Parameters
+    ----------
+    y
+        Labels (row), as `checked_labels` returns them.
+    classes
+        What the user says can occur; None for the labels of the rows.
+    """
+    if classes is None:
+        return np.unique(y)
+    announced = np.ravel(np.asarray(classes))
+    possible = np.unique(checked_labels(announced, len(announced)))
+    unknown = ~np.isin(y, possible)
+    if unknown.any():
+        raise InputError(
+            f"y has the label {str(y[unknown][0])!r}, which is not among the classes given, "
+            f"{', '.join(map(repr, possible.tolist()))}; name all labels that can occur"
+        )
+    return possible
 
 
 def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:

@@ -69,7 +69,8 @@ def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable
 def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
-    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types.
+    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types. Masked cells of a
+    masked array are missing.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def to_frame(X: Any) -> pd.DataFrame:
         For duplicate column names or columns of dates.
     """
     if not isinstance(X, pd.DataFrame):
-        X = check_array(X, dtype=None, ensure_all_finite=False)
+        X = check_array(without_mask(X), dtype=None, ensure_all_finite=False)
         if X.dtype.kind == "c":
             raise InputError("Complex data not supported: X holds complex numbers; give their real parts")
         X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
@@ -92,6 +93,22 @@ def to_frame(X: Any) -> pd.DataFrame:
     for name in names:
         kind_of(frame[name])  # refuses dates, whatever the column is wanted for
     return frame
+
+
+def without_mask(values: Any) -> Any:
+    """Return a masked array as an array whose masked cells are missing, NaN or None; anything else as it is.
+
+    Examples
+    --------
+    >>> without_mask(np.ma.masked_equal([1, 2, 9], 9))
+    array([ 1.,  2., nan])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    numeric = values.dtype.kind in "iuf"
+    return values.astype(float).filled(np.nan) if numeric else values.astype(object).filled(None)
 
 
 def kind_of(column: pd.Series) -> Kind:
