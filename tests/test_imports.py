@@ -36,6 +36,8 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.summary"),
     ("classifiers.base", "evaluation.leave_one_out"),
     ("classifiers.base", "evaluation.predictive_checks"),
     ("classifiers.base", "diagnostics"),

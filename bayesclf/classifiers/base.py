@@ -18,6 +18,7 @@ from bayesclf.posterior.hypotheses import named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pymc as pm
     import xarray as xr
     from arviz_stats import ELPDData
@@ -129,6 +130,42 @@ class BayesClassifier(Predictor):
 
         return loo(self, X, y, rule, method)
 
+    def predict_frame(
+        self,
+        X: Any,
+        rule: str | Gibbs | None = None,
+        interval: float | None = CI_PROB,
+        sets: float | None = 0.9,
+        uncertainty: bool = True,
+    ) -> Any:
+        """Return predictions as a table: label, probabilities, intervals, prediction sets and entropies.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        rule
+            As in `predict`.
+        interval
+            Posterior probability of the intervals of P(k | x), as in `predict_interval`; None or False leaves them out.
+        sets
+            Least probability of the sets, as in `predict_set`; None or False leaves them out.
+        uncertainty
+            Whether to add the entropies of `uncertainty`.
+
+        Returns
+        -------
+        DataFrame
+            One line per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
+            ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
+            `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
+            Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table
+            says so.
+        """
+        from bayesclf.interpretation.predictions import predict_frame
+
+        return predict_frame(self, X, rule, interval, sets, uncertainty)
+
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
     ) -> PredictionSets:
@@ -157,6 +194,15 @@ class BayesClassifier(Predictor):
         from bayesclf.interpretation.explanation import explain
 
         return explain(self, X, outcome, against, ci_prob, rule)
+
+    def summary(self, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
+        """Return odds ratios or parameters, with intervals, as a table; see `bayesclf.interpretation.summary.summary`.
+
+        Logistic regression has ``of="odds"`` by default, all others ``of="parameters"``.
+        """
+        from bayesclf.interpretation.summary import summary
+
+        return summary(self, ci_prob, of)
 
     def report(self, path: Any, X: Any = None, y: Any = None) -> None:
         """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions."""

@@ -123,7 +123,12 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         ndarray
             Labels (row).
         """
-        log_proba = self.predict_log_proba(X, rule, class_prior)
+        return self.decided(self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
+
+    def decided(
+        self, log_proba: Array, rule: str | Gibbs | None = None, cost: Any = None, reject: float | None = None
+    ) -> NDArray[Any]:
+        """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
         resolved, gibbs = rules.resolve(self.requested_rule(rule))
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
@@ -314,6 +319,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         """Check a table; at prediction it may have its needed columns in any order, and others."""
         import pandas as pd
 
+        X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:

@@ -80,21 +80,22 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import Decision, Extras, predict_table, read_features
+    from bayesclf.cli.predictions import extras, predict_table, read_features
+    from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
     from bayesclf.storage import load
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
     options.check_reject(reject, cost)
-    extras = Extras(sets, interval, uncertainty)
+    shown = extras(sets, interval, uncertainty)
     path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     with working(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier), decision, extras)
+        predictions = predict_table(classifier, read_features(table, classifier), decision, shown)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""

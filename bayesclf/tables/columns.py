@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -66,17 +67,25 @@ def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable
     return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
 
 
+def to_pandas(X: Any) -> Any:
+    """Return a table of another library, such as Polars or PyArrow, as a pandas one, and anything else as it is."""
+    if isinstance(X, pd.DataFrame) or not nw.dependencies.is_into_dataframe(X):
+        return X
+    return nw.from_native(X, eager_only=True).to_pandas()
+
+
 def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
-    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types. Masked cells of a
-    masked array are missing.
+    Tables of other libraries are converted. Columns of an array are named x0, x1, …; an array of objects gets its
+    columns' own types. Masked cells of a masked array are missing.
 
     Raises
     ------
     InputError
         For duplicate column names or columns of dates.
     """
+    X = to_pandas(X)
     if not isinstance(X, pd.DataFrame):
         X = check_array(without_mask(X), dtype=None, ensure_all_finite=False)
         if X.dtype.kind == "c":
