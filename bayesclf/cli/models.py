@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout, working
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
+from bayesclf.progress import shown
 
 
 def fit(
@@ -42,7 +43,7 @@ def fit(
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
     classifier = CLASSIFIERS[model](inference=inference, random_state=seed)
-    with working(f"fitting {model}"):
+    with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
@@ -93,7 +94,7 @@ def predict(
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
-    with working(f"predicting {table}"):
+    with shown(f"predicting {table}"):
         predictions = predict_table(classifier, read_features(table, classifier), decision, extras)
     write_text(path, predictions.csv)
     if path != STDOUT:
@@ -125,6 +126,6 @@ def report(
 
         y = load_training(table, target, None, {}).y
         X = read_features(table, classifier)
-    with working(f"checking {model}"):
+    with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

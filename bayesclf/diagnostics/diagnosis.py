@@ -10,6 +10,7 @@ from html import escape
 
 import pandas as pd
 
+from bayesclf import display
 from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section
 
 WIDTH = 100
@@ -155,9 +156,7 @@ def _table(evidence: Evidence) -> str:
         rows = list(evidence.head(MOST_LINES).itertuples(index=False))
     if not rows:
         return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return display.table(columns, [[_cell(value) for value in row] for row in rows])
 
 
 def _cell(value: object) -> str:
