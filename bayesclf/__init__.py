@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.posterior import averaging
+    from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
@@ -65,6 +66,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),
@@ -135,6 +137,7 @@ __all__ = [
     "plots",
     "predictive_checks",
     "rules",
+    "set_progress",
 ]
 
 

@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "files"},
+    {"errors", "typing", "wording", "display", "progress", "files"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -44,6 +44,7 @@ UPWARD = {
     ("classifiers.base", "report"),
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
+    ("evaluation.comparison", "report.overview"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

@@ -15,6 +15,7 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import named_draws, to_constants, to_dataset
+from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class BayesClassifier(Predictor):
         new: Any = None,
         against: BayesClassifier | None = None,
         checks: Sequence[str] | None = None,
+        progress: Progress = None,
     ) -> Diagnosis:
         """Check the posterior, the model and its predictions; parameters are those of `bayesclf.diagnostics.diagnose`.
 
@@ -122,13 +124,20 @@ class BayesClassifier(Predictor):
         from bayesclf.diagnostics import diagnose
 
         check_is_fitted(self, "classes_")
-        return diagnose(self, X, y, new=new, against=against, checks=checks)
+        return diagnose(self, X, y, new=new, against=against, checks=checks, progress=progress)
 
-    def loo(self, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+    def loo(
+        self,
+        X: Any,
+        y: Any,
+        rule: str | Gibbs = "bayes-optimal",
+        method: str = "auto",
+        progress: Progress = None,
+    ) -> ELPDData:
         """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
         from bayesclf.evaluation.leave_one_out import loo
 
-        return loo(self, X, y, rule, method)
+        return loo(self, X, y, rule, method, progress)
 
     def predict_frame(
         self,
@@ -204,12 +213,15 @@ class BayesClassifier(Predictor):
 
         return summary(self, ci_prob, of)
 
-    def report(self, path: Any, X: Any = None, y: Any = None) -> None:
-        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions."""
+    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
+        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions.
+
+        `progress` is that of `diagnose`, which takes most of the time.
+        """
         from bayesclf.report import write_classifier
 
         check_is_fitted(self, "classes_")
-        write_classifier(self, path, X, y)
+        write_classifier(self, path, X, y, progress=progress)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""

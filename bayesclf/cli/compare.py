@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import progress_bar, stdout
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
@@ -92,7 +92,7 @@ def _costs(path: str, training: Training) -> Array:
 
 
 def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
-    """Run the comparison under a progress bar; raise if no model could answer under any rule."""
+    """Run the comparison; raise if no model could answer under any rule."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.evaluation.comparison import compare
 
@@ -100,8 +100,7 @@ def _compare(training: Training, chosen: options.Settings, costs: Array | None, 
         name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
     }
     settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
-    with progress_bar(chosen.models[0]) as progress:
-        comparison = compare(classifiers, training.X, training.y, *settings, progress, costs, reject)
+    comparison = compare(classifiers, training.X, training.y, *settings, cost=costs, reject=reject)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")

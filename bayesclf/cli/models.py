@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout, working
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
+from bayesclf.progress import shown
 
 
 def fit(
@@ -42,7 +43,7 @@ def fit(
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
     classifier = CLASSIFIERS[model](inference=inference, random_state=seed)
-    with working(f"fitting {model}"):
+    with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
@@ -88,14 +89,14 @@ def predict(
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
     options.check_reject(reject, cost)
-    shown = extras(sets, interval, uncertainty)
+    wanted = extras(sets, interval, uncertainty)
     path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
-    with working(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier), decision, shown)
+    with shown(f"predicting {table}"):
+        predictions = predict_table(classifier, read_features(table, classifier), decision, wanted)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
@@ -126,6 +127,6 @@ def report(
 
         y = load_training(table, target, None, {}).y
         X = read_features(table, classifier)
-    with working(f"checking {model}"):
+    with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,10 +17,12 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.text import NAME
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.decisions import Costs
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers, scores, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
@@ -29,8 +31,8 @@ type Key = tuple[str, str]
 """A model and a rule."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed):
     """Classifiers × rules on one table.
 
     Attributes
@@ -194,11 +196,16 @@ class Comparison:
         train = int(np.mean([len(train) for train, _ in self.splits]))
         return selective.cross_validated_curve(folds, train, cost)
 
-    def report(self, path: Any) -> None:
-        """Write the self-contained HTML report."""
+    def report(self, path: Any, progress: Progress = None) -> None:
+        """Write the self-contained HTML report; `progress` is that of `compare`."""
         from bayesclf.report import write_comparison
 
-        write_comparison(self, path)
+        write_comparison(self, path, progress=progress)
+
+    def _display(self) -> Display:
+        from bayesclf.report.overview import overview
+
+        return overview(self)
 
     def plot_reliability(self, model: str, **arguments: Any) -> Any:
         """Plot reliability curves of a model, one per rule; returns a matplotlib figure."""
@@ -240,7 +247,7 @@ def compare(
     repeats: int = 1,
     random_state: Any = 0,
     n_jobs: int = 1,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress = None,
     cost: Any = None,
     reject: float | None = None,
 ) -> Comparison:
@@ -268,7 +275,8 @@ def compare(
     n_jobs
         Number of parallel processes.
     progress
-        Called with a model's name, units done and units in all, after each unit.
+        Whether to show progress; or a function that is called with a model's name, units done and units in all, after
+        each unit. None shows it in a notebook, and where stderr is a terminal.
     cost
         Costs ``cost[true, predicted]``, (outcome, outcome), in the order of the sorted labels; 0-1 loss by default.
     reject
@@ -309,11 +317,11 @@ def compare(
     finished: dict[tuple[str, int], Any] = {}
     table = (frame, codes, classes)
     question = Question(tuple(rules), costs)
-    results = cross_validation.run(models, table, folds.splits, question, units, seed, n_jobs)
-    for done, (unit, result) in enumerate(results, 1):
-        finished[unit] = result
-        if progress is not None:
-            progress(unit[0], done, len(units))
+    with shown(units[0][0], len(units), progress) as tell:
+        results = cross_validation.run(models, table, folds.splits, question, units, seed, n_jobs)
+        for done, (unit, result) in enumerate(results, 1):
+            finished[unit] = result
+            tell(unit[0], done, len(units))
     answers, notes, seconds = {}, {}, {}
     runs = cross_validation.runs(folds.splits)
     for name in models:
@@ -376,9 +384,9 @@ def _check_rules(rules: Any) -> None:
         raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
 
 
-def score_table(comparison: Comparison) -> pd.DataFrame:
-    """Return the table that `Comparison.table` describes."""
-    table = pd.DataFrame([_line(comparison, *key) for key in comparison.answers])
+def score_table(comparison: Comparison, calibration: bool = True) -> pd.DataFrame:
+    """Return the table that `Comparison.table` describes, without the calibration, which takes longest, if desired."""
+    table = pd.DataFrame([_line(comparison, *key, calibration) for key in comparison.answers])
     return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
 
 
@@ -412,7 +420,7 @@ def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, floa
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
-def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
+def _line(comparison: Comparison, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
     """Return one row of the table."""
     key = (model, rule)
     line: dict[str, Any] = {"model": model, "rule": rule}
@@ -422,7 +430,6 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
     log_losses = [part.log_loss for part in comparison.answers[key].scores]
     losses = np.concatenate(log_losses)
     log_loss = scores.mean_log_loss(losses)
-    calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
     error = _with_error(comparison, key, "error")
     line |= {
         "accuracy": 1 - error["error"],
@@ -432,10 +439,10 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
         "log_loss_finite": log_loss.finite_mean,
         "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
         **_with_error(comparison, key, "brier"),
-        "calibration_error": calibration.error,
-        "calibration_low": calibration.low,
-        "calibration_high": calibration.high,
     }
+    if calibrated:
+        calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
+        line |= {f"calibration_{name}": getattr(calibration, name) for name in ("error", "low", "high")}
     if comparison.costs is not None:
         line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _against_bayes_optimal(comparison, key, log_proba)

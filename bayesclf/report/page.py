@@ -16,6 +16,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
+from bayesclf.progress import Tell, silent
 from bayesclf.report import document, figures, table, verdict
 from bayesclf.report.classifier_page import groups
 from bayesclf.rules import RULES
@@ -34,12 +35,21 @@ CHECKED = ("P0", "M")
 """Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
 
 
-def render(comparison: Comparison, command: str | None = None) -> str:
-    """Return the page of a comparison."""
+def render(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> str:
+    """Return the page of a comparison; `tell` is told of the checks and of the section of each model."""
+    steps = iter(range(1, 2 * len(comparison.models) + 1))
+
+    def done[T](what: str, part: T) -> T:
+        tell(what, next(steps), 2 * len(comparison.models))
+        return part
+
     scores = comparison.table
     anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
     disagreements, labels = comparison.disagreements, comparison.classes[comparison.y]
-    diagnoses = {name: diagnose(fit, comparison.X, labels, checks=CHECKED) for name, fit in comparison.fits.items()}
+    diagnoses = {
+        name: done(f"checks of {name}", diagnose(fit, comparison.X, labels, checks=CHECKED))
+        for name, fit in comparison.fits.items()
+    }
     return document.fill(
         "comparison.html.j2",
         title=f"Comparison of {' and '.join(comparison.models) if len(anchors) < 3 else 'classifiers'}",
@@ -53,7 +63,10 @@ def render(comparison: Comparison, command: str | None = None) -> str:
         rules=[rule for rule in RULES.values() if any(name == rule.name for _, name in comparison.answers)],
         bins=CALIBRATION_BINS,
         models=[
-            _section(comparison, name, anchor, disagreements[disagreements["model"] == name], diagnoses.get(name))
+            done(
+                f"figures of {name}",
+                _section(comparison, name, anchor, disagreements[disagreements["model"] == name], diagnoses.get(name)),
+            )
             for name, anchor in anchors.items()
         ],
         columns=table.column_summaries(comparison.X),

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +27,14 @@ LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
 CHEAP_BYTES = 1_000_000
 """Files up to this size are read to list their rows and columns."""
+_LISTED_NAMES = 8
+"""Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
 """The most known names that an error message lists."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Displayed):
     """A table with the column that is to be predicted.
 
     Attributes
@@ -53,6 +56,19 @@ class Dataset:
     target: str
     description: str
     source: str
+
+    def _display(self) -> Display:
+        columns = [str(name) for name in self.frame.columns if name != self.target]
+        size = f"{counted(len(self.frame), 'row')}, {counted(len(columns), 'column')}"
+        labels = self.y.unique().tolist()
+        return Display(
+            f"{self.name}: {size}",
+            sentences=(
+                self.description,
+                f"target {self.target!r}: {listed(labels, _LISTED_NAMES, IN_ALL)}",
+                f"columns {listed(map(repr, columns), _LISTED_NAMES, IN_ALL)}",
+            ),
+        )
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802
@@ -134,7 +150,7 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables.kinds import LISTED_NAMES, require_column
+    from bayesclf.tables.kinds import _LISTED_NAMES, require_column
 
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
@@ -143,7 +159,7 @@ def load(
     if chosen is None:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
-            f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
+            f"the columns are {listed(columns, _LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
     _check_labels(found.frame, chosen, name)
