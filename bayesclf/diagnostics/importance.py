@@ -39,8 +39,7 @@ def laplace_weights(context: Context) -> Answer:
     evidence = {"pareto_k": khat, "limit": limit, "importance_ess": ess}
     if not khat <= limit:
         return issue(
-            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal distribution for weights to "
-            "correct its draws",
+            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal one for weights to correct draws",
             "sample the posterior, inference='nuts'",
             evidence,
         )
@@ -116,8 +115,7 @@ def conflict(context: Context) -> Answer:
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]
     if len(found):
         return tip(
-            f"{_count(found, table)} lie between the prior and the rows, moved by the prior by more than "
-            f" {thresholds.MAX_PULL:g} posterior sds",
+            f"{_count(found, table)} are moved by the prior by more than {thresholds.MAX_PULL:g} posterior sds",
             "compare the prior with the rows, clf.predictive_check(X, y); widen it where it is narrower than intended",
             found.head(thresholds.SHOWN),
         )

@@ -145,8 +145,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "Errors and log losses are integrals over the known population, not counts over test rows; only the training "
-    "sets are random.",
+    "Errors and log losses are integrals over the known population; only the training sets are random.",
     "Curves are under map, with the default priors in the columns' own units; with few rows they differ from those "
     "under maximum likelihood, whose estimate often does not exist there.",
 )

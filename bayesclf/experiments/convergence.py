@@ -141,14 +141,9 @@ class GaussianPair:
     delta: Array
 
     @property
-    def separation(self) -> float:
-        """Mahalanobis distance Δ = |δ| of the means."""
-        return float(np.linalg.norm(self.delta))
-
-    @property
     def least_error(self) -> float:
-        """Φ(−Δ/2), the error of the best rule."""
-        return float(ndtr(-self.separation / 2))
+        """Φ(−Δ/2), the error of the best rule; Δ = |δ| is the Mahalanobis distance of the means."""
+        return float(ndtr(-np.linalg.norm(self.delta) / 2))
 
     def draw(self, rows: int, rng: np.random.Generator) -> Encoded:
         """Draw rows, as a problem; the first two are of different classes."""
@@ -314,9 +309,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         )
     headline = f"{sentences[0]} The paper's log d against d is about that regime."
     agreement = (
-        f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within "
-        f"{np.abs(z).max():.1f} standard errors of the quadrature's at {len(SEPARATIONS)} separations, against "
-        "discriminant analysis and naive Bayes."
+        f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within {np.abs(z).max():.1f} "
+        "standard errors of the quadrature's, against discriminant analysis and naive Bayes."
     )
     return Results(
         headline,
@@ -332,8 +326,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "The assumptions of both classifiers hold: normal columns, independent given the class, with equal variances.",
-    "An excess error near 0 needs few rows where the least error is near 0 as well, as happens when many "
-    "columns are equally informative.",
+    "Few rows are enough where the least error is near 0, as happens when many columns are equally informative.",
 )
 
 EFFICIENCY_TEXT = (

@@ -216,8 +216,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors uniform numbers over their sum. That they never change where theory says so does not depend "
-    "on it.",
+    "uniform, and priors uniform numbers over their sum. Where theory says that they never change, it does not.",
 )
 
 EXAMPLES_TEXT = (
@@ -258,8 +257,7 @@ def _exercise(table: pd.DataFrame) -> list[str]:
     right, cases = int(table["map_as_expected"].sum()), int(table["cases"].sum())
     first, second = (percent(line["changed"], line["changed_se"]) for line in other)
     return [
-        f"The MAP hypothesis of H' is h3 exactly where P'(h3) P(D | h3) exceeds both others: in {right:,} of "
-        f"{cases:,} cases.",
+        f"H' has h3 as MAP hypothesis exactly where P'(h3) P(D | h3) is the largest: in {right:,} of {cases:,} cases.",
         f"Where P'(h1) : P'(h2) is unchanged, Bayes-optimal of H' answers otherwise than h3 in "
         f"{sum(round(line['cases_changed'] * line['cases']) for line in same)} of "
         f"{sum(line['cases'] for line in same):,} cases. Where it changes, at {first} (classifier h3) and {second} "

@@ -228,8 +228,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         figure = Figure(
             "words",
             "The strongest words of each group, with their log-odds",
-            "One panel per group, one row per word, with the mean and interval of its log-odds against the other "
-            "groups.",
+            "One panel per group, one row per word: mean and interval of its log-odds against the other groups.",
             partial(words, told),
             "Posterior means and 89 % intervals of log-odds, in nats, on one scale.",
         )
@@ -244,9 +243,8 @@ CAUTIONS = (
     "and test on its answers, which quote it; this makes it easier than a split by date of the same size.",
     "Random splits share messages: standard errors over them are those of the mean over splits of this collection; "
     "for another collection of the same kind they would be larger.",
-    "Words of a message are not independent given its group. Averaging over the posterior does not repair the "
-    "over-confidence that comes from it, and intervals of words are narrower than they should be, as one author or "
-    "one thread repeats its words.",
+    "Words of a message are not independent given its group, as one author or one thread repeats its words. Averaging "
+    "over the posterior does not repair this over-confidence, and intervals of words are too narrow.",
 )
 
 RULES_TEXT = (
@@ -258,8 +256,7 @@ RULES_TEXT = (
 WORDS_TEXT = (
     "What one occurrence of a word adds to the log-odds of a group against one of the others, all equally likely: "
     "log θ of the group minus the log of the mean θ of the others, in nats.",
-    "Words are in the order of the lower ends of their intervals, so that words that occurred only "
-    "a few times are not first.",
+    "Words are in the order of the lower ends of their intervals, so that words that occur a few times are not first.",
 )
 
 

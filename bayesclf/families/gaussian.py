@@ -337,8 +337,7 @@ class Gaussian(Family[Moments]):
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
             raise Refused(
-                f"{design} has a variance for each class (variance={self.variance!r}), so that x² stays in its "
-                "log-odds; variance='feature' or 'shared' implies logistic weights"
+                f"{design} has a variance for each class; only variance='feature' and 'shared' have linear log-odds"
             )
         distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
         return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)

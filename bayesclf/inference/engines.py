@@ -272,10 +272,8 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
     """Return the draws, with a warning where they stand for too few independent ones."""
     limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
     if sampled.ess < limit:
-        problems.append(
-            f"the importance weights of the Laplace approximation are too unequal: {sampled.ess:.0f} effective draws "
-            f"(limit {limit}); take inference='nuts'"
-        )
+        size = f"{sampled.ess:.0f} effective draws (limit {limit})"
+        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='nuts'")
         warn(problems[0], ConvergenceWarning)
     return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 

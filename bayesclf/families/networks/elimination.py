@@ -107,8 +107,7 @@ def _table(layout: Layout, X: Integers, theta: Array, f: int, missing: tuple[int
     for axis, j in enumerate(own):
         values = np.arange(layout.axes.sizes[j]) * strides[j]
         cells = cells + values.reshape(-1, *(1 for _ in own[axis + 1 :]))
-    with np.errstate(divide="ignore"):
-        return own, np.log(theta[:, :, cells])
+    return own, dirichlet.logs(theta[:, :, cells])
 
 
 def _aligned(table: Table, features: tuple[int, ...]) -> Array:
@@ -122,8 +121,7 @@ def _logsumexp(values: Array, axis: int) -> Array:
     """Return log Σ exp over an axis; −∞ where all are."""
     top = values.max(axis=axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis))
+    return dirichlet.logs(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis)
 
 
 def _require_small(layout: Layout, features: tuple[int, ...]) -> None:
