@@ -127,9 +127,7 @@ def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, A
     numbers = len(model.design.varying)
     if not numbers:
         raise NotApplicable("the model has no column of numbers; for categories only unknown levels are counted")
-    known, asked = (
-        np.column_stack([np.ones(len(rows)), model.design.matrix(rows)[:, :numbers]]) for rows in (training, new)
-    )
+    known, asked = (np.insert(model.design.matrix(rows)[:, :numbers], 0, 1.0, axis=1) for rows in (training, new))
     # The ridge exceeds rounding errors of collinear columns; a new row that violates the collinearity still stands out.
     gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
     factor = np.linalg.cholesky(gram)

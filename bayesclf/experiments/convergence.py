@@ -106,9 +106,7 @@ def _growth(settings: Settings, regime: str, columns: int, first: int, rng: np.r
             line = naive_bayes_line(naive) if model == "nb" else logistic_line(logistic, "map")
             excess[size][model] += pair.excess(line)
     about = {"part": "growth", "setting": regime, "columns": columns, "block": first, "sets": BLOCK}
-    return [
-        {**about, "m": size, **{name: total / BLOCK for name, total in own.items()}} for size, own in excess.items()
-    ]
+    return [{**about, "m": size} | {name: total / BLOCK for name, total in own.items()} for size, own in excess.items()]
 
 
 def _efficiency(settings: Settings, separation: float, first: int, rng: np.random.Generator) -> list[Record]:
@@ -253,18 +251,15 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     separation, the generative model, the simulated ratio `value` with its standard error `se`, and the quadrature's
     `expected`.
     """
-    growth = records[records["part"] == "growth"].melt(
-        ["part", "setting", "columns", "m", "block"], ["nb", "lr"], "model", "value"
-    )
     keys = ["part", "setting", "columns", "m", "model"]
+    growth = records[records["part"] == "growth"].melt([*keys[:-1], "block"], ["nb", "lr"], "model", "value")
     lines = growth.groupby(keys, sort=False)["value"].agg(value="mean", se="sem").reset_index()
     ratios = []
     for separation in SEPARATIONS:
         own = records[(records["part"] == "efficiency") & (records["setting"] == separation)]
+        weight = own["sets"].to_numpy(dtype=float)
         for model in ("gda", "nb"):
-            ratio, error = ratio_of_means(
-                own[model].to_numpy(), own["lr"].to_numpy(), own["sets"].to_numpy(dtype=float)
-            )
+            ratio, error = ratio_of_means(own[model].to_numpy(), own["lr"].to_numpy(), weight)
             expected = efficiency(separation, EFFICIENCY_COLUMNS, model == "nb")
             about = ("efficiency", separation, EFFICIENCY_COLUMNS, EFFICIENCY_ROWS, model)
             ratios.append({**dict(zip(keys, about, strict=True)), "value": ratio, "se": error, "expected": expected})

@@ -279,10 +279,8 @@ def _sorts(final: pd.DataFrame, name: str) -> str:
 
 def _compared(final: pd.DataFrame, name: str) -> str:
     """Return the accuracy of the rules beyond that of map, in percentage points."""
-    others = [line for line in final.to_dict("records") if line["rule"] != "map"]
-    words = ", ".join(
-        f"{line['rule']} {pair(100 * line['more_accurate'], 100 * line['more_accurate_se'], 2)}" for line in others
-    )
+    others = final.loc[final["rule"] != "map", ["rule", "more_accurate", "more_accurate_se"]]
+    words = ", ".join(f"{rule} {pair(100 * gain, 100 * error, 2)}" for rule, gain, error in others.to_numpy())
     return f"On {name}, accuracy beyond that of map, in percentage points: {words}."
 
 

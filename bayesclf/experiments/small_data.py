@@ -158,9 +158,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     findings += [_overconfidence(table, model) for model in models]
     without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
     if "lr" in models and without:
-        findings.append(
-            f"Logistic regression is left out in {joined(without)}, where it has over {settings.most_weights} weights."
-        )
+        findings.append(f"Logistic regression is left out in {joined(without)}: over {settings.most_weights} weights.")
     curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
     return Results(
         f"Log loss clearly falls, at the smallest and at the largest training size, {headline}.",

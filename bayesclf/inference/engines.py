@@ -325,9 +325,7 @@ def _machine_code(model: Model) -> MachineCode | None:
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
     """Join (chain, draw, ...) to (draw, ...)."""
-    return {
-        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
-    }
+    return {name: np.concatenate(values) for name, values in draws.items()}
 
 
 def estimate(model: Model, name: str) -> Parameters:

@@ -351,20 +351,16 @@ class Part:
     def __add__(self, other: Part) -> Part:
         """Return the averages over both: each counts by its weight, or by its share where x is impossible in both."""
         share, log_mass = self.share + other.share, np.logaddexp(self.log_mass, other.log_mass)
-        nowhere = np.isneginf(log_mass)
+        lost = np.isneginf(log_mass)
         with np.errstate(invalid="ignore"):
-            weights = [
-                np.where(nowhere, part.share / share, np.exp(part.log_mass - log_mass)) for part in (self, other)
-            ]
+            weights = [np.where(lost, part.share / share, np.exp(part.log_mass - log_mass)) for part in (self, other)]
         averages = {name: _mixed(name, (mine, other.averages[name]), weights) for name, mine in self.averages.items()}
         return Part(averages, share, log_mass, np.logaddexp(self.log_square, other.log_square))
 
 
 def _mixed(name: str, averages: tuple[Array, Array], weights: list[Array]) -> Array:
     """Return the weighted sum of two averages (row, …); one of weight 0 counts for nothing, infinite ones included."""
-    by_weight = [
-        (values, w.reshape(-1, *(1,) * (values.ndim - 1))) for values, w in zip(averages, weights, strict=True)
-    ]
+    by_weight = [(values, w.reshape(-1, *[1] * (values.ndim - 1))) for values, w in zip(averages, weights, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
         if name == "log_proba":
             return np.asarray(np.logaddexp(*(values + np.log(w) for values, w in by_weight)))

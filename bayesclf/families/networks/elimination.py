@@ -68,9 +68,8 @@ def _seen(cells: Integers, theta: Array) -> Array:
 
 def _summed_out(layout: Layout, X: Integers, theta: Array, hidden: Hidden) -> Array:
     """Return log Σ Π_f θ over the values of the hidden features, (draw, row, outcome), rows of one pattern."""
-    widest = max(
-        layout.count(tuple(j for j in layout.factors[f].scope if j in hidden.features)) for f in hidden.factors
-    )
+    missing = (set(layout.factors[f].scope) & set(hidden.features) for f in hidden.factors)
+    widest = max(layout.count(tuple(features)) for features in missing)
     per_row = 8 * widest * theta.shape[0] * theta.shape[1]
     step = max(1, WORK_BYTES // per_row)
     parts = [_eliminated(layout, X[start : start + step], theta, hidden) for start in range(0, len(X), step)]

@@ -163,9 +163,7 @@ class LogisticModel:
         counts = self._label_weights()
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
-            raise DoesNotExist(
-                f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
-            )
+            raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
         self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
