@@ -206,8 +206,8 @@ def over_confidence(context: Context) -> Answer:
         return passed(f"{under}confidence minus accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
     told = ", ".join(f"{name} {step}" for name, step in steps.items())
     return issue(
-        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; the cause is "
-        f"{CAUSES[rows, model]}",
+        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; "
+        f"the cause is {CAUSES[rows, model]}",
         _next_step(rows and answers.own not in AVERAGING, model),
         evidence,
     )

@@ -43,8 +43,7 @@ def separated_classes(context: Context) -> Answer:
         reason = separable
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        "trust the signs of these weights but not their sizes, and choose prior_scale from what is known about the "
-        "problem; there is no maximum likelihood estimate",
+        "trust the signs of these weights, not their sizes; choose prior_scale from what is known about the problem",
         {"separable": 1, "columns": ", ".join(found)},
     )
 

@@ -76,8 +76,7 @@ def influential_rows(context: Context) -> Answer:
         return tip(
             f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
             "that its draws cannot represent the posterior without the row",
-            "look at these rows: errors in the data, a model whose tails are too light, or few rows; leave-one-out "
-            "scores need method='exact', or cross-validation",
+            "look for errors in these rows; other causes are few rows and tails that are too light; take loo(method='exact')",
             evidence.head(above),
         )
     return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))

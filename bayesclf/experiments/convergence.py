@@ -298,10 +298,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         naive, logistic = (growth_exponent(own[own["model"] == model]) for model in ("nb", "lr"))
         missing = int(np.isinf(own["rows"]).sum())
         without = f", excluding {missing} numbers of columns at which no size is near the limit" if missing else ""
-        sentences.append(
-            f"Where {regime}: rows grow like columns to the power {naive:.2f} for naive Bayes and "
-            f"{logistic:.2f} for logistic regression{without}."
-        )
+        powers = f"{naive:.2f} for naive Bayes and {logistic:.2f} for logistic regression"
+        sentences.append(f"Where {regime}: rows grow like columns to the power {powers}{without}.")
     headline = f"{sentences[0]} The paper's log d against d is about that regime."
     agreement = (
         f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within {np.abs(z).max():.1f} "

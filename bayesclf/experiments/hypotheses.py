@@ -222,8 +222,7 @@ CAUTIONS = (
 EXAMPLES_TEXT = (
     "Three hypotheses (Aberdeen): P(h | D) = .4, .3, .3; the first says +, the others −.",
     "Weather (Aberdeen): P(seen | rain) and P(seen | dry) are .1 and .5, or .001 and .9; P(rain | D) = 1/6 and 1/901.",
-    f"Version space: of {THRESHOLDS} thresholds, those that agree with − at x = 0 and + at x = 3 are equally "
-    "probable; the Gibbs classifier asks one of them.",
+    f"Version space: of {THRESHOLDS} thresholds those that agree with − at x = 0 and + at x = 3, all equally probable.",
 )
 
 EXERCISE_TEXT = (
@@ -242,10 +241,8 @@ def _gibbs(gibbs: pd.DataFrame) -> str:
     agreed = version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
     shares = (percent(gibbs["mean"][x], gibbs["sem"][x]) for x in DISAGREED)
     places = " and ".join(f"at x = {x} in {share}" for x, share in zip(DISAGREED, shares, strict=True))
-    return (
-        f"The Gibbs classifier of the version space says + {places} of its draws; of the consistent hypotheses "
-        f"{percent(agreed[0])} and {percent(agreed[1])} do."
-    )
+    consistent = f"of the consistent hypotheses {percent(agreed[0])} and {percent(agreed[1])} do"
+    return f"The Gibbs classifier of the version space says + {places} of its draws; {consistent}."
 
 
 def _exercise(table: pd.DataFrame) -> list[str]:

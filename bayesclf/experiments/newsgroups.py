@@ -215,9 +215,9 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     findings += [_sure(own, NAMES[part]) for part, own in parts.items()]
     curve = scored[scored["part"] == "original"]
     if "original" in parts and not (settings.groups or settings.documents):
+        reached = _accuracy(_line(parts["original"], "map"))
         findings.append(
-            f"Mitchell 1997 reports {percent(PUBLISHED)} on the original collection; map reaches "
-            f"{_accuracy(_line(parts['original'], 'map'))} here."
+            f"Mitchell 1997 reports {percent(PUBLISHED)} on the original collection; map reaches {reached}."
         )
     if curve["m"].nunique() > 1:
         findings.append(_growth(curve))
@@ -241,8 +241,7 @@ CAUTIONS = (
     "recognizing a topic from what people wrote, and addresses are among the strongest words.",
     "The original collection has messages that were posted to several groups, and random splits can train on a message "
     "and test on its answers, which quote it; this makes it easier than a split by date of the same size.",
-    "Random splits share messages: standard errors over them are those of the mean over splits of this collection; "
-    "for another collection of the same kind they would be larger.",
+    "Random splits share messages: for another collection of the same kind standard errors would be larger.",
     "Words of a message are not independent given its group, as one author or one thread repeats its words. Averaging "
     "over the posterior does not repair this over-confidence, and intervals of words are too narrow.",
 )
@@ -300,10 +299,8 @@ def _growth(curve: pd.DataFrame) -> str:
         f"{rule} from {percent(_line(first, rule)['accuracy'])} to {percent(_line(last, rule)['accuracy'])}"
         for rule in dict.fromkeys(curve["rule"])
     ]
-    return (
-        f"From {counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
-        f"{', '.join(words)}."
-    )
+    sizes = f"{counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}"
+    return f"From {sizes}, accuracy goes: {', '.join(words)}."
 
 
 def _prior_text(settings: Settings) -> str:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import curves, nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, in_order
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, SHARED_ROWS, Crossing, in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
@@ -180,8 +180,7 @@ CLAIM = (
 CAUTIONS = (
     "The paper does not say which rows, columns and classes it used, nor how its logistic regression was regularized; "
     "compare the shape of curves, not their third digit.",
-    "Splits of one data set share its rows: the bands show the uncertainty of the mean over splits of this data set, "
-    "not that of another sample from the same population.",
+    SHARED_ROWS,
 )
 
 LOSS_TEXT = (
@@ -271,10 +270,8 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
     behind = bool(z.iloc[-1] < -_clear(1))
     first, last = curve.index[0], curve.index[-1]
     few_rows, many_rows = ([percent(curve[model].iloc[place]) for model in MODELS] for place in (0, -1))
-    sizes = (
-        f"with {first} rows naive Bayes errs in {few_rows[0]} and logistic regression in {few_rows[1]}, with {last} in "
-        f"{joined(many_rows)}"
-    )
+    errors = f"{joined(few_rows)} with {first} rows, in {joined(many_rows)} with {last}"
+    sizes = f"naive Bayes and logistic regression err in {errors}"
     if np.isinf(crossing.m):
         where = "logistic regression is not ahead at the largest size"
     elif crossing.m <= first:

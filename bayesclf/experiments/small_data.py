@@ -13,7 +13,7 @@ import pandas as pd
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule, in_order, means
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, SHARED_ROWS, capital, every_rule, in_order, means
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
 from bayesclf.models.logistic.model import LogisticPrior
@@ -177,8 +177,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "Splits of one data set share its rows: standard errors show the uncertainty of the mean over splits of this data "
-    "set, not that of another sample from the same population.",
+    SHARED_ROWS,
     "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
     "unit-information prior for numbers, and the default prior of logistic regression.",

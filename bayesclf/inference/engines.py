@@ -294,11 +294,8 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
-        raise Refused(
-            f"the model has {count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}; take "
-            "inference='exact' where the model is conjugate, 'map', or fewer columns"
-        )
-
+        size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
+        raise Refused(f"the model has {size}; take inference='exact' if it is conjugate, 'map', or fewer columns")
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is None:
         sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())

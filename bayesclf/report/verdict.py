@@ -31,10 +31,8 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
     "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
-    "Credible intervals, of parameters and of probabilities, are conditional on the model: under a false assumption "
-    "they shrink around a wrong value.",
-    "The ratio of the Gibbs error to the Bayes-optimal error obeys no bound on real data; twice is a bound only for "
-    "targets drawn from the prior.",
+    "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
+    "The Gibbs error is at most twice the Bayes-optimal error for targets drawn from the prior; real data are not.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
     "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
 )
