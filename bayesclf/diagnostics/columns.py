@@ -35,9 +35,8 @@ def few_rows(context: Context) -> Answer:
         pairs = zip(few["what"], few["name"], strict=True)
         names = [f"class {name}" if what == "class" else name for what, name in pairs]
         return tip(
-            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
-            f"{thresholds.MIN_CLASS_ROWS} per class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says "
-            "about them is mostly its prior",
+            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
+            f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
             "gather more rows, or merge levels of similar meaning",
             few.head(thresholds.SHOWN),
         )
@@ -87,8 +86,7 @@ def constant_columns(context: Context) -> Answer:
     evidence = {"columns": ", ".join(names[: thresholds.SHOWN]), "count": len(names)}
     if names:
         return tip(
-            f"{named(names)} ha{'s' if len(names) == 1 else 've'} one value only, or none, and contribute"
-            f"{'s' * (len(names) == 1)} nothing",
+            f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
             "leave such columns out, or find out why they do not vary",
             evidence,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -41,12 +39,12 @@ def far_rows(context: Context) -> Answer:
     numbers, each training row's own from the others.
     """
     new = context.new_rows
-    compared = _compared(context)
+    distance, furthest, spread, known = _compared(context)
     unseen = _unseen(new.rows)
-    far = compared.distance > compared.furthest
-    asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
-    beyond = 1 + np.flatnonzero(compared.distance > far_limit(compared.furthest, compared.spread, known, asked))
-    columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
+    far = distance > furthest
+    asked = int(np.isfinite(furthest).sum())
+    beyond = 1 + np.flatnonzero(distance > far_limit(furthest, spread, known, asked))
+    columns = {"distance": distance, "furthest_known": furthest, "unseen_levels": unseen}
     evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
     says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
@@ -65,28 +63,6 @@ def far_rows(context: Context) -> Answer:
             evidence,
         )
     return passed(says, evidence)
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """How far out new rows are.
-
-    Attributes
-    ----------
-    distance
-        −log p(x | D), or the leverage, of each new row.
-    furthest
-        The largest distance of the training rows that each new row is compared with; infinite where there are none.
-    spread
-        `furthest` minus the median distance of these training rows.
-    known
-        Number of these training rows.
-    """
-
-    distance: Array
-    furthest: Array
-    spread: Array
-    known: int
 
 
 def exceedance(far: int, known: int, asked: int) -> float:
@@ -114,12 +90,17 @@ def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
     return np.asarray(furthest + spread * max(1.0, ratio))
 
 
-def _compared(context: Context) -> Compared:
+def _compared(context: Context) -> tuple[Array, Array, Array, int]:
+    """Return how far out each new row is, the training rows that it is compared with, and their number.
+
+    The first array is −log p(x | D) of the new rows, or their leverage. The second is the largest distance of the
+    training rows, infinite where there are none to compare with, and the third by how much it exceeds their median.
+    """
     model, new = context.classifier.model_, context.new_rows
     if isinstance(model, LogisticModel):
         own, others = leverages(model, context.training.rows, new.rows)
         furthest = np.full(len(others), own.max())
-        return Compared(others, furthest, furthest - np.median(own), len(own))
+        return others, furthest, furthest - np.median(own), len(own)
     assert isinstance(model, GenerativeModel)
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
@@ -135,7 +116,7 @@ def _compared(context: Context) -> Compared:
         known = -np.concatenate([log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits])
         of_pattern = pattern_of.ravel() == pattern
         furthest[of_pattern], spread[of_pattern] = known.max(), known.max() - np.median(known)
-    return Compared(distance, furthest, spread, len(table))
+    return distance, furthest, spread, len(table)
 
 
 def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:
@@ -146,9 +127,7 @@ def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, A
     numbers = len(model.design.varying)
     if not numbers:
         raise NotApplicable("the model has no column of numbers; for categories only unknown levels are counted")
-    known, asked = (
-        np.column_stack([np.ones(len(rows)), model.design.matrix(rows)[:, :numbers]]) for rows in (training, new)
-    )
+    known, asked = (np.insert(model.design.matrix(rows)[:, :numbers], 0, 1.0, axis=1) for rows in (training, new))
     # The ridge exceeds rounding errors of collinear columns; a new row that violates the collinearity still stands out.
     gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
     factor = np.linalg.cholesky(gram)
@@ -195,12 +174,8 @@ def replicated_data(context: Context) -> Answer:
             f"{_next_step(found)}; see clf.predictive_check(X, y)",
             found,
         )
-    least = table["adjusted_p_value"].min()
-    return passed(
-        f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets (smallest adjusted p-value "
-        f"{least:.2f})",
-        table.head(1),
-    )
+    least = f"smallest adjusted p-value {table['adjusted_p_value'].min():.2f}"
+    return passed(f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets ({least})", table.head(1))
 
 
 def _next_step(found: pd.DataFrame) -> str:

@@ -43,8 +43,7 @@ def separated_classes(context: Context) -> Answer:
         reason = separable
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        "trust the signs of these weights but not their sizes, and choose prior_scale from what is known about the "
-        "problem; there is no maximum likelihood estimate",
+        "trust the signs of these weights, not their sizes; choose prior_scale from what is known about the problem",
         {"separable": 1, "columns": ", ".join(found)},
     )
 
@@ -85,15 +84,14 @@ def collinear_columns(context: Context) -> Answer:
     """
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
-        names, consequence = list(model.collinear()), "their weights are not determined individually"
+        names, consequence = list(model.collinear()), "their weights are not determined"
     else:
         assert isinstance(model, GenerativeModel)
-        names, consequence = _collinear_covariances(model), "their covariance is singular without the prior"
+        names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return tip(
-            f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
-            "defined",
+            f"weighted sums of {named(names)} are the same in every row: {consequence}, but probabilities are",
             "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
             evidence,
         )

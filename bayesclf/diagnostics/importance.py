@@ -39,8 +39,7 @@ def laplace_weights(context: Context) -> Answer:
     evidence = {"pareto_k": khat, "limit": limit, "importance_ess": ess}
     if not khat <= limit:
         return issue(
-            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal distribution for weights to "
-            "correct its draws",
+            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal one for weights to correct draws",
             "sample the posterior, inference='nuts'",
             evidence,
         )
@@ -77,8 +76,7 @@ def influential_rows(context: Context) -> Answer:
         return tip(
             f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
             "that its draws cannot represent the posterior without the row",
-            "look at these rows: errors in the data, a model whose tails are too light, or few rows; leave-one-out "
-            "scores need method='exact', or cross-validation",
+            "look for errors in these rows; other causes are few rows and tails that are too light; take loo(method='exact')",
             evidence.head(above),
         )
     return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))
@@ -116,8 +114,7 @@ def conflict(context: Context) -> Answer:
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]
     if len(found):
         return tip(
-            f"{_count(found, table)} lie between the prior and the rows, moved by the prior by more than "
-            f" {thresholds.MAX_PULL:g} posterior sds",
+            f"{_count(found, table)} are moved by the prior by more than {thresholds.MAX_PULL:g} posterior sds",
             "compare the prior with the rows, clf.predictive_check(X, y); widen it where it is narrower than intended",
             found.head(thresholds.SHOWN),
         )

@@ -12,12 +12,12 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import curves, nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, Crossing, in_order
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, SHARED_ROWS, Crossing, in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import learning_curve, style
-from bayesclf.wording import number, percent
+from bayesclf.wording import joined, number, percent
 
 NAME = "ng-jordan"
 
@@ -55,11 +55,9 @@ class Settings:
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those that need a posterior take longest and are first."""
     names = problems.named(settings.problems, PROBLEMS)
-    if settings.splits < 2 * BLOCK or settings.splits % BLOCK or settings.posterior_splits % BLOCK:
-        raise InputError(
-            f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {settings.splits} and "
-            f"{settings.posterior_splits}"
-        )
+    splits = settings.splits, settings.posterior_splits
+    if settings.splits < 2 * BLOCK or any(count % BLOCK for count in splits):
+        raise InputError(f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {splits}")
     if settings.largest < SIZES[0]:
         raise InputError(f"the largest size must be at least {SIZES[0]} rows, not {settings.largest}")
     starts = range(0, settings.splits, BLOCK)
@@ -182,8 +180,7 @@ CLAIM = (
 CAUTIONS = (
     "The paper does not say which rows, columns and classes it used, nor how its logistic regression was regularized; "
     "compare the shape of curves, not their third digit.",
-    "Splits of one data set share its rows: the bands show the uncertainty of the mean over splits of this data set, "
-    "not that of another sample from the same population.",
+    SHARED_ROWS,
 )
 
 LOSS_TEXT = (
@@ -249,9 +246,9 @@ def crossings(records: pd.DataFrame, seed: int) -> dict[tuple[str, str], Crossin
     return found
 
 
-def block_means(records: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
-    """Return the mean of a metric over the splits of each block: one row per block, columns (model, m)."""
-    means = records.assign(mean=records[metric] / records["answered"].where(records["answered"] > 0))
+def block_means(records: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean error over the splits of each block: one row per block, columns (model, m)."""
+    means = records.assign(mean=records["error"] / records["answered"].where(records["answered"] > 0))
     return means.pivot_table(index="block", columns=["model", "m"], values="mean", dropna=False)
 
 
@@ -272,20 +269,16 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
     ahead = bool((z[few] < -_clear(int(few.sum()))).any())
     behind = bool(z.iloc[-1] < -_clear(1))
     first, last = curve.index[0], curve.index[-1]
-    sizes = (
-        f"with {first} rows naive Bayes errs in {percent(curve['nb'].iloc[0])} and logistic regression in "
-        f"{percent(curve['lr'].iloc[0])}, with {last} in {percent(curve['nb'].iloc[-1])} and "
-        f"{percent(curve['lr'].iloc[-1])}"
-    )
+    few_rows, many_rows = ([percent(curve[model].iloc[place]) for model in MODELS] for place in (0, -1))
+    errors = f"{joined(few_rows)} with {first} rows, in {joined(many_rows)} with {last}"
+    sizes = f"naive Bayes and logistic regression err in {errors}"
     if np.isinf(crossing.m):
         where = "logistic regression is not ahead at the largest size"
     elif crossing.m <= first:
         where = "logistic regression is ahead from the smallest size on"
     else:
-        where = (
-            f"logistic regression stays ahead from {crossing.m:.0f} rows on "
-            f"({number(crossing.low, 0)} to {number(crossing.high, 0)})"
-        )
+        span = f"{number(crossing.low, 0)} to {number(crossing.high, 0)}"
+        where = f"logistic regression stays ahead from {crossing.m:.0f} rows on ({span})"
     small = ", which the paper expects of small data sets" if last < largest else ""
     verdict = {
         (True, False): "in agreement with the paper",

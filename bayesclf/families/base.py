@@ -279,10 +279,7 @@ class Family[S: Statistics](ABC):
         ----------
         Mitchell, eqs 16 to 22 (of the opposite sign) and exercise 3; CS4780 (naive Bayes as a linear classifier).
         """
-        raise Refused(
-            f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns, so it "
-            "implies no logistic weights"
-        )
+        raise Refused(f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns")
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """Return the terms of the block's log-odds; by default one for the whole block, in its own density.

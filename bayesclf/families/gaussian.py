@@ -176,10 +176,8 @@ class Gaussian(Family[Moments]):
         weight = np.maximum(n - 1, 0) if self.unbiased else n
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
-        estimable = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
-        require_each(
-            estimable, statistics.axes, "has too few different values", " for a variance by maximum likelihood"
-        )
+        defined = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
+        require_each(defined, statistics.axes, "has too few different values", " for a variance by maximum likelihood")
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
     def map(self, statistics: Moments) -> Parameters:
@@ -336,10 +334,7 @@ class Gaussian(Family[Moments]):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
-            raise Refused(
-                f"{design} has a variance for each class (variance={self.variance!r}), so that x² stays in its "
-                "log-odds; variance='feature' or 'shared' implies logistic weights"
-            )
+            raise Refused(f"{design} has a variance for each class; only variance='feature' or 'shared' is linear")
         distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
         return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)
 

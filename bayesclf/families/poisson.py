@@ -12,7 +12,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
-from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.dirichlet import class_sums, logs
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -199,8 +199,7 @@ class Poisson(Family[PoissonStatistics]):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """x log λ − λ = z log λ + c log λ − λ with z = x − c."""
         rate = parameters["rate"]
-        with np.errstate(divide="ignore"):
-            return LinearTerms(np.log(rate), xlogy(design.centre, rate) - rate)
+        return LinearTerms(logs(rate), xlogy(design.centre, rate) - rate)
 
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """x log λ_k/λ_k′ − (λ_k − λ_k′)."""

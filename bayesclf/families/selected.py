@@ -90,10 +90,8 @@ class Selected(Wrapper):
 
     def map(self, statistics: Any) -> Parameters:
         """Return the mode given the most probable set of features."""
-        included = np.asarray(self.posterior(statistics).inclusion) > MOST_PROBABLE
-        return self._mix(
-            included[None].astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled())
-        )
+        included = np.asarray(self.posterior(statistics).inclusion)[None] > MOST_PROBABLE
+        return self._mix(included.astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled()))
 
     @override
     def not_conjugate(self, statistics: Any) -> str:

@@ -104,8 +104,7 @@ class LinearTerms:
     @classmethod
     def of_logs(cls, theta: Array) -> Self:
         """Return one weight per probability, its logarithm, and no offset."""
-        with np.errstate(divide="ignore"):
-            weight = np.log(theta)
+        weight = dirichlet.logs(theta)
         return cls(weight, np.zeros_like(weight))
 
 
@@ -137,8 +136,7 @@ class Pair:
 
 def log_ratio(one: Array, other: Array) -> Array:
     """Return the logarithm of a ratio of probabilities; NaN where both are 0: impossible under either class."""
-    with np.errstate(divide="ignore"):
-        return difference(np.log(one), np.log(other))
+    return difference(dirichlet.logs(one), dirichlet.logs(other))
 
 
 def difference(one: Array, other: Array) -> Array:

@@ -272,10 +272,8 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
     """Return the draws, with a warning where they stand for too few independent ones."""
     limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
     if sampled.ess < limit:
-        problems.append(
-            f"the importance weights of the Laplace approximation are too unequal: {sampled.ess:.0f} effective draws "
-            f"(limit {limit}); take inference='nuts'"
-        )
+        size = f"{sampled.ess:.0f} effective draws (limit {limit})"
+        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='nuts'")
         warn(problems[0], ConvergenceWarning)
     return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 
@@ -296,11 +294,8 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
-        raise Refused(
-            f"the model has {count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}; take "
-            "inference='exact' where the model is conjugate, 'map', or fewer columns"
-        )
-
+        size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
+        raise Refused(f"the model has {size}; take inference='exact' if it is conjugate, 'map', or fewer columns")
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is None:
         sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
@@ -327,9 +322,7 @@ def _machine_code(model: Model) -> MachineCode | None:
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
     """Join (chain, draw, ...) to (draw, ...)."""
-    return {
-        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
-    }
+    return {name: np.concatenate(values) for name, values in draws.items()}
 
 
 def estimate(model: Model, name: str) -> Parameters:

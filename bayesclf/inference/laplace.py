@@ -183,17 +183,15 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) 
     import xarray as xr
 
     shape = (settings.chains, settings.draws)
-    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng)
+    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
     stats = xr.Dataset(
         {
-            "log_weight": (("chain", "draw"), proposals.log_weight[chosen].reshape(shape)),
+            "log_weight": (("chain", "draw"), proposals.log_weight[chosen]),
             "pareto_k": proposals.khat,
             "importance_ess": proposals.ess,
         }
     )
-    parameters = {
-        name: values[chosen].reshape(*shape, *values.shape[1:]) for name, values in proposals.parameters.items()
-    }
+    parameters = {name: values[chosen] for name, values in proposals.parameters.items()}
     return LaplaceSample(parameters, stats, proposals.khat, proposals.ess)
 
 

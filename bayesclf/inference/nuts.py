@@ -46,10 +46,7 @@ STATISTICS = {
 }
 """Sample statistics that every sampler answers with, under ArviZ's names."""
 
-NO_START = (
-    "the log density of the model is not finite near its starting point; look for data outside the support of a "
-    "distribution"
-)
+NO_START = "the log density is not finite near its starting point; look for data outside the support of a distribution"
 
 NUTPIE_NAMES = {
     "depth": "tree_depth",

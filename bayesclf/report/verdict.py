@@ -32,10 +32,8 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
     "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
-    "Credible intervals, of parameters and of probabilities, are conditional on the model: under a false assumption "
-    "they shrink around a wrong value.",
-    "The ratio of the Gibbs error to the Bayes-optimal error obeys no bound on real data; twice is a bound only for "
-    "targets drawn from the prior.",
+    "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
+    "The Gibbs error is at most twice the Bayes-optimal error for targets drawn from the prior; real data are not.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
     "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
 )
@@ -127,13 +125,12 @@ def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
     """Name the most accurate entry, against the one with the smallest log loss."""
     top = max(record["accuracy"] for record in records)
     leaders = [record for record in records if top - record["accuracy"] < 1e-9]
+    others = counted(len(leaders) - 1, "other entry", "other entries")
     if best in leaders:
-        others = (
-            f", shared with {counted(len(leaders) - 1, 'other entry', 'other entries')}" if len(leaders) > 1 else ""
-        )
-        return (f"Its accuracy is the best as well{others}.",) if np.isfinite(best["log_loss"]) else ()
+        shared = f", shared with {others}" if len(leaders) > 1 else ""
+        return (f"Its accuracy is the best as well{shared}.",) if np.isfinite(best["log_loss"]) else ()
     leader = leaders[0]
-    equal = f" (as has {counted(len(leaders) - 1, 'other entry', 'other entries')})" if len(leaders) > 1 else ""
+    equal = f" (as has {others})" if len(leaders) > 1 else ""
     sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
     if not np.isfinite(best["log_loss"]):
         return (f"{sentence}.",)
@@ -153,10 +150,8 @@ def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
     saved, error = -leader["cost_diff"], leader["cost_diff_se"]
     word = "clearly" if is_clear(saved, error, folds) else "indistinguishably"
-    return (
-        f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {word} below that entry's (by "
-        f"{pair(saved, error)}).",
-    )
+    size = f"{word} below that entry's (by {pair(saved, error)})"
+    return (f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {size}.",)
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -236,10 +231,7 @@ def _averaging(gaps: dict[str, float]) -> str:
     averaged = [rule for rule in gaps if RULES[rule].averages]
     repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
     if repaired and left:
-        return (
-            f"; averaging over the posterior repairs it under {joined(repaired)}, but does not repair it under "
-            f"{joined(left)}"
-        )
+        return f"; averaging over the posterior repairs it under {joined(repaired)}, but not under {joined(left)}"
     if left:
         return "; averaging over the posterior does not repair it"
     return "; averaging repairs it" if repaired else ""

@@ -136,7 +136,7 @@ def test_settings_are_stored(overlapping: tuple[Any, Any], tmp_path: Any) -> Non
 def test_unequal_weights_are_a_problem_that_is_told() -> None:
     """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match=r"too unequal: \d+ effective draws \(limit 400\)"):
+    with pytest.warns(ConvergenceWarning, match=r"leave \d+ effective draws \(limit 400\)"):
         clf = bc.LogisticRegression(inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)
     assert len(clf.convergence_problems_) == 1
     with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):

@@ -183,8 +183,8 @@ def test_over_confidence_is_named():
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.1},
             "nb is over-confident under map and predictive: under map its mean confidence exceeds its accuracy by "
-            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but does not repair it "
-            "under predictive.",
+            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but not under "
+            "predictive.",
         ),
         ({"map": 0.0, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0}, None),
     ],

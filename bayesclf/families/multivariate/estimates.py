@@ -60,10 +60,8 @@ def require_estimable(statistics: Scatters, shared: bool) -> None:
     if apart.size:
         group, one, other = apart[0]
         subject = "no row" if shared else f"class {labels[group]!r} has no row that"
-        raise DoesNotExist(
-            f"{subject} has both columns {names[one]!r} and {names[other]!r}, so their covariance has no maximum "
-            "likelihood estimate"
-        )
+        both_columns = f"both columns {names[one]!r} and {names[other]!r}"
+        raise DoesNotExist(f"{subject} has {both_columns}, so no covariance by maximum likelihood")
 
 
 def start(statistics: Scatters, shared: bool) -> Parameters:
@@ -115,10 +113,8 @@ def estimate(statistics: Scatters, maximization: Callable[[Scatters], Parameters
         return maximization(statistics)
     found = maximize(statistics, maximization, start)
     if not found.settled:
-        raise DoesNotExist(
-            f"the estimate has not converged after {STEPS} steps of expectation and maximization: too few rows have "
-            "the same cells; use inference='nuts', or drop columns"
-        )
+        reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
+        raise DoesNotExist(f"{reason}; use inference='nuts', or drop columns")
     return found.parameters
 
 

@@ -114,10 +114,7 @@ class MultivariateGaussian(Family[Scatters]):
         if not (nu > d - 1).all():
             raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
         if self.psi is None and not (nu > d + 1).all():
-            raise InputError(
-                f"nu is {nu.min():g}, at most {d + 1}, where Σ has no prior mean to set psi by; give psi too, or a "
-                "larger nu"
-            )
+            raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
         unit_information = (nu - d - 1)[:, None, None] * np.diag(s2)
         return replace(
             self,
@@ -145,10 +142,7 @@ class MultivariateGaussian(Family[Scatters]):
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
-            raise DoesNotExist(
-                "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or "
-                "the normal-inverse-Wishart prior"
-            )
+            raise DoesNotExist("the posterior mode under an LKJ prior has no closed form; take another rule than 'map'")
         return estimates.estimate(statistics, self._mode, estimates.start(statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
@@ -189,9 +183,7 @@ class MultivariateGaussian(Family[Scatters]):
         m, _, nu, psi = self._hyperparameters()
         freedom = nu - m.shape[1] - 1
         if np.any(freedom <= 0):
-            raise DoesNotExist(
-                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with larger nu"
-            )
+            raise DoesNotExist("the posterior mean of a covariance is infinite (ν ≤ d + 1); give a larger nu")
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
     @override
@@ -289,10 +281,7 @@ class MultivariateGaussian(Family[Scatters]):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
         if not self._shared:
-            raise Refused(
-                f"{design} has a covariance for each class, so that products of its columns stay in its log-odds; "
-                "covariance='shared' implies logistic weights"
-            )
+            raise Refused(f"{design} has a covariance for each class; only covariance='shared' has linear log-odds")
         distance = parameters["mu"] - design.centre
         weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
         return LinearTerms(weight, -0.5 * distance * weight)

@@ -75,10 +75,8 @@ class Scatters(Statistics):
 
     def select(self, features: Booleans) -> Scatters:
         """Return the scatters of some features; patterns that now have the same cells become one."""
-        scatter = self.scatter[:, :, features][:, :, :, features]
-        return _collected(
-            self.axes.select(features), self.seen[:, features], self.n, self.mean[:, :, features], scatter
-        )
+        mean, scatter = self.mean[:, :, features], self.scatter[:, :, features][:, :, :, features]
+        return _collected(self.axes.select(features), self.seen[:, features], self.n, mean, scatter)
 
     @override
     def reindex(self, axes: Axes) -> Scatters:

@@ -168,12 +168,11 @@ def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
     """Return log Σ_z Π θ (outcome, sum) and the log of each term (outcome, completion)."""
     if not len(sums):
         return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
-    with np.errstate(divide="ignore"):
-        terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ np.log(theta).T).T
+    terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ dirichlet.logs(theta).T).T
     top = np.maximum.reduceat(terms, sums.first, axis=1)
     top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.log(np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)) + top, terms
+    totals = np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)
+    return dirichlet.logs(totals) + top, terms
 
 
 def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:

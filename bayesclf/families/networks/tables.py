@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from math import log10
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -59,10 +58,10 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         layout = self.layout(statistics.axes)
         shape = (len(statistics.axes.labels), layout.cells)
         if shape[0] * shape[1] > LARGEST_THETA:
+            cells = f"{shape[1]:,}" if shape[1] < 10**12 else f"{shape[1]:.0e}"
             raise Refused(
-                f"{self._what(layout)} has {shape[0]} × {_count(shape[1])} probabilities "
-                f"({_size(8 * shape[0] * shape[1])} per hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 "
-                f"draws; limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
+                f"{self._what(layout)} has {shape[0]} × {cells} probabilities (limit {LARGEST_THETA:,}); take fewer "
+                "columns, or naive Bayes"
             )
         alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
         return replace(self, alpha=alpha, axes=statistics.axes)
@@ -218,14 +217,3 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
                 cell = layout.names()[start + number * width].partition(" | ")[2]
                 where = f" where {cell}" if cell else ""
                 raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
-
-
-def _size(size: float) -> str:
-    """Return a number of bytes in a readable unit."""
-    power = min(int(log10(size)) // 3, 5)
-    return f"{_count(round(size / 1000**power))} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
-
-
-def _count(number: int) -> str:
-    """Return a number with thousands separators, a very large one in scientific notation."""
-    return f"{number:,}" if number < 10**12 else f"{number:.0e}"

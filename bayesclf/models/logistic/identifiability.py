@@ -216,10 +216,8 @@ class ColumnSpace:
 
     def of_weights(self, theta: Array) -> Array:
         """Return the coordinates (label, 1 + coordinate) that give the rows the log-odds of θ (outcome, 1 + column)."""
-        weights = theta[:, 1:]
-        return np.column_stack(
-            [theta[:, 0] + weights @ self.mean, weights @ (self.basis / (self.basis**2).sum(axis=0))]
-        )
+        weights, inverse = theta[:, 1:], self.basis / (self.basis**2).sum(axis=0)
+        return np.column_stack([theta[:, 0] + weights @ self.mean, weights @ inverse])
 
     def weights(self, gamma: Array) -> Array:
         """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
@@ -19,7 +20,7 @@ from bayesclf.models.logistic.identifiability import (
     find_separation,
     plain_separation,
 )
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
@@ -85,8 +86,7 @@ class LinearScores:
         """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
         scores = np.empty((len(rows), self.labels - 1))
         size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
-        for start in range(0, len(rows), size):
-            some = slice(start, start + size)
+        for some in blocks(len(rows), size):
             z = self.columns(rows[some])
             np.einsum("rc,ckr->rk", z, self.coefficient[: z.shape[1], :, drawn[some]], out=scores[some])
         return np.insert(scores, self.reference, 0.0, axis=1)
@@ -163,16 +163,12 @@ class LogisticModel:
         counts = self._label_weights()
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
-            raise DoesNotExist(
-                f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
-            )
+            raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
         self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
         space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
-        reduced = Likelihood(
-            space.coordinates(likelihood.X[:, 1:]), likelihood.y, likelihood.weight, likelihood.vectors
-        )
+        reduced = replace(likelihood, X=space.coordinates(likelihood.X[:, 1:]))
 
         def immoderate(gamma: Array) -> bool:
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
@@ -182,10 +178,7 @@ class LogisticModel:
             self._refuse(find_separation(likelihood.X, likelihood.y, space.weights(optimum.theta)))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
-            raise DoesNotExist(
-                "the likelihood has no maximum within double precision: the classes are nearly separable; "
-                "take rule 'map'"
-            )
+            raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return self.parameters(space.weights(optimum.theta))
 
     def map(self) -> Parameters:
@@ -236,10 +229,8 @@ class LogisticModel:
         """
         vectors, columns = self.weight_prior.mean.shape
         if vectors * columns > DENSE_PARAMETERS:
-            raise Refused(
-                f"the Laplace approximation of {vectors * columns} parameters is refused: its covariance is dense, "
-                f"with a limit of {DENSE_PARAMETERS} parameters"
-            )
+            size = f"{vectors * columns} parameters (limit {DENSE_PARAMETERS})"
+            raise Refused(f"the Laplace approximation of {size} is refused: its covariance is dense")
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
@@ -333,8 +324,7 @@ class LogisticModel:
         counts = self._label_weights()
         if not counts.any():
             counts = np.ones(len(self.labels))
-        with np.errstate(divide="ignore"):
-            return np.log(counts / counts.sum())[None]
+        return logs(counts / counts.sum())[None]
 
     def log_predictive(self, rows: Rows) -> None:
         """Return None: there is no closed form, and no p(x)."""
