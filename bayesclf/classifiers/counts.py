@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
@@ -31,16 +31,9 @@ class CountClassifier(GenerativeClassifier):
         """Return nothing: for a hundred thousand columns of numbers their names are enough."""
         return {}
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """Check a table, dense or sparse."""
-        if not sparse.issparse(X):
-            return super()._validated(X, reset)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return columns.to_sparse_table(X, None if reset else self._learnt.blocks[0].names)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.missing != "level"  # a sparse table has no missing cells
         tags.input_tags.categorical = False
         tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
         return tags
@@ -86,11 +79,11 @@ class BernoulliNB(CountClassifier):
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        if self.missing == "level" and sparse.issparse(X):
+            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
         table = super()._validated(X, reset)
         if self.binarize is None:
             _require_events(table)
-        if self.missing == "level" and isinstance(table, SparseTable):
-            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
         return table
 
 

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import LogisticAttributes
@@ -18,7 +19,7 @@ from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
@@ -99,8 +100,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
 
-        It is less where there are many duplicate rows, which count as one.
+        It is less where there are many duplicate rows, which count as one. Of a sparse table only the stored cells
+        count.
         """
+        if sparse.issparse(X):
+            return int(X.nnz) * (labels - 1)
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)
@@ -111,11 +115,14 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
         return self._columns
 
-    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+    def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
         prior = LogisticPrior(**{option.name: getattr(self, option.name) for option in fields(LogisticPrior)})
-        self._columns = tuple(_column(frame, str(name)) for name in frame)
+        if isinstance(frame, SparseTable):
+            self._columns = tuple(Column(name, "number") for name in frame.columns)
+        else:
+            self._columns = tuple(_column(frame, str(name)) for name in frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
@@ -138,13 +145,25 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 
     @override
-    def encode(self, frame: pd.DataFrame) -> Rows:
+    def encode(self, frame: Table) -> Rows:
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
+        if isinstance(frame, SparseTable):
+            if categories:
+                raise InputError(
+                    f"column {categories[0]!r} is a category, and a sparse table holds numbers only; give a dense table"
+                )
+            return Rows((columns.sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
         if self.missing == "error":
             _refuse_missing(frame)
         parts = (columns.numbers(frame, numbers), columns.codes(frame, categories, levels))
         return Rows(parts, len(frame))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
 
     def _names(self, kind: str) -> tuple[str, ...]:
         return tuple(column.name for column in self._columns if column.kind == kind)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import entr
 from sklearn.base import ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, inference, rules
@@ -315,10 +317,13 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         check_is_fitted(self, "classes_")
         return self._validated(X, reset=False)
 
-    def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
+    def _validated(self, X: Any, reset: bool) -> Any:
         """Check a table; at prediction it may have its needed columns in any order, and others."""
         import pandas as pd
 
+        if sparse.issparse(X) and get_tags(self).input_tags.sparse:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return columns.to_sparse_table(X, None if reset else tuple(column.name for column in self.columns_))
         X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]

@@ -50,7 +50,7 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
     if isinstance(model, LogisticModel):
         by_label = np.bincount(model.y, model.sample_weight, minlength=len(model.labels))
         first = len(model.design) - sum(model.design.sizes)
-        levels = list(zip(model.design.names[first:], model.sample_weight @ model.X[:, first:], strict=True))
+        levels = list(zip(model.design.names[first:], (model.sample_weight @ model.X)[first:], strict=True))
     else:
         assert isinstance(model, GenerativeModel)
         by_label = model.label_counts

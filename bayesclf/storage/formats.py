@@ -123,6 +123,7 @@ def classes() -> dict[str, type]:
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LogisticPrior
@@ -133,7 +134,7 @@ def classes() -> dict[str, type]:
         *FAMILIES.values(),
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
-        *(Block, GenerativeModel, LogisticDesign, LogisticModel, LogisticPrior),
+        *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

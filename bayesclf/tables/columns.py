@@ -336,7 +336,7 @@ class Rows:
     Indexing by a slice or an array of row numbers gives some of the rows.
     """
 
-    parts: tuple[NDArray[Any], ...]
+    parts: tuple[Any, ...]
     length: int
 
     def __len__(self) -> int:

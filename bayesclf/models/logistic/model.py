@@ -12,16 +12,18 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
+    ProjectedLikelihood,
     Separation,
     collinear_features,
     find_separation,
     plain_separation,
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, maximize, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -43,14 +45,15 @@ class LinearScores:
     Attributes
     ----------
     columns
-        Returns z (row, column) of rows. The first column is 1; trailing columns that would be 0 may be omitted.
+        Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0 may be
+        omitted.
     coefficient
         c (column, outcome, draw), of all labels except the reference.
     reference
         Position of the reference among all labels.
     """
 
-    columns: Callable[[Rows], Array]
+    columns: Callable[[Rows], Matrix]
     coefficient: Array
     reference: int
 
@@ -70,15 +73,18 @@ class LinearScores:
         out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
         return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
 
-    def fill(self, out: Array, z: Array) -> Array:
+    def fill(self, out: Array, z: Matrix) -> Array:
         """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
         flat = out.reshape(len(out), out.shape[1] * out.shape[2])
         coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
         # The other labels are those before the reference and those after it.
         first = self.reference * out.shape[2]
         last = first + out.shape[2]
-        np.matmul(z, coefficient[:, :first], out=flat[:, :first])
-        np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+        if isinstance(z, CenteredRows):
+            flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
+        else:
+            np.matmul(z, coefficient[:, :first], out=flat[:, :first])
+            np.matmul(z, coefficient[:, first:], out=flat[:, last:])
         flat[:, first:last] = 0.0
         return out
 
@@ -88,7 +94,11 @@ class LinearScores:
         size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
         for some in blocks(len(rows), size):
             z = self.columns(rows[some])
-            np.einsum("rc,ckr->rk", z, self.coefficient[: z.shape[1], :, drawn[some]], out=scores[some])
+            own = self.coefficient[: z.shape[1], :, drawn[some]]
+            if isinstance(z, CenteredRows):
+                scores[some] = z.own_products(own)
+            else:
+                np.einsum("rc,ckr->rk", z, own, out=scores[some])
         return np.insert(scores, self.reference, 0.0, axis=1)
 
 
@@ -125,7 +135,7 @@ class LogisticModel:
     design
         How rows become columns.
     X
-        Training rows as `design.matrix` returns them: standardized, (row, column).
+        Training rows as `design.matrix` returns them: standardized, (row, column), dense or sparse.
     y
         Label codes (row).
     sample_weight
@@ -140,7 +150,7 @@ class LogisticModel:
 
     labels: tuple[str, ...]
     design: LogisticDesign
-    X: Array
+    X: Matrix
     y: Integers
     sample_weight: Array
     prior: LogisticPrior
@@ -159,27 +169,47 @@ class LogisticModel:
         DoesNotExist
             If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
         """
-        likelihood = self._likelihood
         counts = self._label_weights()
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
             raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
-        self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
-        space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
-        reduced = replace(likelihood, X=space.coordinates(likelihood.X[:, 1:]))
+        self._refuse(plain_separation(*self._stored(mode)))
+        space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
-            self._refuse(find_separation(likelihood.X, likelihood.y, space.weights(optimum.theta)))
+            self._refuse(find_separation(*self._stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return self.parameters(space.weights(optimum.theta))
+
+    def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
+        """Return rows, codes and θ for the search of a separation, which does not depend on where columns have 0."""
+        likelihood = self._likelihood
+        if isinstance(likelihood.X, CenteredRows):
+            return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
+        return likelihood.X, likelihood.y, theta
+
+    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | ProjectedLikelihood]:
+        """Return the space that the columns span, and the likelihood in its coordinates."""
+        likelihood, present = self._likelihood, self.sample_weight > 0
+        X = self.X[present]
+        if isinstance(X, CenteredRows):
+            if X.shape[1] > DENSE_PARAMETERS:
+                raise DoesNotExist(
+                    f"maximum likelihood of {X.shape[1]:,} weights on a sparse table is not searched for, as that "
+                    f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
+                )
+            space = ColumnSpace.of(X, likelihood.weight)
+            return space, ProjectedLikelihood(likelihood, space)
+        space = ColumnSpace.of(X, likelihood.weight)
+        return space, replace(likelihood, X=space.coordinates(X))
 
     def map(self) -> Parameters:
         """Return the posterior mode.
@@ -259,7 +289,8 @@ class LogisticModel:
         from bayesclf.models.logistic.pymc import build
 
         scale = self.design.scale
-        return build(self.X * scale, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+        X = self.X.scaled(scale) if isinstance(self.X, CenteredRows) else self.X * scale
+        return build(X, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
@@ -271,7 +302,8 @@ class LogisticModel:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
         intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
-        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
+        stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
+        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept, stored)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return the log-odds against the reference (draw, row, outcome), its own being 0.
@@ -295,10 +327,13 @@ class LogisticModel:
         coefficient[1 + columns :] = unseen
         return LinearScores(self.columns, coefficient, self._reference)
 
-    def columns(self, rows: Rows) -> Array:
+    def columns(self, rows: Rows) -> Matrix:
         """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        matrix = self.design.matrix(rows)
+        if isinstance(matrix, CenteredRows):
+            return matrix.with_ones()
         unseen = self.design.unseen(rows)
-        own = [np.ones((len(rows), 1)), self.design.matrix(rows)]
+        own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
 
     def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
@@ -350,7 +385,7 @@ class LogisticModel:
         objective, start = self.objective("map")
         return maximize(objective, start)
 
-    def objective(self, name: str) -> tuple[Objective, Array]:
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
         counts = self._label_weights()
@@ -362,8 +397,9 @@ class LogisticModel:
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""
         present = self.sample_weight > 0
-        X = np.column_stack([np.ones(int(present.sum())), self.X[present]])
-        return Likelihood(X, self._codes[present], self.sample_weight[present], len(self.labels) - 1)
+        return Likelihood(
+            with_ones(self.X[present]), self._codes[present], self.sample_weight[present], len(self.labels) - 1
+        )
 
     @property
     def _reference(self) -> int:

@@ -11,12 +11,13 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 from bayesclf.typing import Array, Integers
 
 
 def build(
-    X: Array, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
+    X: Matrix, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
 ) -> pm.Model:
     """Return the PyMC model.
 
@@ -41,7 +42,11 @@ def build(
         y = pm.Data("y_data", labels, dims="row")
         eta = intercept + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:
-            eta = eta + pm.Data("X", X, dims=("row", "feature")) @ weight.T
+            eta = eta + (
+                _sparse_product(X, weight, eta)
+                if isinstance(X, CenteredRows)
+                else pm.Data("X", X, dims=("row", "feature")) @ weight.T
+            )
         dist: Callable[..., Any]
         logp: Callable[..., Any]
         if len(coords["outcome"]) == 1:
@@ -52,6 +57,15 @@ def build(
             logp = partial(_multinomial_logp, np.arange(len(coords["outcome"]) + 1))
         pm.CustomDist("y", scores, row_weight, dist=dist, logp=logp, signature=signature, observed=y, dims="row")
     return model
+
+
+def _sparse_product(X: CenteredRows, weight: TensorVariable, zero: TensorVariable) -> Any:
+    """Return X wᵀ, (row, outcome), summed over the stored cells of each row, for PyTensor's every backend."""
+    values, shift = pm.Data("X_values", X.data), pm.Data("X_shift", X.shift, dims="feature")
+    row = pm.Data("X_row", np.repeat(np.arange(len(X)), np.diff(X.indptr)))
+    column = pm.Data("X_column", X.indices.astype(np.intp))
+    sums = pt.inc_subtensor(pt.zeros_like(zero + weight[:, 0])[row], values[:, None] * weight.T[column])
+    return sums - weight @ shift
 
 
 def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
