@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
+    from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.inference import (
         MAP,
@@ -59,6 +60,7 @@ _NAMES = {
     ),
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.inference": (
         *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
@@ -115,6 +117,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
@@ -130,6 +133,7 @@ __all__ = [
     "datasets",
     "diagnostics",
     "families",
+    "learning_curve",
     "load",
     "loo",
     "plots",

@@ -44,6 +44,7 @@ UPWARD = {
     ("classifiers.base", "report"),
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
+    ("evaluation.learning", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

@@ -45,6 +45,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     missing: str
     notes_: list[str]
     classes_: NDArray[Any]
+    target_name_: str | None
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -323,7 +324,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         return frame
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Check training labels and set `classes_`; return their codes (row)."""
+        """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
         y = checked_labels(y, rows)
         announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
         self.classes_ = np.unique(announced)

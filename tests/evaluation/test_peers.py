@@ -188,9 +188,7 @@ def test_any_splitter(cv, iris, tmp_path):
 def test_disagreements_are_told_by_the_rows_of_the_table(iris):
     order = np.random.default_rng(0).permutation(150)
     X, y = iris[0].iloc[order].reset_index(drop=True), iris[1][order]
-    found = bc.compare(
-        [bc.GaussianNB()], X.iloc[:, :2], y, ["mle", "gibbs"], cv=TimeSeriesSplit(2, test_size=40)
-    )
+    found = bc.compare([bc.GaussianNB()], X.iloc[:, :2], y, ["mle", "gibbs"], cv=TimeSeriesSplit(2, test_size=40))
     rows = found.disagreements["row"].to_numpy()
     assert rows.size
     assert rows.min() >= 70
