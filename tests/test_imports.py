@@ -45,6 +45,7 @@ UPWARD = {
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
     ("evaluation.comparison", "report.overview"),
+    ("evaluation.learning", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

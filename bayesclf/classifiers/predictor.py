@@ -47,6 +47,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     missing: str
     notes_: list[str]
     classes_: NDArray[Any]
+    target_name_: str | None
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -341,7 +342,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         return frame
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Check training labels and set `classes_`; return their codes (row)."""
+        """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
         y = checked_labels(y, rows)
         self.classes_ = possible_labels(y, classes)
         if len(self.classes_) < 2:

@@ -25,24 +25,29 @@ def fit(
     seed: options.Seed = 0,
     drop: options.Drop = None,
     kind: options.Kinds = None,
+    set: options.Sets = None,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.results import engine_name
-    from bayesclf.inference import ENGINES
+    from bayesclf.cli.settings import check_used, given_settings
+    from bayesclf.cli.settings import classifier as with_settings
+    from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
 
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
     options.one_of(inference, [options.AUTO, *ENGINES], "--inference")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
+    given = given_settings(set, [model])
+    check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     training = load_training(table, target, drop, options.column_kinds(kind))
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
-    classifier = CLASSIFIERS[model](inference=inference, random_state=seed)
+    classifier = with_settings(model, inference, given, Auto(), random_state=seed)
     with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
@@ -125,7 +130,7 @@ def report(
         from bayesclf.cli.inputs import load_training
         from bayesclf.cli.predictions import read_features
 
-        y = load_training(table, target, None, {}).y
+        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}).y
         X = read_features(table, classifier)
     with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))

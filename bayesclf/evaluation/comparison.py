@@ -299,20 +299,19 @@ def compare(
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]], [0, 0, 0, 1, 1, 1]
     >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3)
-    >>> found.table[["model", "rule", "accuracy"]]
+    >>> found.table[["model", "rule", "accuracy"]].round(2)
                  model        rule  accuracy
-    0              gnb  predictive       1.0
-    1  DummyClassifier           —       0.5
+    0              gnb  predictive      0.83
+    1  DummyClassifier           —      0.50
     """
     models = peers.named(models)
-    _check_rules(rules)
+    check_rules(rules)
     seed = seed_of(random_state)
-    frame = _table(X)
-    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    frame = as_table(X)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
-    folds = _folds(cv, repeats, frame, labels, codes, seed)
+    folds = folds_of(cv, repeats, frame, labels, codes, seed)
     units = [(name, index) for name in models for index in range(len(folds.splits))] + [(name, -1) for name in models]
     finished: dict[tuple[str, int], Any] = {}
     table = (frame, codes, classes)
@@ -339,7 +338,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Folds:
+class Folds:
     """How the rows are split, as `Comparison` has it, and what is to be remarked on it."""
 
     splits: tuple[Split, ...]
@@ -349,11 +348,11 @@ class _Folds:
     splitter: str = ""
 
 
-def _folds(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> _Folds:
+def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
     """Return stratified folds, or the splits that were given."""
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         splits, remarks = cross_validation.split(codes, int(cv), repeats, seed)
-        return _Folds(splits, int(cv), repeats, remarks)
+        return Folds(splits, int(cv), repeats, remarks)
     if repeats != 1:
         raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
     if codes.max(initial=0) < 1:
@@ -361,21 +360,23 @@ def _folds(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], cod
     splits = cross_validation.given_splits(cv, frame, labels)
     times = cross_validation.repeats_of(splits)
     words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
-    return _Folds(splits, len(splits) // times, times, (), words)
+    return Folds(splits, len(splits) // times, times, (), words)
 
 
-def _table(X: Any) -> pd.DataFrame:
-    """Return the table as a DataFrame, texts without columns as one column."""
+def as_table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column; refuse sparse ones and infinite numbers."""
     if sparse.issparse(X):
         raise InputError(
             "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
         )
     if getattr(X, "ndim", 1) == 1 and not isinstance(X, str) and pd.api.types.infer_dtype(X, skipna=True) == "string":
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
-    return columns.to_frame(X)
+    frame = columns.to_frame(X)
+    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    return frame
 
 
-def _check_rules(rules: Any) -> None:
+def check_rules(rules: Any) -> None:
     """Raise for rules that are not names of rules."""
     if isinstance(rules, str):
         raise InputError(f"rules must be a list of names, such as [{rules!r}]")

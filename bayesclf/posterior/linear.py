@@ -134,14 +134,13 @@ class LinearMixture:
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
         sums = np.zeros((1 if others == 1 else others + 1, len(z)))
-        add = self.add_sums or numpy_add_sums
         for piece in pieces:
             for first in range(0, len(z), height):
                 rows = slice(first, first + height)
                 exponents = np.stack([z[rows] @ coefficient[: z.shape[1]] for coefficient in piece])
                 if sign is not None:
                     exponents *= sign[rows, None]
-                add(exponents, sums[:, rows])
+                _add_sums(exponents, sums[:, rows])
         return np.asarray(sums / draws)
 
     @cached_property
