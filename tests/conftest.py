@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,16 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid if SPREAD.intersection(Path(file).parts) else file
 
     return ByFile(config, log)
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Let no test fetch from openml.org; those that are about it bring an answer of their own."""
+
+    def fetch(**_):
+        raise URLError("tests do not use the network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
 
 
 @pytest.fixture

@@ -50,7 +50,10 @@ def show(name: Name) -> None:
     dataset = datasets.load(name)
     console = stdout()
     console.print(f"{name}: {dataset.description}")
-    console.print(f"source: {dataset.source}")
+    for what in ("creators", "source", "license", "changes", "note"):
+        said = getattr(dataset, what)
+        if said:
+            console.print(f"{what}: {said}")
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
