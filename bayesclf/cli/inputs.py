@@ -60,7 +60,11 @@ class Training:
 
 
 def load_training(
-    table: str, target: str | None, drop: Sequence[str] | None, kinds: Mapping[str, ColumnKind]
+    table: str,
+    target: str | None,
+    drop: Sequence[str] | None,
+    kinds: Mapping[str, ColumnKind],
+    missing: Mapping[str, Sequence[object]] | None = None,
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -74,6 +78,8 @@ def load_training(
         Columns to leave out.
     kinds
         Kinds of columns, instead of the inferred ones.
+    missing
+        By column, the values that stand for "missing".
 
     Returns
     -------
@@ -85,7 +91,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds)
+    dataset = datasets.load(table, target, kinds, missing)
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)

@@ -103,6 +103,7 @@ def load(
     name_or_path: str | os.PathLike[str],
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
 ) -> Dataset:
     """Load a data set by name or from a file.
 
@@ -131,6 +132,8 @@ def load(
         else the last one unless it holds text.
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
+    missing : mapping of str to sequence, optional
+        By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
 
     Returns
     -------
@@ -149,9 +152,12 @@ def load(
     ((14, 4), 'play')
     """
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
+    from bayesclf.tables.missing import emptied
 
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
+    if missing:
+        found = replace(found, frame=emptied(found.frame, missing, name))
     columns = [str(column) for column in found.frame.columns]
     chosen = found.target if target is None else target
     if chosen is None:

@@ -35,7 +35,7 @@ def test_a_table_is_what_the_catalog_says(name, monkeypatch):
     assert (data.license, data.changes, data.note) == (table.license, table.changes, table.note)
 
 
-@pytest.mark.parametrize("name", set(SHIPPED) - {"play_tennis"})
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "play_tennis"])
 def test_a_table_is_canonical_csv_with_its_origin(name):
     lines = text(name).decode("utf-8").splitlines()
     assert lines[0].rpartition(",")[2] == "class"
