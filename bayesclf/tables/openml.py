@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 """Seconds to wait for an answer of the server."""
 
-UNCLEAR = "unclear (not shipped)"
+UNCLEAR = "unclear"
 """The license of a table whose terms are not known."""
 
 

@@ -67,8 +67,9 @@ SHIPPED = {
         "whether tennis was played on 14 days, by their weather",
         "Tom M. Mitchell",
         "Tom M. Mitchell, Machine Learning, McGraw-Hill 1997, Table 3.2",
-        license="none needed (facts of a textbook's table)",
+        license="none needed",
         changes="typed in as CSV, without the numbers of the days",
+        note="The rows are facts of a textbook's table",
     ),
     "adult": ShippedTable(
         "adult.csv.gz",

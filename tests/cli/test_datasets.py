@@ -1,5 +1,7 @@
 """Data sets on the command line, and output that would overwrite one."""
 
+import contextlib
+import io
 import re
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from helpers.commands import GOOD, table
 
 from bayesclf.cli import run
 from bayesclf.tables import datasets
+from bayesclf.tables.shipped import SHIPPED
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -57,3 +60,62 @@ def test_a_spike_at_zero_is_noted_and_emptied_on_request(capfd, refused):
     assert before[2:] == after[2:]
     assert "write --missing COL=VALUE" in refused(*fit, "--missing", "bmi")
     assert "no cell of column 'bmi' is -1" in refused(*fit, "--missing", "bmi=-1")
+
+
+WIDTHS = (40, 80, 200)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_list_says_everything_at_any_width_without_breaking_words(width, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["datasets"]) == 0
+    said = capfd.readouterr().out
+    assert max(map(len, said.splitlines())) <= width
+    found = {word.rstrip(";") for word in said.split()}
+    for info in datasets.available():
+        assert info.name in found
+        assert {word.rstrip(";") for word in (*info.description.split(), *info.license.split())} <= found
+        for size in (info.rows, info.columns, info.classes):
+            assert str(size) in found
+    assert {"bayesclf", "scikit-learn", "openml.org"} <= found
+
+
+def test_the_list_is_a_table_where_there_is_room(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["datasets"]) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"^name +rows +columns +classes +license +from +description", said)
+    assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +CC BY 4.0 +bayesclf +Ljubljana", said, re.MULTILINE)
+    assert re.search(r"^pima +768 +9 +2 +unclear +openml.org", said, re.MULTILINE)
+    assert re.search(r"^iris +150 +5 +3 +CC BY 4.0 +scikit-learn", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_creators_and_columns_are_shown_at_any_width_without_breaking_words(width, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["datasets", "show", "breast_cancer_ljubljana"]) == 0
+    said = capfd.readouterr().out
+    assert max(map(len, said.splitlines())) <= width
+    flat = " ".join(said.split())
+    table = SHIPPED["breast_cancer_ljubljana"]
+    for what in ("creators", "source", "license", "changes", "note"):
+        assert f"{what}: {getattr(table, what)}" in flat
+    for word in ("tumor_size", "category", "distinct", "30-34"):
+        assert word in re.split(r"[\s:,]+", flat)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_error_is_wrapped_by_words_in_a_terminal_and_one_line_elsewhere(width, capsys, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["datasets", "show", "irsi"]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    with contextlib.redirect_stderr(Terminal()) as terminal:
+        assert run(["datasets", "show", "irsi"]) == 2
+    wrapped = terminal.getvalue()
+    assert wrapped.split() == line.split()
+    assert max(map(len, wrapped.splitlines())) <= width < len(line)
