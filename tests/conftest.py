@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,16 @@ def close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Let no test fetch from openml.org; those that are about it bring an answer of their own."""
+
+    def fetch(**_):
+        raise URLError("tests do not use the network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
 
 
 @pytest.fixture

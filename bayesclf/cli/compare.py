@@ -41,6 +41,7 @@ def compare(
     drop: options.Drop = None,
     kind: options.Kinds = None,
     set: options.Sets = None,
+    missing: options.Missing = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
@@ -58,7 +59,7 @@ def compare(
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
     options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
-    training = load_training(table, target, drop, options.column_kinds(kind))
+    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
     costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)

@@ -65,6 +65,10 @@ Sets = Annotated[
         False,
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    option("--missing", "COL=VALUE", "Take a value of a column for missing, such as 0; can be repeated.", False),
+]
 CostFile = Annotated[
     str | None, option("--cost", "FILE", "Costs as csv: one row per true label, one column per predicted label.")
 ]
@@ -169,6 +173,23 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
         if kinds.setdefault(column, kind) != kind:  # type: ignore[arg-type]
             raise InputError(f"--kind says that {column!r} is a {kinds[column]} and a {kind}; say it once")
     return kinds
+
+
+def missing_values(given: Sequence[str] | None) -> dict[str, list[object]]:
+    """Return the values of each column that stand for "missing", from ``COL=VALUE``.
+
+    Raises
+    ------
+    InputError
+        If one has no "=" or no value.
+    """
+    values: dict[str, list[object]] = {}
+    for part in given or ():
+        column, equals, value = part.rpartition("=")
+        if not equals or not column or not value:
+            raise InputError(f"--missing {part} does not say which value is missing; write --missing COL=VALUE")
+        values.setdefault(column, []).append(value)
+    return values
 
 
 def probabilities(text: str | None, labels: Sequence[str]) -> list[float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import columns, datasets, reading
 from bayesclf.tables.columns import Column, ColumnKind
+from bayesclf.tables.missing import emptied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,9 @@ class Predictions:
     rejected: int
 
 
-def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
+def read_features(
+    table: str, classifier: BayesClassifier, missing: Mapping[str, Sequence[object]] | None = None
+) -> pd.DataFrame:
     """Read the columns that a model needs, each with the kind that it had in training.
 
     Parameters
@@ -39,6 +42,8 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
         A file or the name of a data set; all other columns are ignored.
     classifier
         Fitted.
+    missing
+        By column, the values that stand for "missing"; new rows need not hold them.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def read_features(table: str, classifier: BayesClassifier) -> pd.DataFrame:
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
     # "01" that was a word in training must not come back as the number 1
     kinds = {column.name: kind for column in needed if (kind := _kind(column)) is not None}
-    X = _read(table, kinds)[names]
+    X = emptied(_read(table, kinds), missing or {}, table, required=False)[names]
     for column in needed:
         if column.kind == "category":
             found = columns.codes(X, (column.name,), (column.levels,))
