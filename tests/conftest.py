@@ -20,8 +20,8 @@ os.environ["MPLBACKEND"] = "agg"
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-SPREAD = {"contracts", "test_notebooks.py"}
-"""Folders and files whose tests share little, so that several workers may take tests of one file."""
+SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py"}
+"""Files whose tests share little, so that several workers may take tests of one file."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -35,7 +35,7 @@ def pytest_xdist_make_scheduler(config, log):
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            return nodeid if SPREAD.intersection(Path(file).parts) else file
+            return nodeid if Path(file).name in SPREAD else file
 
     return ByFile(config, log)
 

@@ -96,12 +96,15 @@ def imports(node, deferred=False):
         yield from imports(child, deferred or is_deferred(child))
 
 
-IMPORTS = {
-    (name, target, deferred)
-    for name, path in MODULES.items()
-    for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
-    if target != name
-}
+@pytest.fixture(scope="module")
+def all_imports():
+    """Return every import of the package as (module, what it imports, whether that is deferred)."""
+    return {
+        (name, target, deferred)
+        for name, path in MODULES.items()
+        for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if target != name
+    }
 
 
 def level(name):
@@ -112,17 +115,17 @@ def test_every_room_has_a_layer():
     assert {name.partition(".")[0] for name in MODULES} == set(LEVEL)
 
 
-def test_imports_point_one_way():
-    assert {(name, target) for name, target, _ in IMPORTS if level(target) > level(name)} == UPWARD
+def test_imports_point_one_way(all_imports):
+    assert {(name, target) for name, target, _ in all_imports if level(target) > level(name)} == UPWARD
 
 
-def test_upward_imports_are_inside_functions():
-    assert [(name, target) for name, target, deferred in IMPORTS if (name, target) in UPWARD and not deferred] == []
+def test_upward_imports_are_inside_functions(all_imports):
+    assert [(name, target) for name, target, deferred in all_imports if (name, target) in UPWARD and not deferred] == []
 
 
-def test_no_imports_run_in_a_circle():
+def test_no_imports_run_in_a_circle(all_imports):
     below = {name: set() for name in MODULES}
-    for name, target, _ in IMPORTS:
+    for name, target, _ in all_imports:
         if (name, target) not in UPWARD:
             below[name].add(target)
     try:
