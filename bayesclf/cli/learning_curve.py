@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from bayesclf.cli import options
-from bayesclf.cli.console import plain_table, progress_bar, stdout
+from bayesclf.cli.console import plain_table, stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text, write_whole
@@ -64,8 +64,7 @@ def learning_curve(
     if numbers != STDOUT:
         show_training(stdout(), training)
     settings = (chosen.rules, counts, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
-    with progress_bar(chosen.models[0]) as progress:
-        curve = scored(chosen.classifiers(), training.X, training.y, *settings, progress)
+    curve = scored(chosen.classifiers(), training.X, training.y, *settings)
     if (curve.table["reason"] != "").all():
         raise Refused(f"no model can answer under these rules: {curve.table['reason'].iloc[0]}")
     if numbers is not None:

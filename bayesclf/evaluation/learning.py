@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -16,6 +16,7 @@ from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.comparison import as_table, check_rules, folds_of
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Integers
 
@@ -82,7 +83,7 @@ def learning_curve(
     repeats: int = 1,
     random_state: Any = 0,
     n_jobs: int = 1,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress = None,
 ) -> LearningCurve:
     """Score classifiers and rules on the same test rows after learning from more and more training rows.
 
@@ -133,11 +134,11 @@ def learning_curve(
     units = [(name, index) for name in models for index in range(len(splits))]
     question = Question(tuple(rules), None)
     parts: dict[tuple[str, int], Evaluation] = {}
-    results = cross_validation.run(models, (frame, codes, classes), splits, question, units, seed, n_jobs)
-    for done, (unit, result) in enumerate(results, 1):
-        parts[unit] = result
-        if progress is not None:
-            progress(unit[0], done, len(units))
+    with shown(units[0][0], len(units), progress) as tell:
+        results = cross_validation.run(models, (frame, codes, classes), splits, question, units, seed, n_jobs)
+        for done, (unit, result) in enumerate(results, 1):
+            parts[unit] = result
+            tell(unit[0], done, len(units))
     lines, notes = [], {}
     for name, model in models.items():
         said = [note for unit in units if unit[0] == name for note in parts[unit].notes]

@@ -167,7 +167,7 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables.kinds import require_column
+    from bayesclf.tables.kinds import LISTED_NAMES, require_column
     from bayesclf.tables.missing import emptied
 
     name = os.fspath(name_or_path)
