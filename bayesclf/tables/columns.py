@@ -88,17 +88,21 @@ def to_frame(X: Any) -> pd.DataFrame:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
+    for name, dtype in zip(names, X.dtypes, strict=True):
+        _refuse_dates(name, dtype)  # whatever the column is wanted for
     frame: pd.DataFrame = X.set_axis(names, axis=1)
-    for name in names:
-        kind_of(frame[name])  # refuses dates, whatever the column is wanted for
     return frame
 
 
 def kind_of(column: pd.Series) -> Kind:
     """Return ``"number"`` or ``"category"``, as `column_kind` decides by the dtype; dates are refused."""
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
-        raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
+    _refuse_dates(column.name, column.dtype)
     return column_kind(column, text=False)
+
+
+def _refuse_dates(name: Hashable, dtype: Any) -> None:
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise InputError(f"column {name!r} holds dates or times; turn it into numbers or categories")
 
 
 def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
