@@ -333,7 +333,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
                     f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
                     "empty where unknown"
                 )
-            X = X[list(self.feature_names_in_)]
+            names = list(self.feature_names_in_)
+            if names != list(X.columns):  # picking columns costs more than all other checks of a small table
+                X = X[names]
         frame = columns.to_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
