@@ -95,7 +95,10 @@ _RENAMED = {
 }
 """Modules of earlier versions, and where their contents are today."""
 
-_MODULES = ("averaging", "coverage", "datasets", "diagnostics", "families", "plots", "predictive_checks", "rules")
+_MODULES = (
+    *("averaging", "coverage", "datasets", "diagnostics", "experiments", "families", "hypotheses", "plots"),
+    *("predictive_checks", "rules", "sample_size"),
+)
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
@@ -131,12 +134,15 @@ __all__ = [
     "coverage",
     "datasets",
     "diagnostics",
+    "experiments",
     "families",
+    "hypotheses",
     "load",
     "loo",
     "plots",
     "predictive_checks",
     "rules",
+    "sample_size",
     "set_progress",
 ]
 

@@ -101,6 +101,8 @@ def load(path: str | os.PathLike[str]) -> BayesClassifier:
     InputError
         If the file is missing, damaged, of a newer version, or not a model at all.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
     source = Path(path)
     groups = netcdf.read(source)
     state = groups.get(GROUP)

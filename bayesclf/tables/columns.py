@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,6 +77,10 @@ def to_frame(X: Any) -> pd.DataFrame:
         For duplicate column names or columns of dates.
     """
     if not isinstance(X, pd.DataFrame):
+        if isinstance(X, Mapping):
+            raise InputError("X must be a table, not a mapping; give pandas.DataFrame([X]) if it is one row")
+        if hasattr(X, "frame") and hasattr(X, "target"):
+            raise InputError("X must be a table, not a data set; give its table and labels, as in fit(data.X, data.y)")
         X = check_array(X, dtype=None, ensure_all_finite=False)
         if X.dtype.kind == "c":
             raise InputError("Complex data not supported: X holds complex numbers; give their real parts")

@@ -27,7 +27,7 @@ LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
 CHEAP_BYTES = 1_000_000
 """Files up to this size are read to list their rows and columns."""
-_LISTED_NAMES = 8
+LISTED_NAMES = 8
 """Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
 """The most known names that an error message lists."""
@@ -65,8 +65,8 @@ class Dataset(Displayed):
             f"{self.name}: {size}",
             sentences=(
                 self.description,
-                f"target {self.target!r}: {listed(labels, _LISTED_NAMES, IN_ALL)}",
-                f"columns {listed(map(repr, columns), _LISTED_NAMES, IN_ALL)}",
+                f"target {self.target!r}: {listed(labels, LISTED_NAMES, IN_ALL)}",
+                f"columns {listed(map(repr, columns), LISTED_NAMES, IN_ALL)}",
             ),
         )
 
@@ -150,7 +150,7 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables.kinds import _LISTED_NAMES, require_column
+    from bayesclf.tables.kinds import LISTED_NAMES, require_column
 
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
@@ -159,7 +159,7 @@ def load(
     if chosen is None:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
-            f"the columns are {listed(columns, _LISTED_NAMES, IN_ALL)}"
+            f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
     _check_labels(found.frame, chosen, name)
