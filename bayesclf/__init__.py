@@ -97,7 +97,10 @@ _RENAMED = {
 }
 """Modules of earlier versions, and where their contents are today."""
 
-_MODULES = ("averaging", "coverage", "datasets", "diagnostics", "families", "plots", "predictive_checks", "rules")
+_MODULES = (
+    *("averaging", "coverage", "datasets", "diagnostics", "experiments", "families", "hypotheses", "plots"),
+    *("predictive_checks", "rules", "sample_size"),
+)
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
@@ -134,13 +137,16 @@ __all__ = [
     "coverage",
     "datasets",
     "diagnostics",
+    "experiments",
     "families",
+    "hypotheses",
     "learning_curve",
     "load",
     "loo",
     "plots",
     "predictive_checks",
     "rules",
+    "sample_size",
     "set_progress",
 ]
 

@@ -164,17 +164,17 @@ class _Terminal(AbstractContextManager["_Terminal"]):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+        what, done, total = self._now
+        time_left = (TimeRemainingColumn(compact=True, elapsed_when_finished=True), TextColumn("left"))
         console = Console(file=sys.stderr, markup=False, highlight=False, emoji=False)
         bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            TextColumn("left"),
+            *(() if total is None else (MofNCompleteColumn(), *time_left)),
             console=console,
             transient=True,
+            redirect_stdout=False,  # to stderr, where this bar is
         )
-        what, done, total = self._now
         self._task = bar.add_task(one_line(what), completed=done, total=total)
         bar.start()
         self._bar = bar

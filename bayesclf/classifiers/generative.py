@@ -393,6 +393,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         return known_class_prior(self.class_prior, self.classes_)
 
     def _check_options(self) -> None:
+        if self.prior is not None and not isinstance(self.prior, FrozenPrior):
+            raise InputError(
+                f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
+                "clf.as_prior() returns has it already, so fit that one to the new rows"
+            )
         if self.missing not in ("ignore", "level"):
             raise InputError(f"missing must be 'ignore' or 'level', not {self.missing!r}")
         if self.unseen not in ("ignore", "error"):

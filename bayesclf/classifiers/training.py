@@ -33,6 +33,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
+    if isinstance(y, str):
+        raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
     try:
         labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     except (ValueError, TypeError) as error:

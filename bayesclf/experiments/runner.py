@@ -109,6 +109,10 @@ def run(
     InputError
         If the folder holds something else, or the scheduler does not answer.
     """
+    if isinstance(experiment, str):
+        raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
+    if not isinstance(settings, experiment.Settings):
+        raise InputError(f"settings must be {experiment.NAME}'s own, experiment.Settings(…), not {settings!r}")
     if settings.seed < 0:
         raise InputError(f"the seed must be at least 0, not {settings.seed}")
     units = list(dict.fromkeys(experiment.units(settings)))

@@ -71,6 +71,9 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     3     low           x0  logistic -0.72
     """
     check_between("ci_prob", ci_prob)
+    if not (isinstance(nb, GenerativeClassifier) and isinstance(lr, LogisticRegression)):
+        found = f"{type(nb).__name__} and {type(lr).__name__}"
+        raise InputError(f"nb must be a fitted generative classifier and lr a fitted LogisticRegression, not {found}")
     implied = nb.to_logistic()
     labels = tuple(str(label) for label in lr.classes_)
     if implied.labels != labels:

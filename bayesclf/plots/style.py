@@ -105,6 +105,8 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
     A figure that was begun before an error is closed, as a notebook would show it empty.
     """
 
+    signature = inspect.signature(function)
+
     @wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         import matplotlib.pyplot as plt
@@ -112,13 +114,44 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
         before = plt.get_fignums()
         try:
             return function(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             for number in set(plt.get_fignums()).difference(before):
                 plt.close(number)
+            if isinstance(error, AttributeError | KeyError) and (sentence := _mistaken(signature, args, kwargs)):
+                raise InputError(sentence) from error
             raise
 
     drawn.__doc__ = _complete(function)
     return drawn
+
+
+def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return which argument is of another kind than its name says, as a sentence; empty if none is."""
+    import pandas as pd
+    from arviz_stats import ELPDData
+
+    from bayesclf.classifiers.base import BayesClassifier
+    from bayesclf.classifiers.implied import ImpliedLogistic
+    from bayesclf.classifiers.logistic import LogisticRegression
+    from bayesclf.evaluation.comparison import Comparison
+    from bayesclf.interpretation.explanation import Explanation
+
+    kinds: dict[str, tuple[type, str]] = {
+        "comparison": (Comparison, "the result of bayesclf.compare"),
+        "clf": (BayesClassifier, "a fitted classifier"),
+        "classifier": (BayesClassifier, "a fitted classifier"),
+        "lr": (LogisticRegression, "a fitted LogisticRegression"),
+        "implied": (ImpliedLogistic, "the result of clf.to_logistic()"),
+        "found": (Explanation, "the result of clf.explain(X)"),
+        "elpd": (ELPDData, "the result of bayesclf.loo"),
+        "table": (pd.DataFrame, "a table, a DataFrame"),
+    }
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        kind, meaning = kinds.get(name, (object, ""))
+        if not isinstance(value, kind):
+            given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            return f"{name} must be {meaning}, not {given}"
+    return ""
 
 
 def _complete(function: Callable[..., Figure]) -> str:

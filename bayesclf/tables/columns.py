@@ -111,10 +111,16 @@ def to_frame(X: Any) -> pd.DataFrame:
 
 def _of_array(X: Any) -> pd.DataFrame:
     """Return an array (row, feature), or what can be made one, as a DataFrame with columns x0, x1, …"""
-    if X is None or isinstance(X, str | bytes | Mapping):
-        hint = "; pandas.DataFrame(X) makes one of a dict of columns" if isinstance(X, Mapping) else ""
+    if hasattr(X, "frame") and hasattr(X, "target"):
+        raise InputError("X must be a table, not a data set; give its table and labels, as in fit(data.X, data.y)")
+    if isinstance(X, Mapping):
         raise InputError(
-            f"X must be a table, a DataFrame or an array of shape (row, feature), not of type {type(X).__name__}{hint}"
+            "X must be a table, not a mapping; give pandas.DataFrame([X]) if it is one row, pandas.DataFrame(X) if it "
+            "has columns"
+        )
+    if X is None or isinstance(X, str | bytes):
+        raise InputError(
+            f"X must be a table, a DataFrame or an array of shape (row, feature), not of type {type(X).__name__}"
         )
     X = without_mask(X)
     if isinstance(X, np.ndarray) and X.dtype.names:

@@ -49,7 +49,7 @@ def test_cells_that_no_model_takes(cells, match):
     [
         (None, "X must be a table, .* not of type NoneType"),
         ("text", "X must be a table, .* not of type str"),
-        ({"a": [1, 2]}, r"not of type dict; pandas\.DataFrame\(X\) makes one"),
+        ({"a": [1, 2]}, r"not a mapping; .*pandas\.DataFrame\(X\) if it has columns"),
         (3, "X must be a table of shape .* scalar array"),
         (np.arange(3), "X must be a table of shape .* 1D array instead; Reshape your data"),
         (np.zeros((2, 2, 2)), "X must be a table of shape .* dim 3"),
