@@ -216,9 +216,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     curve = scored[scored["part"] == "original"]
     if "original" in parts and not (settings.groups or settings.documents):
         reached = _accuracy(_line(parts["original"], "map"))
-        findings.append(
-            f"Mitchell 1997 reports {percent(PUBLISHED)} on the original collection; map reaches {reached}."
-        )
+        findings.append(f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection; map reaches {reached}.")
     if curve["m"].nunique() > 1:
         findings.append(_growth(curve))
     sections = [Section("Every rule", (_prior_text(settings), RULES_TEXT), (), _scores_table(final))]

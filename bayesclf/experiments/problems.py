@@ -140,9 +140,8 @@ def load(name: str) -> Encoded:
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:
-        raise InputError(
-            f"the problem {name} is not available ({reason}); set BAYESCLF_DATA to the folder that has its table"
-        ) from None
+        remedy = f"set {datasets.FOLDER_VARIABLE} to the folder that has its table"
+        raise InputError(f"the problem {name} is not available ({reason}); {remedy}") from None
     y = np.asarray(table.y).astype(str)
     kept = np.isin(y, problem.classes) if problem.classes else np.ones(len(y), dtype=bool)
     frame = table.X[kept]

@@ -399,10 +399,8 @@ class Gaussian(Family[Moments]):
         shrunk = kappa * n / (kappa + n) * (statistics.mean - m) ** 2
         scatter = self._group(statistics.without_rounding() + shrunk)
         if not (scatter > 0).all():
-            raise DoesNotExist(
-                "under a half-normal prior the most probable σ of a class without different values is 0, where the "
-                "density has no maximum; take the rule 'mean' or 'bayes-optimal', or the inverse-gamma prior"
-            )
+            cause = "under a half-normal prior the most probable σ of a class without different values is 0"
+            raise DoesNotExist(f"{cause}, where the density has no maximum; take another rule or another prior")
         return self._squeeze(self.scale_prior.mode((self._group(n) + sharing) / 2, scatter))
 
     @property

@@ -42,10 +42,8 @@ class Separation:
         columns = listed((repr(names[j]) for j in self.columns), LISTED_NAMES)
         kind = "completely" if self.complete else "quasi-completely"
         where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
-        return (
-            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
-            "likelihood grows with them without bound; take rule 'map', or the posterior"
-        )
+        why = f"weights on {columns} put every training row {where}, and the likelihood grows with them without bound"
+        return f"the classes are {kind} separable: {why}; take rule 'map', or the posterior"
 
 
 def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:

@@ -310,10 +310,8 @@ class LogisticModel:
         counts = self._label_weights()
         if not self.weight_prior.flat_intercept or counts.all():
             return ""
-        return (
-            f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
-            "posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
-        )
+        cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
+        return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form."""
