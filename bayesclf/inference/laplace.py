@@ -182,13 +182,8 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) 
 
     shape = (settings.chains, settings.draws)
     chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
-    stats = xr.Dataset(
-        {
-            "log_weight": (("chain", "draw"), proposals.log_weight[chosen]),
-            "pareto_k": proposals.khat,
-            "importance_ess": proposals.ess,
-        }
-    )
+    of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
+    stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
     parameters = {name: values[chosen] for name, values in proposals.parameters.items()}
     return LaplaceSample(parameters, stats, proposals.khat, proposals.ess)
 

@@ -46,11 +46,7 @@ def write_comparison(comparison: Comparison, path: str | os.PathLike[str], comma
 
 
 def write_classifier(
-    classifier: BayesClassifier,
-    path: str | os.PathLike[str],
-    X: Any = None,
-    y: Any = None,
-    command: str | None = None,
+    classifier: BayesClassifier, path: str | os.PathLike[str], X: Any = None, y: Any = None, command: str | None = None
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 

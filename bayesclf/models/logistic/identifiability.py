@@ -136,15 +136,11 @@ def _largest(direction: Array) -> Integers:
 
 def _has_positive_margins(margins: Any) -> bool:
     """Return whether some D makes all margins positive, and hence, for a multiple of D, at least 1."""
-    if not margins.shape[0]:
+    rows, size = margins.shape
+    if not rows:
         return True
-    found = optimize.linprog(
-        np.zeros(margins.shape[1]),
-        A_ub=-margins,
-        b_ub=-np.ones(margins.shape[0]),
-        bounds=(-1 / POSITIVE, 1 / POSITIVE),
-        method="highs-ds",
-    )
+    bounds = -1 / POSITIVE, 1 / POSITIVE
+    found = optimize.linprog(np.zeros(size), A_ub=-margins, b_ub=-np.ones(rows), bounds=bounds, method="highs-ds")
     return bool(found.status == 0)
 
 

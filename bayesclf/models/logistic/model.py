@@ -227,10 +227,9 @@ class LogisticModel:
         Refused
             If there are more than `DENSE_PARAMETERS` parameters.
         """
-        vectors, columns = self.weight_prior.mean.shape
-        if vectors * columns > DENSE_PARAMETERS:
-            size = f"{vectors * columns} parameters (limit {DENSE_PARAMETERS})"
-            raise Refused(f"the Laplace approximation of {size} is refused: its covariance is dense")
+        size = self.weight_prior.mean.size
+        if size > DENSE_PARAMETERS:
+            raise Refused(f"the Laplace approximation of {size} parameters is refused: the limit is {DENSE_PARAMETERS}")
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
