@@ -30,7 +30,7 @@ class LinearDesign:
     threshold
         Cells above it count as 1, others as 0; None where cells are used as they are.
     complete
-        Whether the weights hold for complete rows only, as is so for dependent columns.
+        Whether the weights hold for complete rows only, as those of dependent columns do.
     """
 
     features: tuple[str, ...]

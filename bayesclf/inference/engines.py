@@ -30,7 +30,7 @@ FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""
 AMPLE, HOPELESS = 1.5, 0.8
 """Multiples of the effective number that is needed: where a few proposals promise less than the first, twice as many as
-usual are drawn, and where even these promise less than the second, none. (Of heavy tails, a few promise too much.)"""
+usual are drawn, and where even these promise less than the second, none. (With heavy tails a few promise too much.)"""
 PILOT_STREAM = 3
 """Number of the random stream of the pilot, next to those of predictions."""
 

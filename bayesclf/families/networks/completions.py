@@ -33,7 +33,7 @@ SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
 TOLERANCE, ITERATIONS = 1e-9, 5000
-"""EM ends when no probability changes by more than this, or after so many steps."""
+"""EM ends when no probability changes by more than this, or after this many steps."""
 
 
 @dataclass(frozen=True)
