@@ -96,10 +96,9 @@ def calibration(context: Context) -> Answer:
     evidence = pd.DataFrame(lines, columns=names)
     own = evidence[evidence["rule"] == answers.own].iloc[0]
     best = evidence.nsmallest(1, "error").iloc[0]
-    says = (
-        f"calibration error {own['error']:.3f} under rule {answers.own!r}, where calibrated probabilities would "
-        f"show {own['if_calibrated']:.3f} ({answers.setting}, p = {own['p_value']:.3f})"
-    )
+    calibrated = f"where calibrated probabilities would show {own['if_calibrated']:.3f}"
+    where = f"({answers.setting}, p = {own['p_value']:.3f})"
+    says = f"calibration error {own['error']:.3f} under rule {answers.own!r}, {calibrated} {where}"
     excess = own["error"] - own["if_calibrated"]
     if own["p_value"] >= thresholds.SIGNIFICANCE or excess <= thresholds.MIN_CALIBRATION_EXCESS:
         return passed(says, evidence)

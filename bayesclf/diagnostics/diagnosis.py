@@ -83,10 +83,7 @@ class Diagnosis:
 
     def __getitem__(self, code: str) -> Finding:
         """Return the finding of a check that was run."""
-        for finding in self.findings:
-            if finding.code == code:
-                return finding
-        raise KeyError(code)
+        return {finding.code: finding for finding in self.findings}[code]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(found)} {section}" for section, found in self.sections.items() if found)

@@ -62,11 +62,7 @@ def far_rows(context: Context) -> Answer:
     if unseen.any():
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
     if reasons:
-        return tip(
-            "; ".join(reasons),
-            "look at these rows: there the answers extrapolate the model's assumptions",
-            evidence,
-        )
+        return tip("; ".join(reasons), "look at these rows: there the answers extrapolate the model", evidence)
     return passed(says, evidence)
 
 

@@ -76,8 +76,7 @@ def influential_rows(context: Context) -> Answer:
         return tip(
             f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
             "that its draws cannot represent the posterior without the row",
-            "look for errors in these rows; other causes are few rows and tails that are too light; "
-            "take loo(method='exact')",
+            "errors in these rows, few rows or too light tails cause this; look at them, and take loo(method='exact')",
             evidence.head(above),
         )
     return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -61,12 +62,8 @@ class Part:
         if not np.ptp(log_density) > FLAT:
             return np.zeros(len(self.draws))
         lower, upper = (_weights(log_density, power) for power in thresholds.POWERS)
-        return np.array(
-            [
-                array_stats.power_scale_sense(draws, lower, upper, *thresholds.POWERS, chain_axis=0, draw_axis=1)
-                for draws in self.draws
-            ]
-        )
+        sense = partial(array_stats.power_scale_sense, chain_axis=0, draw_axis=1)
+        return np.array([sense(draws, lower, upper, *thresholds.POWERS) for draws in self.draws])
 
     def pull(self) -> Array:
         """Return cov(θ, log p(θ))/sd(θ), (scalar): how far the prior moves the mean, in posterior sds.

@@ -132,16 +132,13 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     limits = table[table["part"] == "limit"].set_index(["population", "classifier"])
     error, loss = (dict(zip(limits.index, limits[metric], strict=True)) for metric in METRICS)
     limit_sentences = [_limit_sentence(name, error, loss) for name in POPULATIONS]
-    return Results(
-        _headline(error),
-        (THEORY, *limit_sentences, _points_sentence(error, loss), _loss_sentence(loss)),
-        CAUTIONS,
-        (
-            Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
-            Section("Learning curves", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
-            Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
-        ),
+    sections = (
+        Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
+        Section("Learning curves", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
+        Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
     )
+    findings = (THEORY, *limit_sentences, _points_sentence(error, loss), _loss_sentence(loss))
+    return Results(_headline(error), findings, CAUTIONS, sections)
 
 
 CAUTIONS = (

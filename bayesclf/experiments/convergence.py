@@ -47,7 +47,7 @@ SEPARATIONS = (1.0, 2.0, 3.0)
 """Distances Δ of the means for the efficiency."""
 
 EFFICIENCY_ROWS, EFFICIENCY_COLUMNS = 1600, 3
-"""Rows and columns of its simulation: so many rows that terms beyond the asymptotic one are small."""
+"""Rows and columns of its simulation: enough rows for terms beyond the asymptotic one to be small."""
 
 BLOCK = 20
 """Training sets in one unit of work."""
@@ -305,16 +305,12 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within {np.abs(z).max():.1f} "
         "standard errors of the quadrature's, against discriminant analysis and naive Bayes."
     )
-    return Results(
-        headline,
-        (sentences[1], agreement),
-        CAUTIONS,
-        (
-            Section("Excess error as rows are added", (), _growth_figures(table)),
-            Section("Rows needed", (f"Rows from which the mean excess error stays below {NEAR}.",), (), needed),
-            Section("Efficiency", EFFICIENCY_TEXT, (), ratios.drop(columns=["part"])),
-        ),
+    sections = (
+        Section("Excess error as rows are added", (), _growth_figures(table)),
+        Section("Rows needed", (f"Rows from which the mean excess error stays below {NEAR}.",), (), needed),
+        Section("Efficiency", EFFICIENCY_TEXT, (), ratios.drop(columns=["part"])),
     )
+    return Results(headline, (sentences[1], agreement), CAUTIONS, sections)
 
 
 CAUTIONS = (

@@ -203,15 +203,9 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         partial(_figure, examples, gibbs),
         "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
     )
-    return Results(
-        headline,
-        (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table)),
-        CAUTIONS,
-        (
-            Section("Examples", EXAMPLES_TEXT, (figure,), examples),
-            Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN]),
-        ),
-    )
+    findings = (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table))
+    evidence = Section("Examples", EXAMPLES_TEXT, (figure,), examples)
+    return Results(headline, findings, CAUTIONS, (evidence, Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN])))
 
 
 CAUTIONS = (

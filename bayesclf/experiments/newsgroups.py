@@ -216,9 +216,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     curve = scored[scored["part"] == "original"]
     if "original" in parts and not (settings.groups or settings.documents):
         reached = _accuracy(_line(parts["original"], "map"))
-        findings.append(
-            f"Mitchell 1997 reports {percent(PUBLISHED)} on the original collection; map reaches {reached}."
-        )
+        findings.append(f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection; map reaches {reached}.")
     if curve["m"].nunique() > 1:
         findings.append(_growth(curve))
     sections = [Section("Every rule", (_prior_text(settings), RULES_TEXT), (), _scores_table(final))]
@@ -342,21 +340,15 @@ def _scores_table(final: pd.DataFrame) -> pd.DataFrame:
 
 def _curves(curve: pd.DataFrame) -> tuple[Figure, ...]:
     """Return accuracy and log loss against training documents."""
-    return tuple(
-        Figure(
-            label.replace(" ", "-"),
-            f"Test {label} against the number of training documents",
-            "One curve per rule, training documents on a log axis.",
-            partial(
-                learning_curve,
-                curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"]),
-                ylabel=f"test {label}",
-                xlabel="training documents",
-            ),
-            "Bands are one standard error over splits." if curve["repeats"].min() > 1 else "",
-        )
-        for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss"))
-    )
+    figures = []
+    text = "One curve per rule, training documents on a log axis."
+    caption = "Bands are one standard error over splits." if curve["repeats"].min() > 1 else ""
+    for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss")):
+        own = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
+        draw = partial(learning_curve, own, ylabel=f"test {label}", xlabel="training documents")
+        title = f"Test {label} against the number of training documents"
+        figures.append(Figure(label.replace(" ", "-"), title, text, draw, caption))
+    return tuple(figures)
 
 
 def words(told: pd.DataFrame) -> Drawing:

@@ -158,18 +158,14 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     errors, log_losses, confidence = (
         curve_figures(table, shared, names, metric) for metric in ("error", "log_loss", "overconfidence")
     )
-    return Results(
-        headline,
-        tuple(findings),
-        CAUTIONS,
-        (
-            Section("Error against training rows", (pairing,), errors),
-            Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
-            Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
-            Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
-            Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
-        ),
+    sections = (
+        Section("Error against training rows", (pairing,), errors),
+        Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
+        Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
+        Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
+        Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
     )
+    return Results(headline, tuple(findings), CAUTIONS, sections)
 
 
 CLAIM = (
@@ -290,7 +286,7 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
 
 
 def _clear(sizes: int) -> float:
-    """Return from how many standard errors on a difference is clear, for the largest of so many sizes."""
+    """Return how many standard errors make a difference clear, for the largest difference among this many sizes."""
     return float(stats.norm.isf(CLEAR / (2 * max(sizes, 1))))
 
 

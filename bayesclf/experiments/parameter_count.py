@@ -174,12 +174,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         partial(_figure, table),
         "Two classes. Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts.",
     )
-    return Results(
-        headline,
-        (agreement, METHOD),
-        CAUTIONS,
-        (Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table)),),
-    )
+    evidence = Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table))
+    return Results(headline, (agreement, METHOD), CAUTIONS, (evidence,))
 
 
 CAUTIONS = (

@@ -254,15 +254,12 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     wide = needed[["method", "p", "half_width", "n", "coverage", "within"]]
     wide = wide[wide["half_width"] == settings.half_width]
     means = drawn.groupby(["method", "n"], sort=False)["coverage"].agg(smallest="min", mean="mean").reset_index()
-    return Results(
-        headline,
-        (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width)),
-        CAUTIONS,
-        (
-            Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
-            Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
-        ),
+    findings = (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width))
+    sections = (
+        Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
+        Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
     )
+    return Results(headline, findings, CAUTIONS, sections)
 
 
 CAUTIONS = (

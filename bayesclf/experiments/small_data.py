@@ -106,7 +106,7 @@ def _learners(settings: Settings, encoded: Encoded, split: int) -> dict[str, nes
 
 
 def weights(encoded: Encoded) -> int:
-    """Return the number of weights of logistic regression, intercepts apart: one a number or level and vector."""
+    """Return the number of weights of logistic regression, without intercepts."""
     columns = sum(map(len, encoded.levels)) if encoded.levels else len(encoded.features)
     return columns * (len(encoded.labels) - 1)
 
@@ -161,20 +161,14 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     if "lr" in models and without:
         findings.append(f"Logistic regression is left out in {joined(without)}: over {settings.most_weights} weights.")
     curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
-    return Results(
-        f"Log loss clearly falls, at the smallest and at the largest training size, {headline}.",
-        tuple(findings),
-        CAUTIONS,
-        (
-            Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
-            Section(
-                "Gains with few rows and with many",
-                (),
-                tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models),
-            ),
-            Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
-        ),
+    gain_figures = tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models)
+    sections = (
+        Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
+        Section("Gains with few rows and with many", (), gain_figures),
+        Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
     )
+    headline = f"Log loss clearly falls, at the smallest and at the largest training size, {headline}."
+    return Results(headline, tuple(findings), CAUTIONS, sections)
 
 
 CAUTIONS = (

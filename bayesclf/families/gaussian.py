@@ -369,13 +369,9 @@ class Gaussian(Family[Moments]):
         """Return m, κ, a and b of the normal-inverse-gamma posterior."""
         m, kappa, a, b = self._hyperparameters()
         n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        shrunk = kappa * n / (kappa + n) * (mean - m) ** 2
-        return (
-            m + n / (kappa + n) * (mean - m),
-            kappa + n,
-            a + self._group(n) / 2,
-            b + self._group(scatter + shrunk) / 2,
-        )
+        total = kappa + n
+        shrunk = kappa * n / total * (mean - m) ** 2
+        return m + n / total * (mean - m), total, a + self._group(n) / 2, b + self._group(scatter + shrunk) / 2
 
     def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
         """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
@@ -399,10 +395,8 @@ class Gaussian(Family[Moments]):
         shrunk = kappa * n / (kappa + n) * (statistics.mean - m) ** 2
         scatter = self._group(statistics.without_rounding() + shrunk)
         if not (scatter > 0).all():
-            raise DoesNotExist(
-                "under a half-normal prior the most probable σ of a class without different values is 0, where the "
-                "density has no maximum; take the rule 'mean' or 'bayes-optimal', or the inverse-gamma prior"
-            )
+            cause = "under a half-normal prior the most probable σ of a class without different values is 0"
+            raise DoesNotExist(f"{cause}, where the density has no maximum; take another rule or another prior")
         return self._squeeze(self.scale_prior.mode((self._group(n) + sharing) / 2, scatter))
 
     @property

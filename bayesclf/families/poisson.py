@@ -228,10 +228,8 @@ def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
     wrong = (counts < 0) | (counts != np.floor(counts))
     if wrong.any():
         row, feature = np.argwhere(wrong)[0]
-        raise InputError(
-            f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}, but events are counted "
-            "in whole numbers of at least 0; take the family 'gaussian' for it"
-        )
+        cell = f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}"
+        raise InputError(f"{cell}, but events are whole numbers of at least 0; take the family 'gaussian' for it")
     return observed.astype(float), counts
 
 

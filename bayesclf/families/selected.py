@@ -69,10 +69,8 @@ class Selected(Wrapper):
         """
         shared = [name for name, dims in self.family.dims().items() if not {"feature", "level"} & set(dims)]
         if shared:
-            raise Refused(
-                f"features that share {shared[0]!r} cannot be selected one by one: whether one depends on the class "
-                "bears on the others; take variance='feature' or 'class-feature'"
-            )
+            remedy = "take variance='feature' or 'class-feature'"
+            raise Refused(f"features that share {shared[0]!r} cannot be selected one by one; {remedy}")
         family = self.family.resolve_prior(statistics)
         features = len(statistics.axes.features)
         if family.log_evidence(statistics).shape != (features,):

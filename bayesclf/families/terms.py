@@ -30,7 +30,7 @@ class LinearDesign:
     threshold
         Cells above it count as 1, others as 0; None where cells are used as they are.
     complete
-        Whether the weights hold for complete rows only, as is so for dependent columns.
+        Whether the weights hold for complete rows only, as those of dependent columns do.
     """
 
     features: tuple[str, ...]
@@ -77,10 +77,8 @@ class LinearDesign:
             return _product(events, terms.weight) - (terms.weight @ self.centre)[:, None]
         missing = np.isnan(X)
         if self.complete and missing.any():
-            raise InputError(
-                f"row {np.flatnonzero(missing.any(axis=1))[0] + 1} has a missing cell, but the implied weights of "
-                f"{self} hold for complete rows only, as these columns depend on each other; fill it in"
-            )
+            row = np.flatnonzero(missing.any(axis=1))[0] + 1
+            raise InputError(f"row {row} has a missing cell, but the weights of {self} need complete rows; fill it in")
         cells = X if self.threshold is None else (self.threshold < X).astype(float)
         total = _product(np.where(missing, 0.0, cells - self.centre), terms.weight)
         return total - _product(missing.astype(float), terms.offset) if missing.any() else total

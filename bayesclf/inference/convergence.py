@@ -79,7 +79,7 @@ class Scalars:
         return f"{named(self.not_finite)} {verb} draws that are not finite" if self.not_finite else ""
 
     def worst(self, badness: Array, most: int, **columns: Array) -> pd.DataFrame:
-        """Return at most so many parameters with their numbers (scalar), the worst first."""
+        """Return at most `most` parameters with their numbers (scalar), the worst first."""
         import pandas as pd
 
         order = np.argsort(-np.nan_to_num(badness, nan=np.inf), kind="stable")[:most]
@@ -153,7 +153,7 @@ def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], 
 
 
 def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
-    """Return the single parameters of a posterior (chain, draw, …), at most so many, evenly spaced.
+    """Return the single parameters of a posterior (chain, draw, …), at most `most` of them, evenly spaced.
 
     Constant parameters are left out: for example, the probability of the only level of a column never varies.
     """
@@ -196,7 +196,7 @@ def ess(found: Scalars, method: Literal["bulk", "tail"]) -> Array:
 
 
 def sample_size(found: Scalars, sizes: Array, what: str) -> Measured:
-    """Compare effective sample sizes (scalar) with the limit for so many chains; `what` they are needed for."""
+    """Compare effective sample sizes (scalar) with the limit for this number of chains; `what` needs them."""
     limit = MIN_ESS_PER_CHAIN * found.draws.shape[1]
     below = int((sizes < limit).sum())
     problem = (

@@ -24,14 +24,8 @@ TASK_ROWS = 1024
 TILE_DRAWS = 512
 """Most draws of a tile."""
 
-UNPACKED = 10**6
-"""Size of a product (row × column × draw) up to which OpenBLAS multiplies without packing, which saves a seventh."""
-
 CACHED = 2**17
 """Exponentials of a tile, which several passes go over."""
-
-LEAST_PRODUCT = 2**14
-"""Rows × draws of a product below which there are so many columns that packing does not matter."""
 
 UNLIKELY = 0.9
 """Where the label that should be the less likely of two has more, the other's probability is not 1 less this one."""
@@ -106,38 +100,19 @@ class LinearMixture:
         sign
             What to multiply the exponents of each row by, (row).
         """
-        if isinstance(z, CenteredRows):
-            return self._means_of_sparse(z, pieces, sign)
-        if sign is not None:
-            z = z * sign[:, None]
-        columns, others, draws = self.scores.coefficient.shape
-        width = self._pieces[0].shape[2]
-        area = UNPACKED // columns if UNPACKED // columns >= LEAST_PRODUCT else CACHED
-        products = -(-len(z) * width // area)
-        height = -(-len(z) // products)
-        stack = np.zeros((products, height, z.shape[1]))
-        stack.reshape(-1, z.shape[1])[: len(z)] = z
-        deep = max(1, CACHED // (others * height * width))
-        sums = np.zeros((1 if others == 1 else others + 1, len(stack) * height))
-        for piece in pieces:
-            for first in range(0, len(stack), deep):
-                some = stack[first : first + deep]
-                exponents = self.array("exponents", (others, *some.shape[:2], piece.shape[2]))
-                for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
-                    np.matmul(some, coefficient, out=own)
-                rows = slice(first * height, first * height + some.shape[0] * height)
-                _add_sums(exponents.reshape(others, -1, piece.shape[2]), sums[:, rows])
-        return np.asarray(sums[:, : len(z)] / draws)
-
-    def _means_of_sparse(self, z: CenteredRows, pieces: Iterable[Array], sign: Array | None) -> Array:
-        """Return what `_means` does for rows that stay sparse."""
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
         sums = np.zeros((1 if others == 1 else others + 1, len(z)))
         for piece in pieces:
             for first in range(0, len(z), height):
                 rows = slice(first, first + height)
-                exponents = np.stack([z[rows] @ coefficient[: z.shape[1]] for coefficient in piece])
+                some = z[rows]
+                exponents = self.array("exponents", (others, len(some), piece.shape[2]))
+                for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
+                    if isinstance(some, CenteredRows):
+                        own[:] = some @ coefficient
+                    else:
+                        np.matmul(some, coefficient, out=own)
                 if sign is not None:
                     exponents *= sign[rows, None]
                 _add_sums(exponents, sums[:, rows])

@@ -17,7 +17,6 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import as_table
-from bayesclf.errors import Refused
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
@@ -139,22 +138,11 @@ def _check(finding: Finding, prefix: str) -> dict[str, Any]:
 
 def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, str]]:
     """Return the figures of the posterior, as far as it has them."""
-    return _drawn(
-        {
-            "forest": partial(plots.posterior_forest, classifier),
-            "weights": partial(_weights, classifier),
-            "trace": partial(plots.posterior_trace, classifier),
-            "rank": partial(plots.posterior_rank, classifier),
-            "energy": partial(plots.energy, classifier),
-        }
-    )
-
-
-def _weights(classifier: BayesClassifier) -> Figure:
-    """Draw logistic weights, of logistic regression; other classifiers are refused."""
-    if not isinstance(classifier, LogisticRegression):
-        raise Refused("")
-    return plots.posterior_weights(classifier)
+    wanted: dict[str, Callable[..., Figure]] = {"forest": plots.posterior_forest}
+    if isinstance(classifier, LogisticRegression):
+        wanted["weights"] = plots.posterior_weights
+    wanted |= {"trace": plots.posterior_trace, "rank": plots.posterior_rank, "energy": plots.energy}
+    return _drawn({name: partial(draw, classifier) for name, draw in wanted.items()})
 
 
 def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tuple[Markup | str, str]]:

@@ -228,7 +228,6 @@ class TestTilesAndThreads:
         [
             {"TASK_ROWS": 7},
             {"TILE_DRAWS": 11, "CACHED": 40},
-            {"UNPACKED": 201 * 90, "LEAST_PRODUCT": 1},
             {"BLOCK_BYTES": 1, "LEAST_ROWS": 5},
         ],
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -91,37 +90,23 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
     return matrices
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Result of expectation and maximization.
-
-    Attributes
-    ----------
-    parameters
-        μ and Σ, draw axis of length 1.
-    settled
-        Whether it has converged.
-    """
-
-    parameters: Parameters
-    settled: bool
-
-
 def estimate(statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters) -> Parameters:
     """Return the estimate, directly from complete rows; raises `DoesNotExist` where it does not converge."""
     if not statistics.missing():
         return maximization(statistics)
-    found = maximize(statistics, maximization, start)
-    if not found.settled:
+    parameters, converged = maximize(statistics, maximization, start)
+    if not converged:
         reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
         raise DoesNotExist(f"{reason}; use inference='nuts', or drop columns")
-    return found.parameters
+    return parameters
 
 
 def maximize(
     statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters, steps: int = STEPS
-) -> Estimate:
-    """Return the estimate from rows with missing cells; no step lowers its observed-data likelihood (times prior).
+) -> tuple[Parameters, bool]:
+    """Return the estimate from rows with missing cells, and whether it has converged.
+
+    No step lowers the observed-data likelihood (times prior).
 
     Parameters
     ----------
@@ -144,8 +129,8 @@ def maximize(
         change = _change(now, after)
         now = after
         if change < TOLERANCE:
-            return Estimate(now, True)
-    return Estimate(now, False)
+            return now, True
+    return now, False
 
 
 def expectation(statistics: Scatters, parameters: Parameters) -> Scatters:

@@ -308,7 +308,7 @@ class MultivariateGaussian(Family[Scatters]):
 
         m, kappa, nu, psi = self._hyperparameters()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point = estimates.maximize(statistics, self._mode, guess, steps=100).parameters
+        point, _ = estimates.maximize(statistics, self._mode, guess, steps=100)
         n = statistics.n.sum(axis=0)
         return Reference(
             point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))

@@ -127,7 +127,6 @@ def _require_small(layout: Layout, features: tuple[int, ...]) -> None:
     combinations = layout.count(features)
     if combinations > LARGEST_TABLE:
         names = ", ".join(repr(layout.axes.features[j]) for j in features)
-        raise Refused(
-            f"summing out the missing cells of columns {names} takes a table of {combinations:,} combinations "
-            f"(limit {LARGEST_TABLE:,}); fit with missing='level', or with fewer edges"
-        )
+        size = f"a table of {combinations:,} combinations (limit {LARGEST_TABLE:,})"
+        remedy = "fit with missing='level', or with fewer edges"
+        raise Refused(f"summing out the missing cells of columns {names} takes {size}; {remedy}")

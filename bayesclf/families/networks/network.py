@@ -134,13 +134,9 @@ class BayesianNetwork(ConditionalTables):
         if isinstance(self.edges, str):
             raise InputError("the edges are not learned yet; resolve_prior learns them")
         position = {name: j for j, name in enumerate(axes.features)}
-        return Layout(
-            axes,
-            tuple(
-                Factor((position[name],), tuple(position[parent] for parent in parents))
-                for name, parents in structure.in_order(self.edges, axes.features)
-            ),
-        )
+        ordered = structure.in_order(self.edges, axes.features)
+        factors = (Factor((position[name],), tuple(position[other] for other in given)) for name, given in ordered)
+        return Layout(axes, tuple(factors))
 
     @override
     def _what(self, layout: Layout) -> str:

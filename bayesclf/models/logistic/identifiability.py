@@ -46,10 +46,8 @@ class Separation:
         columns = listed((repr(names[j]) for j in self.columns), LISTED_NAMES)
         kind = "completely" if self.complete else "quasi-completely"
         where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
-        return (
-            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
-            "likelihood grows with them without bound; take rule 'map', or the posterior"
-        )
+        why = f"weights on {columns} put every training row {where}, and the likelihood grows with them without bound"
+        return f"the classes are {kind} separable: {why}; take rule 'map', or the posterior"
 
 
 def find_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
@@ -157,15 +155,11 @@ def _largest(direction: Array) -> Integers:
 
 def _has_positive_margins(margins: Any) -> bool:
     """Return whether some D makes all margins positive, and hence, for a multiple of D, at least 1."""
-    if not margins.shape[0]:
+    rows, size = margins.shape
+    if not rows:
         return True
-    found = optimize.linprog(
-        np.zeros(margins.shape[1]),
-        A_ub=-margins,
-        b_ub=-np.ones(margins.shape[0]),
-        bounds=(-1 / POSITIVE, 1 / POSITIVE),
-        method="highs-ds",
-    )
+    bounds = -1 / POSITIVE, 1 / POSITIVE
+    found = optimize.linprog(np.zeros(size), A_ub=-margins, b_ub=-np.ones(rows), bounds=bounds, method="highs-ds")
     return bool(found.status == 0)
 
 

@@ -257,10 +257,9 @@ class LogisticModel:
         Refused
             If there are more than `DENSE_PARAMETERS` parameters.
         """
-        vectors, columns = self.weight_prior.mean.shape
-        if vectors * columns > DENSE_PARAMETERS:
-            size = f"{vectors * columns} parameters (limit {DENSE_PARAMETERS})"
-            raise Refused(f"the Laplace approximation of {size} is refused: its covariance is dense")
+        size = self.weight_prior.mean.size
+        if size > DENSE_PARAMETERS:
+            raise Refused(f"the Laplace approximation of {size} parameters is refused: the limit is {DENSE_PARAMETERS}")
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
@@ -345,10 +344,8 @@ class LogisticModel:
         counts = self._label_weights()
         if not self.weight_prior.flat_intercept or counts.all():
             return ""
-        return (
-            f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
-            "posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
-        )
+        cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
+        return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form."""
