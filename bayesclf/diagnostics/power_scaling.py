@@ -160,7 +160,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Data
         cells = model.X.shape[0] * model.weight_prior.mean.size
         step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
         posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
-    intercept, weight = _flat(posterior["intercept"]), _flat(posterior["weight"])
+    weight = _flat(posterior["weight"])
+    intercept = model.at_means(_flat(posterior["intercept"]), weight)
     theta = np.concatenate([intercept[:, :, None], weight * model.design.scale], axis=2)
     log_prior = model.weight_prior.log_density(theta)
     log_posterior = model.log_posterior(intercept, weight) if recorded is None else recorded
@@ -179,7 +180,8 @@ def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Datase
         return None
     recorded = _flat(statistics["lp"])
     some = np.linspace(0, len(recorded) - 1, COMPARED).astype(int)
-    density = model.log_posterior(_flat(posterior["intercept"])[some], _flat(posterior["weight"])[some])
+    weight = _flat(posterior["weight"])[some]
+    density = model.log_posterior(model.at_means(_flat(posterior["intercept"])[some], weight), weight)
     return recorded if np.ptp(recorded[some] - density) < SAME else None
 
 

@@ -79,9 +79,11 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
             "the same rows"
         )
     design: Any = lr.model_.design  # type: ignore[attr-defined]
+    intercept, weight = _of(lr, lr.posterior_)
+    own = lr.model_.at_means(intercept, weight), weight  # type: ignore[attr-defined]
     found = {
         "implied": _centered(_of(nb, implied.posterior_), implied.columns, _levels(nb)),
-        "logistic": _centered(_of(lr, lr.posterior_), design.names, _categories(design)),
+        "logistic": _centered(own, design.names, _categories(design)),
     }
     centers = dict(zip(design.names, design.centre, strict=True))
     shift = np.array([centers.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])
