@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from bayesclf.classifiers.predictor import CI_PROB, Predictor
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import named_draws, to_constants, to_dataset
+from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,15 @@ if TYPE_CHECKING:
 
 
 class BayesClassifier(Predictor):
-    """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files."""
+    """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files.
+
+    Attributes
+    ----------
+    posterior_ : xarray.DataTree
+        The draws and the point estimates, as ArviZ reads them.
+    pymc_model_ : pymc.Model
+        The PyMC model of prior and data.
+    """
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labeled rows under each draw of the posterior."""
@@ -62,7 +72,7 @@ class BayesClassifier(Predictor):
                 groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
             try:
-                groups[name] = to_dataset(self._point(name), dims, coords)
+                groups[name] = to_dataset(self._shown(self._point(name)), dims, coords)
             except DoesNotExist as reason:
                 groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
         constants = to_constants(coords)
@@ -78,8 +88,9 @@ class BayesClassifier(Predictor):
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
         dims, coords = self.model_.dims(), self.model_.coords()
-        held = {name: axes for name, axes in dims.items() if name in self.draws_.parameters}
-        dataset = to_dataset(self.draws_.parameters, held, coords, self.draws_.chains)
+        parameters = self._shown(self.draws_.parameters)
+        held = {name: axes for name, axes in dims.items() if name in parameters}
+        dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
@@ -97,8 +108,14 @@ class BayesClassifier(Predictor):
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
+        if isinstance(hypotheses, Hypotheses):
+            hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
+
+    def _shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters (draw, …) as the user asked to see them, which is as the PyMC model has them."""
+        return parameters
 
     @cached_property
     @may_be_absent

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
@@ -32,7 +33,7 @@ from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
-from bayesclf.inference import Engine
+from bayesclf.inference import Engine, Exact
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
@@ -55,25 +56,32 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
 
     Parameters
     ----------
-    class_prior
+    class_prior : {"dirichlet", "empirical", "uniform"}, array of shape (outcome,) or dict
         ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learned; ``"empirical"``: the training frequencies,
         taken as known; ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
-    class_concentration
+    class_concentration : float or array of shape (outcome,)
         α of the class prior, above 0: a number, or one per class.
-    missing
+    missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
         class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
-    unseen
+    unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
-    inference
+    inference : {"auto", "exact", "nuts", "map", "mle"} or Engine
         ``"auto"`` (exact), ``"exact"``, ``"nuts"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``.
-    rule
+    rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
-    random_state
+    random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
-    prior
+    prior : FrozenPrior or None
         A posterior turned prior by `as_prior`; it replaces all other priors.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (outcome,)
+        Weight of the training rows of each class.
+    class_prior_ : ndarray of shape (outcome,)
+        P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
     """
 
     class_prior: Any = "dirichlet"
@@ -429,8 +437,13 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         return Rows(tuple(parts), len(frame))
 
 
+def is_exact(inference: str | Engine) -> bool:
+    """Return whether an engine takes models in closed form only."""
+    return inference == "exact" or isinstance(inference, Exact)
+
+
 def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
-    """Return the class, its constructor's signature in order: its own options, then those of every generative one.
+    """Return the class, its options in order: its own, then those of every generative one, which are documented too.
 
     A dataclass puts the fields of its bases first, and a reader looks for the options that make the difference.
     """
@@ -438,6 +451,7 @@ def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
     signature = inspect.signature(cls.__init__)
     ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
     cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    complete_docstring(cls)
     return cls
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.errors import InputError
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.models.base import Model
@@ -44,32 +45,47 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     a 0/1 column "… is missing" where training had gaps; a missing category contributes nothing; the weight of a
     level that the training rows lack comes from its prior, its mean under plug-in rules and draws under averaging.
 
+    A sparse table (SciPy's) stays sparse: its columns are centered and scaled by algebra, not cell by cell.
+
     Training rows with the same cells and label become one row with the sum of their weights, which changes nothing but
     the time it takes; `model_` holds these rows.
 
     Parameters
     ----------
-    prior_mean, prior_scale
-        Mean and sd of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping
-        from column name to number.
-    prior_form
+    prior_mean : float, array or dict
+        Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
+        column name to number.
+    prior_scale : float, array or dict
+        Its sd, likewise; infinite for a flat prior.
+    prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
-    intercept_mean, intercept_scale
-        Of the intercept, the log-odds at `intercept_at`; an infinite scale is allowed.
-    intercept_at
-        ``"means"``: at the column means, so that a shift of a column changes nothing; ``"zero"``: at x = 0.
-    standardize
+    intercept_mean : float
+        Prior mean of the intercept, the log-odds at `intercept_at`.
+    intercept_scale : float
+        Its prior sd; infinite for a flat prior.
+    intercept_at : {"means", "zero"}
+        Where prior, `posterior_` and `pymc_model_` have the intercept. ``"means"``: at the column means, so that a
+        shift of a column changes nothing; ``"zero"``: at x = 0.
+    standardize : bool
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
-    missing
+    missing : {"impute", "error"}
         ``"impute"``, the rule above, or ``"error"``.
-    inference
+    inference : {"auto", "nuts", "laplace", "map", "mle"} or Engine
         ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``. `auto`
         is Laplace where its check says that this is as good as exact, and NUTS otherwise; `notes_` says which, and
         `inference_` is the engine that was used. `bayesclf.Auto` has the settings of both.
-    rule
+    rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
-    random_state
+    random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds per unit of a column: of the second of two classes, or of each of more, adding up to 0.
+        The posterior mean, or the requested point. For tables of numbers; a missing cell is not in them.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0 in the columns' own units, likewise, wherever the prior has its intercept.
 
     Examples
     --------
@@ -168,6 +184,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _names(self, kind: str) -> tuple[str, ...]:
         return tuple(column.name for column in self._columns if column.kind == kind)
 
+    @override
+    def _shown(self, parameters: Parameters) -> Parameters:
+        model: Any = self.model_
+        return model.shown(parameters)  # type: ignore[no-any-return]
+
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""
         parameters = super()._posterior_parameters()
@@ -202,3 +223,6 @@ def _refuse_missing(frame: pd.DataFrame) -> None:
                 f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
                 "missing='impute'"
             )
+
+
+complete_docstring(LogisticRegression)

@@ -39,7 +39,35 @@ CI_PROB = 0.89
 
 
 class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
+    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (outcome,)
+        Labels in order.
+    n_features_in_ : int
+        Number of columns of the training table.
+    feature_names_in_ : ndarray of shape (feature,)
+        Their names, where all are strings.
+    columns_ : tuple of Column
+        The training columns, with what each holds and its levels.
+    notes_ : list of str
+        What the user should know of the fit, one sentence each.
+    inference_ : Engine
+        The engine that was used, with its settings.
+    convergence_problems_ : tuple of str
+        Why the draws cannot be trusted yet, one sentence each; empty where they can.
+    draws_ : Draws or None
+        The draws of the posterior; None for point estimates.
+    points_ : dict
+        The point estimates found so far.
+    model_ : Model
+        The model, conditioned on the training rows.
+    seed_ : int
+        Seed of the draws and of the Gibbs classifier.
+    trace_ : Trace or None
+        Trajectory of the optimizer, where one was given.
+    """
 
     inference: str | inference.Engine
     rule: str | Gibbs | None

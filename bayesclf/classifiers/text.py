@@ -43,16 +43,19 @@ class TextNB(CountClassifier):
 
     Parameters
     ----------
-    event_model
+    event_model : {"multinomial", "bernoulli"}
         ``"multinomial"``: θ_k ~ Dirichlet(α) over the vocabulary; ``"bernoulli"``: θ_ik ~ Beta(α, α) for each word.
-    alpha
+    alpha : float
         Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
         ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2.
-    vectorizer
+    vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
-    class_prior, class_concentration, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    vocabulary_ : tuple of str
+        The words that count, in order.
 
     Examples
     --------

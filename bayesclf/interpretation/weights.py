@@ -82,9 +82,11 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
             "the same rows"
         )
     design: Any = lr.model_.design  # type: ignore[attr-defined]
+    intercept, weight = coefficients(lr, lr.posterior_)
+    own = lr.model_.at_means(intercept, weight), weight  # type: ignore[attr-defined]
     found = {
         "implied": centered(coefficients(nb, implied.posterior_), implied.columns, levels(nb)),
-        "logistic": centered(coefficients(lr, lr.posterior_), design.names, categories(design)),
+        "logistic": centered(own, design.names, categories(design)),
     }
     centers = dict(zip(design.names, design.centre, strict=True))
     shift = np.array([centers.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])

@@ -167,8 +167,9 @@ def without_mask(values: Any) -> Any:
         return values
     if not np.ma.is_masked(values):
         return values.data
-    numeric = values.dtype.kind in "iuf"
-    return values.astype(float).filled(np.nan) if numeric else values.astype(object).filled(None)
+    if values.dtype.kind in "iuf":
+        return values.astype(float).filled(np.nan)
+    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
 
 
 def kind_of(column: pd.Series) -> Kind:

@@ -189,7 +189,7 @@ class LaplaceApproximation:
     Attributes
     ----------
     center
-        The mode: intercept, then weight raveled, the free values of the PyMC model in its order.
+        The mode: intercept at the means, then weight raveled.
     factor
         Lower triangular root of the inverse of minus the log posterior's Hessian.
     """

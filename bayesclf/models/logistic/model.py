@@ -12,20 +12,23 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, with_ones
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     ProjectedLikelihood,
     Separation,
     collinear_features,
+    determined,
     find_separation,
     plain_separation,
+    recedes,
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import AND_MORE, listed
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
+
+LISTED_COLUMNS = 5
 
 OWN_BYTES = 2**20
 """Size of the coefficients that are gathered at once, where each row has its own."""
@@ -243,8 +248,10 @@ class LogisticModel:
             (draw, outcome, feature).
         """
         theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
-        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight.
+        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight
+        # but those with a flat prior, which counts as 1 in any unit.
         jacobian = (len(self.labels) - 1) * np.log(self.design.scale).sum()
+        jacobian -= (self.weight_prior.flat_weights * np.log(self.design.scale)).sum()
         return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
 
     def laplace(self) -> LaplaceApproximation:
@@ -294,15 +301,35 @@ class LogisticModel:
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
         intercept = draws["intercept"]
-        nothing = np.zeros((*intercept.shape, 0))
-        return {"intercept": intercept, "weight": draws["weight"] if len(self.design) else nothing}
+        weight = draws["weight"] if len(self.design) else np.zeros((*intercept.shape, 0))
+        return {"intercept": self.at_means(intercept, weight), "weight": weight}
+
+    def at_means(self, intercept: Array, weight: Array) -> Array:
+        """Return intercepts at the means, (…, outcome), from those that the user asked for; `shown` does the reverse.
+
+        Parameters
+        ----------
+        intercept
+            At the means, or with ``intercept_at="zero"`` at x = 0, (…, outcome).
+        weight
+            Per unit of the columns, (…, outcome, feature).
+        """
+        return intercept + weight @ self.design.centre if self.weight_prior.at_zero else intercept
+
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters with the intercept where the user asked for it, at the means or at x = 0."""
+        if not self.weight_prior.at_zero:
+            return parameters
+        at_zero = parameters["intercept"] - parameters["weight"] @ self.design.centre
+        return {**parameters, "intercept": at_zero}
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
         intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
         stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
-        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept, stored)
+        form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
+        return ("logistic", len(self.labels), len(self.design), *form, stored)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return the log-odds against the reference (draw, row, outcome), its own being 0.
@@ -342,10 +369,34 @@ class LogisticModel:
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
         counts = self._label_weights()
-        if not self.weight_prior.flat_intercept or counts.all():
-            return ""
-        cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
-        return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        if self.weight_prior.flat_intercept and not counts.all():
+            cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
+            return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        flat = self.weight_prior.flat_weights.any(axis=0)
+        return self._free_direction(np.flatnonzero(flat)) if flat.any() else ""
+
+    def _free_direction(self, flat: Integers) -> str:
+        """Return in which direction neither the likelihood nor the prior bounds weights with a flat prior, if any."""
+        likelihood = self._likelihood
+        with_intercept = self.weight_prior.flat_intercept
+        chosen = np.concatenate([[0] if with_intercept else [], 1 + flat]).astype(np.intp)
+        what = listed((repr(self.design.names[j]) for j in flat), LISTED_COLUMNS, AND_MORE)
+        if not determined(likelihood.X, chosen, likelihood.weight):
+            return (
+                f"some of the columns {what} are weighted sums of others{' or constant' * with_intercept}, so that "
+                "with a flat prior their weights are not determined; take a finite prior_scale for these"
+            )
+        rows, codes, _ = self._stored(np.zeros(self.weight_prior.mean.shape))
+        if with_intercept or not isinstance(likelihood.X, CenteredRows):
+            unbounded = recedes(rows[:, chosen], codes, likelihood.vectors, with_intercept)
+        else:  # without an intercept of its own, where the columns have 0 matters
+            unbounded = recedes(dense(likelihood.X)[:, chosen], codes, likelihood.vectors, with_intercept)
+        if unbounded:
+            return (
+                f"weights on {what} separate the classes, and with a flat prior nothing keeps them finite, so that the "
+                "posterior has neither a maximum nor a finite mass; take a finite prior_scale"
+            )
+        return ""
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form."""
