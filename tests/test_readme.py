@@ -11,9 +11,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from bayesclf.tables import datasets
+from bayesclf.tables import datasets, openml
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELLS = ("sh", "bash", "console")
@@ -78,9 +80,19 @@ def test_blocks_are_read_as_they_are_printed():
     assert (third.language, third.code) == ("python", "z\n")
 
 
+def made_up_pima(rows):
+    """Return rows with the columns of pima, which does not ship."""
+    rng = np.random.default_rng(1)
+    positive = rng.random(rows) < 0.4
+    cells = {
+        name: (rng.normal(50, 10, rows) + 10 * positive).round(1) for name in openml.NAMED["pima"].features.values()
+    }
+    return pd.DataFrame({**cells, "class": np.where(positive, "positive", "negative")})
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with what the README's commands need: the demo's script with its .venv, and rows to predict."""
+    """Return a folder with what the README's commands need: the demo's script with its .venv, and the user's files."""
     folder = tmp_path_factory.mktemp("readme")
     for name in ("tasks.py", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, folder)
@@ -91,7 +103,10 @@ def folder(tmp_path_factory):
         (scripts / name).write_text(text)
         (scripts / name).chmod(0o755)
     (folder / ".venv" / ".installed-project").touch()  # newer than the copies: there is nothing left to install
-    datasets.load("own:adult").X.head(50).to_csv(folder / "new.csv", index=False)
+    adult = datasets.load("own:adult")
+    adult.frame.to_csv(folder / "adult.csv", index=False)
+    adult.X.head(50).to_csv(folder / "new.csv", index=False)
+    made_up_pima(120).to_csv(folder / "pima.csv", index=False)
     return folder
 
 
