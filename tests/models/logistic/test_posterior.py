@@ -12,7 +12,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf import inference
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import datasets
+from bayesclf.tables import datasets, openml
 from bayesclf.typing import Array
 
 pytestmark = pytest.mark.slow
@@ -68,6 +68,8 @@ def table(request: pytest.FixtureRequest) -> tuple[str, LogisticModel, Moments]:
     Its columns are brought to one scale first, without which NumPyro's chains do not find the posterior.
     """
     pytest.importorskip("numpyro")
+    if request.param in openml.NAMED:
+        request.getfixturevalue("data_folder")
     data = datasets.load(request.param)
     X = (data.X - data.X.mean()) / data.X.std().replace(0.0, 1.0)
     model = bc.LogisticRegression(inference="map").fit(X, data.y).model_
