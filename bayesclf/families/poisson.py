@@ -19,6 +19,8 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
+    from bayesclf.families.pymc_rows import LabeledRows
+
 
 @dataclass(frozen=True)
 class PoissonStatistics(Statistics):
@@ -145,16 +147,39 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
-        """Add λ, observing the events: log likelihood Σx log λ − nλ, up to what depends on no parameter."""
+        """Add λ, observing the events Σx ~ Poisson(nλ), with the log likelihood Σx log λ − nλ − Σ log x!."""
+        import pymc as pm
+
+        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
+        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
+        pm.CustomDist(
+            f"events{suffix}",
+            rate,
+            n,
+            base,
+            dist=_events_dist,
+            logp=_events_logp,
+            observed=pm.Data(f"events_data{suffix}", statistics.events, dims=dims),
+            dims=dims,
+        )
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: PoissonStatistics, suffix: str) -> None:
+        """Add λ, observing x ~ Poisson(λ_y)."""
+        import pymc as pm
+
+        observed, counts = _counts(X, self.axes)
+        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
+        rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
+
+    def _pymc_rate(self, suffix: str) -> TensorVariable:
+        """Add λ to the open PyMC model; return it."""
         import pymc as pm
 
         a, b = (
             pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
         )
-        rate = pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
-        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
-        events = pm.Data(f"events_data{suffix}", statistics.events)
-        pm.CustomDist(f"events{suffix}", rate, n, base, logp=_events_logp, observed=events)
+        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -278,6 +303,14 @@ def _cells(log_density: Array) -> Density:
     """Return log densities (draw, outcome, feature) as parts of their own, one for each rate."""
     part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
     return Density(log_density.reshape(len(log_density), -1), {"rate": part_of})
+
+
+def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:
+    import pymc as pm
+
+    from bayesclf.families.pymc_statistics import whole
+
+    return pm.Poisson.dist(whole(n) * rate).astype("float64")
 
 
 def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:
