@@ -36,6 +36,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),
     ("classifiers.base", "evaluation.predictive_checks"),
     ("classifiers.base", "diagnostics"),
