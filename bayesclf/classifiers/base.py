@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.training import checked_labels, weighted
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
@@ -120,9 +120,38 @@ class BayesClassifier(Predictor):
     @cached_property
     @may_be_absent
     def pymc_model_(self) -> pm.Model:
-        """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
+        """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
+
+        For a generative model the data are sufficient statistics, so that a million rows cost what a thousand do: it
+        generates statistics, given the number of rows of each class and their missing cells, and
+        `pymc.compute_log_likelihood` is of statistics too, of no use to `arviz.loo`. `to_pymc` observes the rows.
+        """
         check_is_fitted(self, "classes_")
         return self.model_.pymc()
+
+    def to_pymc(self, X: Any, y: Any, sample_weight: Any = None) -> pm.Model:
+        """Return the PyMC model of the same prior over the rows themselves, to extend in PyMC.
+
+        The label ``y`` of a row is a variable, y ~ Categorical(π), and its cells are variables whose parameters ``y``
+        picks, so that both generate, and each can be replaced. Its log density is that of `pymc_model_` for the
+        training rows; `pymc.compute_log_likelihood` is by row. A missing cell is 0 in the data and in what is drawn,
+        and adds nothing. Where α is learned, θ is a variable here, while `pymc_model_` has integrated it out.
+
+        Parameters
+        ----------
+        X, y
+            Labeled rows, usually those of the fit; priors are those of the fit.
+        sample_weight
+            How often each row counts, (row); rows of weight 0 are left out.
+
+        Raises
+        ------
+        Refused
+            Where PyMC has no such model: `select=True`, or a table too large for its rows to be dense.
+        """
+        table = self.frame(X)
+        frame, codes, weight = weighted(table, self.known_codes(checked_labels(y, len(table))), sample_weight)
+        return self.model_.pymc_rows(self.encode(frame), codes, np.ones(len(codes)) if weight is None else weight)
 
     def diagnose(
         self,
@@ -203,6 +232,15 @@ class BayesClassifier(Predictor):
         from bayesclf.decisions import posterior_sets
 
         return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
+
+    def to_datatree(self, X: Any, y: Any, draws: int | None = None, random_state: Any = None) -> xr.DataTree:
+        """Return prior, posterior, predictions and log densities of the training rows as a tree for ArviZ.
+
+        Groups and parameters are those of `bayesclf.evaluation.datatree.to_datatree`.
+        """
+        from bayesclf.evaluation.datatree import to_datatree
+
+        return to_datatree(self, X, y, draws, random_state)
 
     def predictive_check(
         self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True

@@ -254,6 +254,12 @@ class LogisticModel:
         jacobian -= (self.weight_prior.flat_weights * np.log(self.design.scale)).sum()
         return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
 
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log density (draw) of the prior of the weights, up to a constant."""
+        scaled = parameters["weight"] * self.design.scale
+        theta = np.concatenate([parameters["intercept"][:, :, None], scaled], axis=2)
+        return {"weights": self.weight_prior.log_density(theta)}
+
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
 
@@ -297,6 +303,15 @@ class LogisticModel:
         scale = self.design.scale
         X = self.X.scaled(scale) if isinstance(self.X, CenteredRows) else self.X * scale
         return build(X, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+
+    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
+        from bayesclf.models.logistic.pymc import build
+
+        if self.design.unseen(rows).any():
+            raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
+        scale = self.design.scale
+        return build(self.design.matrix(rows) * scale, y, weight, self.weight_prior, scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
