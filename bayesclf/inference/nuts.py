@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -215,8 +215,8 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
         The log density is not finite where sampling starts.
     """
     settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
-    tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
-    return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
+    x, stats = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
+    return Sample(density.parameters(x), stats)
 
 
 def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable) -> Sample:
@@ -224,8 +224,8 @@ def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashab
     log_density = functions.log_density(model)
     origin = start(model, functions.size)
     log_density(origin)  # compiles in this thread, before those of the sampler call it
-    tree = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed)
-    return Sample(functions.constrain(model, _drawn(tree)), _statistics(tree, settings))
+    x, stats = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed)
+    return Sample(functions.constrain(model, x), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
@@ -306,12 +306,8 @@ def _jittered(origin: Array) -> Callable[[int], Array]:
     return lambda seed: origin + np.random.default_rng(seed).uniform(-JITTER, JITTER, origin.size)
 
 
-def _drawn(tree: xr.DataTree) -> Array:
-    """Return nutpie's draws of its one variable, (chain, draw, coordinate)."""
-    return np.asarray(tree["posterior"].to_dataset()["x"].values)
-
-
-def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
+def _run_nutpie(model: Any, settings: NUTS, seed: int) -> tuple[Array, xr.Dataset]:
+    """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     import nutpie
 
     run = nutpie.sample(
@@ -324,17 +320,40 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
         target_accept=settings.target_accept,
         maxdepth=settings.max_treedepth,
         progress_bar=settings.progress,
-        save_warmup=False,
+        return_raw_trace=True,
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
     try:
-        tree: xr.DataTree = run.wait()
-        return tree
+        return _read(*run.wait().get_arrow_trace())
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
             raise InputError(NO_START) from error
         raise
+
+
+def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
+    """Return what Arrow's record batches of each chain hold after tuning.
+
+    The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
+    """
+    import pyarrow
+    import xarray as xr
+
+    def column(batch: Any, name: str) -> NDArray[Any]:
+        values = pyarrow.array(batch.column(name))
+        values = values.flatten() if hasattr(values, "flatten") else values
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
+
+    kept = [~column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
+    x = np.stack([column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
+    names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
+    found = {
+        name: np.stack([column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
+        for name in STATISTICS
+    }
+    variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
+    return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
 
 
 def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
@@ -370,9 +389,8 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
 
 
 def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, under one set of names."""
+    """Return the statistics that all samplers share, from a tree of PyMC's."""
     stats = tree["sample_stats"].to_dataset()
-    stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
     # np.asarray, because NumPyro's are JAX arrays
