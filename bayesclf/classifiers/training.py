@@ -14,7 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables.columns import Column, without_mask
+from bayesclf.tables.columns import Column, SparseTable, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
@@ -95,7 +95,9 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     return possible
 
 
-def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
+def weighted[T: pd.DataFrame | SparseTable](
+    frame: T, y: Integers, sample_weight: Any
+) -> tuple[T, Integers, Array | None]:
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None

@@ -12,6 +12,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
+from bayesclf.cli.settings import AUTO
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
@@ -33,7 +34,7 @@ def compare(
     ] = None,
     inference: Annotated[
         str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
-    ] = options.AUTO,
+    ] = AUTO,
     cv: Annotated[int, option("--cv", "K", "Folds of the cross-validation.")] = 5,
     repeats: Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")] = 1,
     seed: options.Seed = 0,

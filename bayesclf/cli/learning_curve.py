@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from bayesclf.cli import options
 from bayesclf.cli.console import plain_table, stdout
 from bayesclf.cli.options import option
+from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text, write_whole
 
@@ -32,7 +33,7 @@ def learning_curve(
     ] = "map,bayes-optimal",
     inference: Annotated[
         str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
-    ] = options.AUTO,
+    ] = AUTO,
     sizes: Annotated[
         str | None,
         option("--sizes", "M,…", "Training sizes, in rows or as shares of the training rows.", "six, up to all rows"),

@@ -11,6 +11,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
+from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
@@ -21,7 +22,7 @@ def fit(
     model: Annotated[str, option("--model", "NAME", f"One of {options.MODEL_NAMES}.")],
     output: Annotated[str, option("--output", "MODEL.nc", "File for the fitted model.")],
     target: options.Target = None,
-    inference: Annotated[str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}.")] = options.AUTO,
+    inference: Annotated[str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}.")] = AUTO,
     seed: options.Seed = 0,
     drop: options.Drop = None,
     kind: options.Kinds = None,
@@ -39,7 +40,7 @@ def fit(
 
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
-    options.one_of(inference, [options.AUTO, *ENGINES], "--inference")
+    options.one_of(inference, [AUTO, *ENGINES], "--inference")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
     given = given_settings(set, [model])
     check_used(given, {model: inference})

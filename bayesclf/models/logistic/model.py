@@ -12,7 +12,7 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, with_ones
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_units, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
@@ -300,9 +300,8 @@ class LogisticModel:
         """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
         from bayesclf.models.logistic.pymc import build
 
-        scale = self.design.scale
-        X = self.X.scaled(scale) if isinstance(self.X, CenteredRows) else self.X * scale
-        return build(X, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+        X = in_units(self.X, self.design.scale)
+        return build(X, self.y, self.sample_weight, self.weight_prior, self.design.scale, self.coords())
 
     def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
@@ -310,8 +309,8 @@ class LogisticModel:
 
         if self.design.unseen(rows).any():
             raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
-        scale = self.design.scale
-        return build(self.design.matrix(rows) * scale, y, weight, self.weight_prior, scale, self.coords())
+        X = in_units(self.design.matrix(rows), self.design.scale)
+        return build(X, y, weight, self.weight_prior, self.design.scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
