@@ -18,6 +18,7 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
+from bayesclf.progress import shown
 from bayesclf.typing import Array
 
 PREFIT = "prefit"
@@ -167,12 +168,14 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert isinstance(self.cv, int)
         splits, _ = cross_validation.split(codes, self.cv, 1, self.random_state)
         scores = np.empty((len(codes), len(self.models)))
-        for m, (name, model) in enumerate(self.models.items()):
-            for train, test in splits:
+        units = [(m, name, *split) for m, name in enumerate(self.models) for split in splits]
+        with shown("stacking", len(units)) as tell:
+            for done, (m, name, train, test) in enumerate(units, 1):
                 parts = (_safe_indexing(X, train), _safe_indexing(y, train))
-                fitted = clone(model).fit(*parts, classes=self.classes_)
+                fitted = clone(self.models[name]).fit(*parts, classes=self.classes_)
                 log_proba = fitted.predict_log_proba(_safe_indexing(X, test), rule=self.rules_[name])
                 scores[test, m] = log_proba[np.arange(len(test)), codes[test]]
+                tell(name, done, len(units))
         return scores
 
     def _check_options(self) -> None:
