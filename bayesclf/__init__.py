@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
+    from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.inference import (
         MAP,
@@ -60,6 +61,7 @@ _NAMES = {
     ),
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.inference": (
         *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
@@ -120,6 +122,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
@@ -137,6 +140,7 @@ __all__ = [
     "experiments",
     "families",
     "hypotheses",
+    "learning_curve",
     "load",
     "loo",
     "plots",

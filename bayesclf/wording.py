@@ -15,6 +15,9 @@ MOST_DECIMALS = 6
 LISTED_ROWS = 5
 """The most row numbers that a sentence lists."""
 
+LISTED_NAMES = 5
+"""The most names that a sentence lists."""
+
 IN_ALL = ", … ({total} in all)"
 """End of a shortened list that also says how many items there are."""
 
@@ -58,6 +61,28 @@ def joined(items: Iterable[object]) -> str:
     ('a', 'a, b and c')
     """
     return listed(items, last=" and ")
+
+
+def named(names: Iterable[str], limit: int = LISTED_NAMES) -> str:
+    """List names in quotes, separated by commas and a final "and".
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e", "f", "g"])
+    ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    return listed(map(repr, names), limit, AND_MORE, last=" and ")
+
+
+def part_of(some: int, of: int, noun: str) -> str:
+    """Return how many things were used, and of how many if not all were; `noun` is a plural.
+
+    Examples
+    --------
+    >>> part_of(12, 12, "rows"), part_of(1000, 1202, "parameters")
+    ('12 rows', '1,000 of 1,202 parameters')
+    """
+    return f"{some:,} {noun}" if some == of else f"{some:,} of {of:,} {noun}"
 
 
 def flagged_rows(flags: Iterable[object]) -> str:

@@ -48,3 +48,13 @@ def test_notebook_runs(path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(path.parent)}}).execute()
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.slow
+def test_notebook_about_text_runs_without_the_folder_of_newsgroups(monkeypatch):
+    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+    (path,) = [path for path in NOTEBOOKS if path.stem == "04_text"]
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(path.parent)}}).execute()
+    printed = [output.text for cell in notebook.cells for output in cell.get("outputs", ()) if "text" in output]
+    assert any("set BAYESCLF_DATA" in text for text in printed)

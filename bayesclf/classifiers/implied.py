@@ -198,6 +198,20 @@ def implied_logistic(
     )
 
 
+def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
+    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks.
+
+    Raises
+    ------
+    DoesNotExist
+        For infinite weights.
+    Refused
+        For a block that is not linear; the message says why.
+    """
+    designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
+    return _weights(model, parameters, designs), designs
+
+
 def _weights_of(
     source: str, model: GenerativeModel, hypotheses: Callable[[str], Parameters], designs: tuple[LinearDesign, ...]
 ) -> Weights | DoesNotExist | None:

@@ -20,6 +20,12 @@ MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
 METRIC_NAMES = {"error": "error", "log_loss": "log loss", "brier": "Brier score", "overconfidence": "over-confidence"}
 """Names of the metrics of records, in words."""
 
+SHARED_ROWS = (
+    "Splits of one data set share its rows: standard errors show the uncertainty of the mean over splits of this data "
+    "set, not that of another sample from the same population."
+)
+"""What standard errors over splits do not show."""
+
 GREY = "#8c8c8c"
 """Color of a reference line."""
 

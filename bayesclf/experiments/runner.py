@@ -186,9 +186,7 @@ def _backend(scheduler: str | None) -> Iterator[None]:
         try:
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
         except TimeoutError:
-            raise InputError(
-                f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
-            ) from None
+            raise InputError(f"{scheduler} has no workers; start some: dask worker {scheduler}") from None
         with joblib.parallel_config(backend="dask"):
             yield
 
@@ -275,9 +273,7 @@ class Store:
         mine = json.loads(json.dumps(self._about["settings"]))
         other = [f"{key}={theirs.get(key)!r}" for key in mine if theirs.get(key) != mine[key]]
         if begun and other:
-            raise InputError(
-                f"{self.folder} holds results of other settings ({', '.join(other)}); choose or empty a folder"
-            )
+            raise InputError(f"{self.folder} holds results of other settings ({', '.join(other)}); choose another")
 
     def _read(self) -> dict[Unit, list[Record]]:
         """Return the stored records, after removing an unfinished last line."""

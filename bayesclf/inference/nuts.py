@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -46,10 +46,7 @@ STATISTICS = {
 }
 """Sample statistics that every sampler answers with, under ArviZ's names."""
 
-NO_START = (
-    "the log density of the model is not finite near its starting point; look for data outside the support of a "
-    "distribution"
-)
+NO_START = "the log density is not finite near its starting point; look for data outside the support of a distribution"
 
 NUTPIE_NAMES = {
     "depth": "tree_depth",
@@ -57,16 +54,6 @@ NUTPIE_NAMES = {
     "logp": "lp",
     "mean_tree_accept": "acceptance_rate",
 }
-
-
-NUTPIE_FIELDS = frozenset(
-    {
-        *("dims", "reparameterized_names", "compiled_logp_func", "compiled_expand_func", "initial_point_func"),
-        *("shared_data", "shared_var_keys", "user_data", "n_expanded", "shape_info", "logp_func", "expand_func"),
-        *("_n_dim", "_shapes", "_coords", "_transform_adapt_args"),
-    }
-)
-"""Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
 
 
 @dataclass(frozen=True)
@@ -225,8 +212,8 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
     """
     settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
     with shown("sampling", None, settings.progress) as tell:
-        tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed, tell)
-    return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
+        x, stats = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed, tell)
+    return Sample(density.parameters(x), stats)
 
 
 def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable, tell: Tell) -> Sample:
@@ -234,8 +221,8 @@ def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashab
     log_density = functions.log_density(model)
     origin = start(model, functions.size)
     log_density(origin)  # compiles in this thread, before those of the sampler call it
-    tree = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed, tell)
-    return Sample(functions.constrain(model, _drawn(tree)), _statistics(tree, settings))
+    x, stats = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed, tell)
+    return Sample(functions.constrain(model, x), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
@@ -316,12 +303,8 @@ def _jittered(origin: Array) -> Callable[[int], Array]:
     return lambda seed: origin + np.random.default_rng(seed).uniform(-JITTER, JITTER, origin.size)
 
 
-def _drawn(tree: xr.DataTree) -> Array:
-    """Return nutpie's draws of its one variable, (chain, draw, coordinate)."""
-    return np.asarray(tree["posterior"].to_dataset()["x"].values)
-
-
-def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> xr.DataTree:
+def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> tuple[Array, xr.Dataset]:
+    """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     import nutpie
 
     chains: list[Any] = []
@@ -341,21 +324,45 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> xr.DataTre
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
-        save_warmup=False,
+        return_raw_trace=True,
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
     try:
-        tree: xr.DataTree | None = None
-        while tree is None:
+        trace: Any = None
+        while trace is None:
             with suppress(TimeoutError):
-                tree = run.wait(timeout=UPDATE_SECONDS)
-            tell("sampling", sum(chain.finished_draws for chain in chains) if tree is None else total, total)
-        return tree
+                trace = run.wait(timeout=UPDATE_SECONDS)
+            tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
+        return _read(*trace.get_arrow_trace())
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
             raise InputError(NO_START) from error
         raise
+
+
+def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
+    """Return what Arrow's record batches of each chain hold after tuning.
+
+    The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
+    """
+    import pyarrow
+    import xarray as xr
+
+    def column(batch: Any, name: str) -> NDArray[Any]:
+        values = pyarrow.array(batch.column(name))
+        values = values.flatten() if hasattr(values, "flatten") else values
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
+
+    kept = [~column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
+    x = np.stack([column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
+    names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
+    found = {
+        name: np.stack([column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
+        for name in STATISTICS
+    }
+    variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
+    return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
 
 
 def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Sample:
@@ -393,9 +400,8 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Samp
 
 
 def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, under one set of names."""
+    """Return the statistics that all samplers share, from a tree of PyMC's."""
     stats = tree["sample_stats"].to_dataset()
-    stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
     # np.asarray, because NumPyro's are JAX arrays

@@ -21,6 +21,7 @@ from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
@@ -399,7 +400,7 @@ def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: 
     A missing number is at its mean; a level that the training rows lack adds its weight, as in `log_scores`.
     """
     design = model.design
-    matrix, unseen = design.matrix(rows), design.unseen(rows).astype(float)
+    matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     weights = np.concatenate([parameters["weight"] * design.scale, levels], axis=2)

@@ -52,11 +52,19 @@ RULE_STYLE = {
 }
 """Colors that color-blind readers can distinguish, on white and dark backgrounds (after Okabe and Ito)."""
 
+PEER_STYLE = RuleStyle("#8c8c8c", "o", "-")
+"""The look of a classifier of scikit-learn, which has no rules."""
+
 CLASS_COLORS = ("#c8566b", "#2f9e94", "#b5952b", "#8a6bbf", "#7d8b3a", "#a5694f")
 """Colors of classes, distinct from those of rules (after Tol's muted scheme); classes are also named in figures."""
 
 CLASS_MARKERS = ("o", "^", "s", "D", "v")
 """Markers of classes: one fewer than colors, so that thirty classes differ in color or marker."""
+
+
+def look_of(rule: str) -> RuleStyle:
+    """Return the look of a rule, or of a classifier without rules."""
+    return RULE_STYLE.get(rule, PEER_STYLE)
 
 
 def class_color(k: int) -> str:

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from bayesclf import inference, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
-from bayesclf.evaluation.leave_one_out.training import TrainingRows
+from bayesclf.evaluation.leave_one_out.training import TrainingRows, kinds_of_rows
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
@@ -190,12 +190,13 @@ def _logistic_without(
     model: LogisticModel, training: TrainingRows, wanted: Integers
 ) -> Iterator[tuple[int, LogisticModel, Rows]]:
     """Yield the same for logistic regression, where the weight of the row's duplicates decreases by one."""
-    cells = np.column_stack([training.y, model.design.matrix(training.rows)])
-    different, kind, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    matrix = model.design.matrix(training.rows)
+    kind = kinds_of_rows((training.y, matrix))
+    _, first, counts = np.unique(kind, return_index=True, return_counts=True)
+    different, labels = matrix[first], training.y[first]
     for i in wanted.tolist():
-        weight = counts - (np.arange(len(counts)) == kind.ravel()[i]).astype(float)
-        labels = different[:, 0].astype(np.intp)
-        yield i, replace(model, X=different[:, 1:], y=labels, sample_weight=weight), training.rows[np.array([i])]
+        weight = counts - (np.arange(len(counts)) == kind[i]).astype(float)
+        yield i, replace(model, X=different, y=labels, sample_weight=weight), training.rows[np.array([i])]
 
 
 def _statistics_without(
