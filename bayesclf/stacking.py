@@ -20,6 +20,7 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
+from bayesclf.progress import shown
 from bayesclf.typing import Array, Integers
 
 PREFIT = "prefit"
@@ -212,13 +213,15 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = np.searchsorted(self.classes_, checked_labels(y, len(y)))
         splits = self._splits(X, codes)
         scores = np.empty((len(codes), len(self.models)))
-        for m, (name, model) in enumerate(self.models.items()):
-            for train, test in splits:
+        units = [(m, name, *split) for m, name in enumerate(self.models) for split in splits]
+        with shown("stacking", len(units)) as tell:
+            for done, (m, name, train, test) in enumerate(units, 1):
                 parts = (_safe_indexing(X, train), _safe_indexing(y, train))
                 of_train = None if weight is None else weight[train]
-                fitted = fitted_with(clone(model), *parts, classes=self.classes_, sample_weight=of_train)
+                fitted = fitted_with(clone(self.models[name]), *parts, classes=self.classes_, sample_weight=of_train)
                 log_proba = fitted.predict_log_proba(_safe_indexing(X, test), rule=self.rules_[name])
                 scores[test, m] = log_proba[np.arange(len(test)), codes[test]]
+                tell(name, done, len(units))
         return scores
 
     def _splits(self, X: Any, codes: Integers) -> list[tuple[Integers, Integers]]:

@@ -151,6 +151,12 @@ def test_uncertain_rows_are_named():
     ]
 
 
+def test_a_classifier_with_a_posterior_as_prior_shows_its_size(play_tennis):
+    clf = bc.NaiveBayes(random_state=1).fit(play_tennis.X, play_tennis.y).as_prior()
+    assert repr(clf.prior) == "FrozenPrior(2 classes, 4 features)"
+    assert "prior=FrozenPrior(2 classes, 4 features)" in repr(clf)
+
+
 def test_what_does_not_fit_is_counted():
     shown = Display("Rows", ("row",), [[row] for row in range(MOST_LINES + 3)], left_out=1_000)
     assert shown.text().split("\n")[-1] == "  … and 1,003 more"

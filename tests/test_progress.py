@@ -185,6 +185,13 @@ def test_leave_one_out_tells_of_refits(rows):
     assert told.is_complete(30)
 
 
+def test_stacking_tells_of_folds(rows, default):
+    told = Told()
+    bc.set_progress(told)
+    bc.StackedClassifier({"a": bc.GaussianNB(), "b": bc.GaussianNB("feature")}, cv=3).fit(*rows)
+    assert told.is_complete(6)
+
+
 def test_a_diagnosis_tells_of_checks(rows):
     told = Told()
     bc.GaussianNB(random_state=1).fit(*rows).diagnose(checks=["P01", "P05", "P07"], progress=told)

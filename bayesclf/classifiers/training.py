@@ -16,7 +16,7 @@ from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
 from bayesclf.tables.columns import Column, SparseTable, without_mask
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, listed, one_line
+from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,3 +243,7 @@ class FrozenPrior:
     families: tuple[Family[Any], ...]
     kept: tuple[NDArray[np.bool_], ...]
     class_prior: ClassPrior
+
+    def __repr__(self) -> str:
+        classes, features = len(self.learnt.classes), sum(map(len, self.kept))
+        return f"FrozenPrior({counted(classes, 'class', 'classes')}, {counted(features, 'feature')})"

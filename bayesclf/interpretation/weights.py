@@ -71,9 +71,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     3     low           x0  logistic -0.72
     """
     check_between("ci_prob", ci_prob)
-    if not (isinstance(nb, GenerativeClassifier) and isinstance(lr, LogisticRegression)):
-        found = f"{type(nb).__name__} and {type(lr).__name__}"
-        raise InputError(f"nb must be a fitted generative classifier and lr a fitted LogisticRegression, not {found}")
+    _check_kinds(nb, lr)
     implied = nb.to_logistic()
     labels = tuple(str(label) for label in lr.classes_)
     if implied.labels != labels:
@@ -102,6 +100,13 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     )
     table = lines.set_index(["outcome", "feature", "model"]).reindex(every).reset_index()
     return table.assign(outcome=[outcomes[k] for k in table["outcome"]])
+
+
+def _check_kinds(nb: object, lr: object) -> None:
+    """Raise for two models that are not, in this order, of the two kinds."""
+    if not (isinstance(nb, GenerativeClassifier) and isinstance(lr, LogisticRegression)):
+        found = f"{type(nb).__name__} and {type(lr).__name__}"
+        raise InputError(f"nb must be a fitted generative classifier and lr a fitted LogisticRegression, not {found}")
 
 
 def coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:

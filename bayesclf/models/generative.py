@@ -15,6 +15,7 @@ from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -79,6 +80,10 @@ class GenerativeModel:
     label_counts: Array
     blocks: tuple[Block, ...]
     generative: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        families = ", ".join(type(block.family).__name__ for block in self.blocks)
+        return f"GenerativeModel({counted(len(self.labels), 'class', 'classes')}, blocks: {families or 'none'})"
 
     def mle(self) -> Parameters:
         """Return the maximum likelihood estimate, or raise `DoesNotExist`."""

@@ -51,6 +51,11 @@ def test_a_display_shows_what_fit_has_set_and_computes_nothing(fitted):
     assert set(vars(clf)) == before
 
 
+def test_the_representation_of_what_it_shows_is_short(fitted):
+    clf, _ = fitted
+    assert len(repr(clf.model_)) < 120
+
+
 def test_its_names_are_listed_without_being_computed(fitted):
     clf, _ = fitted
     before = set(vars(clf))

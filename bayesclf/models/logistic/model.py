@@ -28,7 +28,7 @@ from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import AND_MORE, listed
+from bayesclf.wording import AND_MORE, counted, listed
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -160,6 +160,11 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior
     generative: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        rows, columns = self.X.shape
+        size = f"{counted(len(self.labels), 'class', 'classes')}, {counted(rows, 'row')}, {counted(columns, 'column')}"
+        return f"LogisticModel({size})"
 
     def __post_init__(self) -> None:
         if len(self.labels) < 2:
