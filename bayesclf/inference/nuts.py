@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code"]
+__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
 SAMPLERS = ("nutpie", "pymc", "numpyro")
 TUNE = 500
@@ -216,7 +216,7 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
     """
     settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
     tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
-    return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
+    return Sample(density.parameters(_drawn(tree)), sample_statistics(tree, settings))
 
 
 def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable) -> Sample:
@@ -225,7 +225,7 @@ def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashab
     origin = start(model, functions.size)
     log_density(origin)  # compiles in this thread, before those of the sampler call it
     tree = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed)
-    return Sample(functions.constrain(model, _drawn(tree)), _statistics(tree, settings))
+    return Sample(functions.constrain(model, _drawn(tree)), sample_statistics(tree, settings))
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
@@ -366,10 +366,10 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
         raise InputError(NO_START) from error
     posterior = tree["posterior"]
     draws = {name: np.asarray(posterior[name].values, dtype=np.float64) for name in names}
-    return Sample(draws, _statistics(tree, settings))
+    return Sample(draws, sample_statistics(tree, settings))
 
 
-def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
+def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
     """Return the statistics that all samplers share, under one set of names."""
     stats = tree["sample_stats"].to_dataset()
     stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
