@@ -141,6 +141,8 @@ def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
     prior = model.weight_prior
     if prior.flat_intercept:
         raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
+    if prior.flat_weights.any():
+        raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
     vectors, columns = prior.mean.shape
     noise = rng.standard_normal((draws, vectors + 1, columns))
     # The difference of two independent vectors has the correlation ½ that the symmetric prior has between labels.

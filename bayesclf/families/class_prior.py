@@ -41,10 +41,8 @@ class LearntClassPrior:
         """Return the mode of the posterior; raises `DoesNotExist` where some n_k + α_k < 1."""
         pi = dirichlet.mode(self.alpha + counts, (counts.size,))
         if np.isnan(pi).any():
-            raise DoesNotExist(
-                "the class prior has no posterior mode: a class with count + α below 1 makes the density "
-                "unbounded; take α ≥ 1, or another rule than 'map'"
-            )
+            reason = "the class prior has no posterior mode: its density is unbounded where count + α is below 1"
+            raise DoesNotExist(f"{reason}; take α ≥ 1, or another rule than 'map'")
         return {"pi": pi[None]}
 
     def posterior(self, counts: Array) -> Self:
@@ -129,8 +127,7 @@ class KnownClassPrior:
 
     def log_mean_without(self, y: Integers) -> Array:
         """Return log π, (row, outcome)."""
-        with np.errstate(divide="ignore"):
-            return np.repeat(np.log(self.pi)[None], len(y), axis=0)
+        return np.repeat(dirichlet.logs(self.pi)[None], len(y), axis=0)
 
     def log_evidence(self, counts: Array) -> float:
         """Return log p(y) of the rows in their order, Σ n log π."""

@@ -128,18 +128,15 @@ class Smoothed(Wrapper):
     counts: Array
     sizes: tuple[int, ...]
 
-    @override
     def resolve_prior(self, statistics: Any) -> Self:
         """Return the same hyperprior with other counts."""
         return replace(self, counts=self.family.tables(statistics).counts)
 
-    @override
     def mle(self, statistics: Any) -> Parameters:
         """Return the frequencies and the α of largest evidence."""
         alpha = most_probable(self.family.tables(statistics), self.settings.scope)
         return {**self.family.mle(statistics), "alpha": self._named(alpha[None])}
 
-    @override
     def map(self, statistics: Any) -> Parameters:
         """Return the mode of log α and that of θ given it."""
         alpha = most_probable(self.family.tables(statistics), self.settings.scope, self.settings)
@@ -150,19 +147,16 @@ class Smoothed(Wrapper):
     def not_conjugate(self, statistics: Any) -> str:
         return REASON
 
-    @override
     def posterior(self, statistics: Any) -> NoReturn:
         """Refuse: there is no closed form."""
         raise Refused(f"this posterior has no closed form: {REASON}")
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw α and θ from the prior."""
         groups = len(Tables(self.counts, self.sizes).groups(self.settings.scope))
         alpha = self.settings.median * np.exp(self.settings.spread * rng.standard_normal((draws, groups)))
         return self._with_theta(alpha, np.zeros_like(self.counts), rng)
 
-    @override
     def mean(self) -> NoReturn:
         """Refuse: there is no closed form."""
         self.posterior(None)
@@ -201,12 +195,10 @@ class Smoothed(Wrapper):
         alpha = alpha.reshape(len(alpha), -1)
         return self._with_theta(alpha, self.counts, np.random.default_rng(alpha.view(np.uint32).ravel()))
 
-    @override
     def log_predictive(self, X: Any) -> NoReturn:
         """Refuse: there is no closed form."""
         self.posterior(None)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the wrapped family's axis words, and α's: one for the block, or (feature)."""
         return {**super().dims(), "alpha": ("feature",) if self.settings.scope == "feature" else ()}

@@ -36,7 +36,6 @@ class MultinomialStatistics(Statistics):
     counts: Array
 
     @classmethod
-    @override
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Add up the counts; `X` is (row, word), dense or sparse."""
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
@@ -123,12 +122,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         return {"theta": draws[f"theta{suffix}"]}
 
-    @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
         return dirichlet.weighted_logs(_nonzero(X), parameters["theta"])
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
         alpha = np.asarray(self.alpha)
@@ -137,7 +134,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         length = np.asarray(X.sum(axis=1), dtype=float)[:, None]
         return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
 
-    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx."""
         alpha, counts = np.asarray(self.alpha), dirichlet.canonical(X)
@@ -147,12 +143,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         own = np.bincount(row, gammaln(of_word) - gammaln(of_word - counts.data), minlength=len(y))
         return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
 
-    @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """x_j log θ_kj/θ_k′j of each word that occurs."""
         counts = _nonzero(X).tocoo()
@@ -160,12 +154,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         values = counts.data * pair.log_ratios_of_cells(parameters["theta"], row, word)
         return Contributions(each(self.axes.features), row, word, values, counts.data)
 
-    @override
     def tables(self, statistics: MultinomialStatistics) -> dirichlet.Tables:
         """One table, the vocabulary."""
         return dirichlet.Tables(statistics.counts, (statistics.counts.shape[1],))
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
         theta = parameters["theta"][0]

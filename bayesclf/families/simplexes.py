@@ -45,7 +45,6 @@ class SimplexFamily[S: Statistics](Family[S]):
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return the concentration of each cell (outcome, cell), and the number of cells of each simplex."""
 
-    @override
     def resolve_prior(self, statistics: Any) -> Self:
         """Return the prior with α as an array in the shape of θ or, where α is learned, the family that learns it."""
         if isinstance(self.alpha, LearntAlpha):
@@ -53,20 +52,17 @@ class SimplexFamily[S: Statistics](Family[S]):
         alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
         return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
 
-    @override
     def mle(self, statistics: S) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no counts in a simplex."""
         tables = self.tables(statistics)
         theta = dirichlet.normalize(tables.counts, tables.sizes)
         return self._defined(theta, tables.sizes, statistics.axes, self._lacking)
 
-    @override
     def map(self, statistics: S) -> Parameters:
         """Return the mode; raises `DoesNotExist` where it is not unique or the density is unbounded."""
         alpha, sizes = self.posterior(statistics).simplexes()
         return self._defined(dirichlet.mode(alpha, sizes), sizes, self.axes, NO_MODE)
 
-    @override
     def posterior(self, statistics: S) -> Self:
         """Return Dirichlet(α + n)."""
         return self.with_alpha(self.simplexes()[0] + self.tables(statistics).counts)
@@ -75,7 +71,6 @@ class SimplexFamily[S: Statistics](Family[S]):
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
 
-    @override
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
@@ -106,17 +101,14 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return θ from variables that hold the simplexes of one size each."""
         return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
         return np.asarray(self.log_density(X, self.mean())[0])
 
-    @override
     def log_normalizer(self) -> Array:
         """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""
         return dirichlet.log_beta(*self.simplexes())
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """A Dirichlet for each simplex."""
         return Density.of_simplexes("theta", parameters["theta"], *self.simplexes())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
+from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -199,8 +200,7 @@ class GenerativeModel:
 
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return log π (draw, outcome); one draw where π is known."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.class_prior.probabilities(parameters))
+        return logs(self.class_prior.probabilities(parameters))
 
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""

@@ -58,7 +58,7 @@ class Changes:
 CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
-        added={"GenerativeModel.posterior_given": False},
+        added={"BayesClassifier.target_name_": None, "GenerativeModel.posterior_given": False},
     )
 }
 """By version, what changed from it to the next."""
@@ -128,6 +128,7 @@ def classes() -> dict[str, type]:
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LogisticPrior
@@ -138,7 +139,7 @@ def classes() -> dict[str, type]:
         *FAMILIES.values(),
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
-        *(Block, GenerativeModel, LogisticDesign, LogisticModel, LogisticPrior),
+        *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

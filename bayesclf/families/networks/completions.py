@@ -26,7 +26,7 @@ SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
 TOLERANCE, ITERATIONS = 1e-9, 5000
-"""EM ends when no probability changes by more than this, or after so many steps."""
+"""EM ends when no probability changes by more than this, or after this many steps."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,9 @@ def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
     groups = [(np.flatnonzero(which.ravel() == n), np.flatnonzero(kind == SUMMED)) for n, kind in enumerate(kinds)]
     terms = len(layout.factors) * sum(len(rows) * layout.count(tuple(summed)) for rows, summed in groups)
     if terms > LARGEST_SUMS:
-        raise Refused(
-            f"the training rows' missing cells have {terms:,} completions × tables to be summed over (limit "
-            f"{LARGEST_SUMS:,}); fit with missing='level', with fewer edges, or leave out columns with many gaps"
-        )
+        size = f"{terms:,} completions × tables to be summed over (limit {LARGEST_SUMS:,})"
+        remedy = "fit with missing='level', with fewer edges, or leave out columns with many gaps"
+        raise Refused(f"the training rows' missing cells have {size}; {remedy}")
     parts = [_completed(layout, keys[rows], summed) for rows, summed in groups]
     cells = np.vstack([np.empty((0, len(layout.factors)), dtype=np.intp), *parts])
     order = np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in groups)])
@@ -161,9 +160,8 @@ def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
     """Return log Σ_z Π θ (outcome, sum) and the log of each term (outcome, completion)."""
     if not len(sums):
         return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
-    with np.errstate(divide="ignore"):
-        terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ np.log(theta).T).T
+    terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ dirichlet.logs(theta).T).T
     top = np.maximum.reduceat(terms, sums.first, axis=1)
     top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.log(np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)) + top, terms
+    totals = np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)
+    return dirichlet.logs(totals) + top, terms
