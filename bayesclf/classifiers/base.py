@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -152,6 +152,15 @@ class BayesClassifier(Predictor):
         table = self.frame(X)
         frame, codes, weight = weighted(table, self.known_codes(checked_labels(y, len(table))), sample_weight)
         return self.model_.pymc_rows(self.encode(frame), codes, np.ones(len(codes)) if weight is None else weight)
+
+    def with_posterior(self, idata: Any, point: Any = None) -> Self:
+        """Return a copy of the fitted classifier that answers from given draws, such as those of `pymc.sample`.
+
+        Parameters and errors are those of `bayesclf.classifiers.given.with_posterior`.
+        """
+        from bayesclf.classifiers.given import with_posterior
+
+        return with_posterior(self, idata, point)
 
     def diagnose(
         self,

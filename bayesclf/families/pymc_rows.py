@@ -96,15 +96,16 @@ def observe(
 
 def dense(X: Any) -> NDArray[Any]:
     """Return rows of a table, dense or sparse, as an array (row, feature)."""
+    table: Any = X
     if not sparse.issparse(X):
         return np.asarray(X)
-    rows, columns = X.shape
+    rows, columns = table.shape
     if rows * columns > LARGEST_CELLS:
         raise Refused(
             f"a PyMC model of {rows:,} rows with {columns:,} columns would hold all their {rows * columns:,} cells "
             f"(limit {LARGEST_CELLS:,}); give fewer rows, or take pymc_model_, which holds sums over rows"
         )
-    return np.asarray(X.toarray())
+    return np.asarray(table.toarray())
 
 
 def _counts(weight: Array, X: NDArray[Any], seen: NDArray[np.bool_] | None) -> Array:

@@ -37,22 +37,16 @@ def observe_counts(
 ) -> None:
     """Observe counts n of the cells of simplexes θ, (…, cell): log likelihood Σ n log θ, with 0 · log 0 = 0.
 
-    It is the likelihood of the events in their order, each of the counts of a simplex as often as `weight` (…) says.
+    It is the likelihood of the events in their order; those of a simplex count as often as `weight` (…) says.
     """
-    given = [theta, pm.Data(f"{name}_n", np.asarray(counts.sum(axis=-1)))]
+    given = [theta, pm.Data(f"{name}_n", np.asarray(counts.sum(axis=-1, keepdims=True)))]
     if weight is not None and not (weight == 1).all():
-        given.append(pm.Data(f"{name}_weight", weight))
-
-    def logp(counts: Any, theta: Any, n: Any, weight: Any = 1.0) -> Any:
-        log_density = _counts_logp(counts, theta).sum(axis=-1)
-        return log_density * weight if len(given) > 2 else log_density
-
+        given.append(pm.Data(f"{name}_weight", weight[..., None]))
     pm.CustomDist(
         name,
         *given,
-        dist=lambda theta, n, *_: _counts_dist(theta, n),
-        logp=logp,
-        signature=f"(k){',()' * (len(given) - 1)}->(k)",
+        dist=lambda theta, n, *_: _counts_dist(theta, n[..., 0]),
+        logp=_counts_logp,
         observed=pm.Data(f"{name}_data", counts, dims=dims),
         dims=dims,
     )
@@ -66,7 +60,7 @@ def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Arr
         theta,
         rows,
         dist=lambda theta, n, size: pm.Binomial.dist(whole(n).astype("int64"), theta).astype("float64"),
-        logp=lambda present, theta, n: _counts_logp(present, theta),
+        logp=_counts_logp,
         observed=pm.Data(f"present{suffix}_data", present, dims=dims),
         dims=dims,
     )
@@ -76,7 +70,7 @@ def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Arr
         rows,
         drawn,
         dist=lambda theta, n, present, size: n - present,
-        logp=lambda absent, theta, n, present: _counts_logp(absent, theta),
+        logp=lambda absent, theta, n, present: _counts_logp(absent, theta, n),
         observed=pm.Data(f"absent{suffix}_data", absent, dims=dims),
         dims=dims,
     )
@@ -129,9 +123,10 @@ def observe_simplexes(by_size: dict[int, Any], counts: Array, sizes: tuple[int, 
         observe_counts(f"counts_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
 
 
-def _counts_logp(counts: Any, theta: Any) -> Any:
-    # Where n = 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
-    return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, theta))
+def _counts_logp(counts: Any, theta: Any, n: Any, weight: Any = None) -> Any:
+    # Where a count is 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
+    log_density = counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, theta))
+    return log_density if weight is None else weight * log_density
 
 
 def _counts_dist(theta: Any, n: Any) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code"]
+__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
 SAMPLERS = ("nutpie", "pymc", "numpyro")
 TUNE = 500
@@ -396,12 +396,13 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Samp
         raise InputError(NO_START) from error
     posterior = tree["posterior"]
     draws = {name: np.asarray(posterior[name].values, dtype=np.float64) for name in names}
-    return Sample(draws, _statistics(tree, settings))
+    return Sample(draws, sample_statistics(tree, settings))
 
 
-def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, from a tree of PyMC's."""
+def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
+    """Return the statistics that all samplers share, under one set of names, from a tree of PyMC's."""
     stats = tree["sample_stats"].to_dataset()
+    stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
     # np.asarray, because NumPyro's are JAX arrays

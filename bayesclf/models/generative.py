@@ -73,12 +73,18 @@ class GenerativeModel:
 
     Naive Bayes is the finest partition of the features into blocks, the unrestricted Bayes classifier the
     coarsest. Blocks are independent given θ and, as their priors are, a posteriori.
+
+    Attributes
+    ----------
+    posterior_given
+        Whether draws of another model's posterior were given, so that nothing about the posterior is in closed form.
     """
 
     labels: tuple[str, ...]
     class_prior: ClassPrior
     label_counts: Array
     blocks: tuple[Block, ...]
+    posterior_given: bool = False
     generative: ClassVar[bool] = True
 
     def __repr__(self) -> str:
@@ -111,10 +117,14 @@ class GenerativeModel:
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form: the first block's reason; empty where all have one."""
+        if self.posterior_given:
+            return "draws of the posterior were given"
         return next(filter(None, (b.family.not_conjugate(b.statistics) for b in self.blocks)), "")
 
     def posterior(self) -> GenerativeModel:
-        """Return the model whose hyperparameters are the exact posterior's."""
+        """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
+        if self.posterior_given:
+            raise Refused("draws of the posterior were given, and it has no hyperparameters")
         blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
         return GenerativeModel(self.labels, self.class_prior.posterior(self.label_counts), self.label_counts, blocks)
 

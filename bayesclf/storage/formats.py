@@ -58,7 +58,7 @@ class Changes:
 CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
-        added={"BayesClassifier.target_name_": None},
+        added={"BayesClassifier.target_name_": None, "GenerativeModel.posterior_given": False},
     )
 }
 """By version, what changed from it to the next."""

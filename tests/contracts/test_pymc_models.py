@@ -1,10 +1,14 @@
 """The PyMC models of every classifier: of statistics and of rows, one density, and data drawn from either."""
 
+import warnings
 from functools import cache
 
+import arviz as az
+import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
 import pytest
+import xarray as xr
 from helpers.classifiers import CASES, WORDS
 from helpers.families import PYTHON
 from pymc.model.transform.conditioning import remove_value_transforms
@@ -168,3 +172,46 @@ def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
     assert named.model_.dims()["rate_2"] == ("outcome", "feature_2")
     assert named.model_.coords()["feature"] == ["age", "dose"]
     assert named.model_.coords()["feature_2"] == ["visits"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
+def test_every_model_in_a_users_hands(case, mixed):
+    """Fit, look at the graph, sample both predictive distributions by PyMC's defaults, hand the tree to ArviZ."""
+    clf, X, y = fitted(case, mixed)
+    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
+        assert "graph" in pm.model_to_mermaid(model)
+        names = {variable.name for variable in model.observed_RVs}
+        prior = pm.sample_prior_predictive(20, model=model, random_seed=1)
+        assert set(prior["prior_predictive"].data_vars) == names
+        draws = xr.DataTree.from_dict({"posterior": prior["prior"], "constant_data": prior["constant_data"]})
+        predicted = pm.sample_posterior_predictive(draws, model=model, random_seed=1, progressbar=False)
+        assert set(predicted["posterior_predictive"].data_vars) == names
+    tree = clf.to_datatree(X, y, draws=20)
+    name = next(iter(clf.model_.dims()))
+    assert {"prior", "likelihood"} <= set(az.psense_summary(tree, var_names=[name]).columns)
+    az.plot_prior_posterior(tree, var_names=[name], backend="matplotlib")
+    az.plot_ppc_dist(tree, num_samples=10, kind="ecdf", backend="matplotlib")
+    az.plot_ppc_pava(tree, data_type="categorical", backend="matplotlib")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # k̂ of twenty draws
+        az.plot_loo_pava(tree, data_type="categorical", backend="matplotlib")
+    plt.close("all")
+
+
+@pytest.mark.slow
+def test_sampling_rows_gives_the_exact_posterior(mixed_table):
+    X, y = mixed_table
+    clf = bc.NaiveBayes(random_state=1).fit(X[["age", "ward"]], y)
+    model = clf.to_pymc(X[["age", "ward"]], y)
+    options = {"draws": 1000, "tune": 500, "chains": 4, "cores": 1, "random_seed": 1, "progressbar": False}
+    idata = pm.sample(**options, quiet=True, model=model)
+    exact = clf.model_.mean()
+    for name, expected in exact.items():
+        draws = idata.posterior[name].values
+        error = az.mcse(idata.posterior[[name]].to_dataset())[name].values
+        assert (np.abs(draws.mean(axis=(0, 1)) - expected[0]) <= 5 * error).all(), name
+    pm.compute_log_likelihood(idata, model=model, progressbar=False)
+    by_row = sum(values.sum(values.dims[3:]) for values in idata.log_likelihood.data_vars.values())
+    own = clf.with_posterior(idata).log_likelihood(X[["age", "ward"]], y).joint
+    np.testing.assert_allclose(by_row.values.reshape(own.shape), own, rtol=1e-9)

@@ -1,0 +1,138 @@
+"""Classifiers that answer from a posterior that was computed elsewhere, such as one of an extended PyMC model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
+from bayesclf.inference import NUTS, Draws
+from bayesclf.inference.convergence import convergence_problems
+from bayesclf.inference.nuts import sample_statistics
+from bayesclf.models.base import Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.typing import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesclf.classifiers.predictor import Predictor
+
+NO_MODE = "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, pymc.find_MAP())"
+
+
+def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, Any] | None = None) -> P:
+    """Return a copy of a fitted classifier that answers from given draws of its parameters.
+
+    Everything that rests on the posterior does: the rules ``bayes-optimal``, ``gibbs``, ``mean`` (the average of the
+    draws) and ``predictive`` (averaged over the draws), intervals, reports, saved files. ``mle`` is that of the fit,
+    and so is the prior that `diagnose` and `to_datatree` look at.
+
+    Parameters
+    ----------
+    classifier
+        Fitted: it says how rows are encoded, and which parameters there are.
+    idata
+        A DataTree with a group ``posterior``, as `pymc.sample` returns it for `pymc_model_`, `to_pymc` or an extension
+        of one, or a Dataset: the parameters of `posterior_` (chain, draw, …) with their coordinates. Others are left
+        out. If there are ``sample_stats`` of NUTS, the convergence of the chains is checked.
+    point
+        What the rule ``map`` answers by: the same parameters without chain and draw, as `pymc.find_MAP` returns them.
+
+    Raises
+    ------
+    InputError
+        For a parameter that is lacking, has other axes, coordinates or lengths, or values that are not finite.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> clf = bc.GaussianNB(random_state=1).fit(X, y)
+    >>> again = clf.with_posterior(clf.posterior_)
+    >>> bool((again.predict_proba(X) == clf.predict_proba(X)).all())
+    True
+    """
+    import xarray as xr
+
+    check_is_fitted(classifier, "classes_")
+    posterior = _posterior(idata)
+    model, chains = classifier.model_, posterior.sizes["chain"]
+    parameters = {name: _draws(posterior, name, axes, model) for name, axes in model.dims().items()}
+    settings = NUTS(draws=posterior.sizes["draw"], chains=chains)
+    stats, problems = None, ()
+    if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
+        stats = sample_statistics(idata, settings)
+        problems = convergence_problems(posterior[list(parameters)], stats, settings.max_treedepth)
+        for problem in problems:
+            warn(problem, ConvergenceWarning)
+    other = copy(classifier)
+    for name in ("posterior_", "pymc_model_"):
+        other.__dict__.pop(name, None)
+    other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
+    other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
+    other.convergence_problems_, other.trace_ = problems, None
+    other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
+    other.points_["map"] = DoesNotExist(NO_MODE) if point is None else _point(point, model)
+    other.notes_ = [*classifier.notes_, "draws of the posterior were given"]
+    return other
+
+
+def _posterior(idata: Any) -> xr.Dataset:
+    """Return the data set of draws, its first axes chain and draw."""
+    import xarray as xr
+
+    found = idata
+    if isinstance(idata, xr.DataTree):
+        if "posterior" not in idata:
+            raise InputError(f"the tree has the groups {', '.join(idata.children)}, but no group 'posterior'")
+        found = idata["posterior"].to_dataset()
+    if not isinstance(found, xr.Dataset) or not {"chain", "draw"} <= set(found.dims):
+        raise InputError(
+            "idata must be a DataTree with a group 'posterior', as pymc.sample returns it, or a Dataset with the axes "
+            f"chain and draw, not {type(idata).__name__}"
+        )
+    return found
+
+
+def _draws(posterior: xr.Dataset, name: str, axes: tuple[str, ...], model: Model) -> Array:
+    """Return the draws (draw, …) of one parameter, those of one chain together, in the order of the model's axes."""
+    if name not in posterior:
+        raise InputError(f"the posterior lacks {name!r}; the parameters are {', '.join(model.dims())}")
+    variable = posterior[name]
+    if set(variable.dims) != {"chain", "draw", *axes}:
+        raise InputError(f"{name!r} has the axes {', '.join(map(str, variable.dims))}, not {_words(axes)}")
+    for axis in axes:
+        expected = [str(value) for value in model.coords()[axis]]
+        if len(expected) != variable.sizes[axis]:
+            raise InputError(f"{name!r} has {variable.sizes[axis]} entries along {axis!r}, not {len(expected)}")
+        found = [str(value) for value in variable[axis].values] if axis in variable.coords else expected
+        if found != expected:
+            place = next(i for i, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1])
+            raise InputError(f"{name!r} has {found[place]!r} along {axis!r} where the model has {expected[place]!r}")
+    values = np.asarray(variable.transpose("chain", "draw", *axes).values, dtype=float)
+    if not np.isfinite(values).all():
+        raise InputError(f"{name!r} has draws that are not finite")
+    return values.reshape(-1, *values.shape[2:])
+
+
+def _point(point: Mapping[str, Any], model: Model) -> dict[str, Array]:
+    """Return one hypothesis from parameters without a draw axis."""
+    found = {}
+    for name, axes in model.dims().items():
+        if name not in point:
+            raise InputError(f"the point lacks {name!r}; the parameters are {', '.join(model.dims())}")
+        values, shape = np.asarray(point[name], dtype=float), tuple(len(model.coords()[axis]) for axis in axes)
+        if values.shape != shape:
+            raise InputError(f"{name!r} of the point has shape {values.shape}, not {shape} ({', '.join(axes)})")
+        found[name] = values[None]
+    return found
+
+
+def _words(axes: tuple[str, ...]) -> str:
+    return ", ".join(("chain", "draw", *axes))

@@ -1,0 +1,116 @@
+"""Classifiers that answer from given draws."""
+
+import numpy as np
+import pytest
+from helpers.classifiers import NUMBERS, WORDS
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.inference import Exact, Laplace
+
+
+@pytest.fixture(scope="module")
+def table(mixed_table):
+    X, y = mixed_table
+    return X[NUMBERS + WORDS], y
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return bc.NaiveBayes(inference=Exact(draws=50), random_state=1).fit(*table)
+
+
+@pytest.mark.parametrize("rule", ["bayes-optimal", "gibbs", "mle"])
+@pytest.mark.parametrize("kind", ["nb", "lr"])
+def test_its_own_posterior_answers_as_before(kind, rule, fitted, table):
+    X, y = table
+    clf = fitted
+    if kind == "lr":
+        X = X[["smoker"]]
+        clf = bc.LogisticRegression(inference=Laplace(draws=200), random_state=1).fit(X, y)
+    again = clf.with_posterior(clf.posterior_)
+    np.testing.assert_array_equal(again.predict_proba(X, rule=rule), clf.predict_proba(X, rule=rule))
+
+
+def test_the_mean_and_the_mode_are_of_the_given_posterior(table):
+    """A posterior with every mean moved by 1 answers rows that are moved by 1 as before."""
+    X, y = table
+    fitted = bc.NaiveBayes(inference=Exact(draws=1500), random_state=1).fit(X, y)
+    tree = fitted.posterior_.copy(deep=True)
+    tree["posterior"]["mu"] = tree["posterior"]["mu"] + 1.0
+    point = {name: values[0].copy() for name, values in fitted.hypotheses("map").parameters.items()}
+    point["mu"] += 1.0
+    moved = fitted.with_posterior(tree, point)
+    further = X.assign(**{name: X[name] + 1.0 for name in NUMBERS})
+    mode = {name: values[0] for name, values in fitted.hypotheses("map").parameters.items()}
+    unmoved = fitted.with_posterior(fitted.posterior_, mode)
+    for rule in ("map", "mean", "bayes-optimal", "predictive", "gibbs"):
+        expected = unmoved.predict_proba(X, rule=rule)
+        np.testing.assert_allclose(moved.predict_proba(further, rule=rule), expected, atol=1e-9, err_msg=rule)
+    np.testing.assert_allclose(unmoved.predict_proba(X, rule="map"), fitted.predict_proba(X, rule="map"))
+
+
+def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):
+    given = fitted.with_posterior(fitted.posterior_)
+    with pytest.raises(DoesNotExist, match="give it, with_posterior"):
+        given.predict(table[0], rule="map")
+    with pytest.raises(Refused, match="draws of the posterior were given"):
+        given.as_prior()
+    rows = given.rows(table[0])
+    assert given.model_.log_predictive(rows) is None
+    assert fitted.model_.log_predictive(rows) is not None
+
+
+def test_the_fitted_classifier_stays_as_it_was(fitted, table):
+    before = fitted.predict_proba(table[0], rule="predictive")
+    fitted.with_posterior(fitted.posterior_)
+    np.testing.assert_array_equal(fitted.predict_proba(table[0], rule="predictive"), before)
+    assert not fitted.model_.posterior_given
+
+
+def test_a_given_posterior_is_saved(fitted, table, tmp_path):
+    given = fitted.with_posterior(fitted.posterior_)
+    given.save(tmp_path / "given.nc")
+    loaded = bc.load(tmp_path / "given.nc")
+    assert loaded.model_.posterior_given
+    np.testing.assert_array_equal(loaded.predict_proba(table[0]), given.predict_proba(table[0]))
+
+
+def changed(draws, how):
+    match how:
+        case "lacking":
+            return draws.drop_vars("mu")
+        case "axes":
+            return draws.rename({"level": "word"})
+        case "length":
+            return draws.isel(feature=[0])
+        case "coordinates":
+            return draws.isel(feature=[1, 0])
+        case "values":
+            return draws.assign(mu=draws["mu"] * np.nan)
+    return draws["mu"]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("lacking", "the posterior lacks 'mu'; the parameters are pi, mu, sigma2, theta"),
+        ("axes", "'theta' has the axes chain, draw, outcome, word, not chain, draw, outcome, level"),
+        ("length", "'mu' has 1 entries along 'feature', not 2"),
+        ("coordinates", "'mu' has 'dose' along 'feature' where the model has 'age'"),
+        ("values", "'mu' has draws that are not finite"),
+        ("type", "idata must be a DataTree with a group 'posterior'"),
+    ],
+)
+def test_another_posterior_is_refused(how, message, fitted):
+    draws = fitted.posterior_["posterior"].to_dataset()
+    with pytest.raises(InputError, match=message):
+        fitted.with_posterior(changed(draws, how))
+
+
+def test_a_point_of_another_shape_is_refused(fitted):
+    with pytest.raises(InputError, match="the point lacks 'pi'"):
+        fitted.with_posterior(fitted.posterior_, {})
+    point = {name: values[0] for name, values in fitted.hypotheses("map").parameters.items()}
+    with pytest.raises(InputError, match=r"'mu' of the point has shape \(2,\), not \(3, 2\)"):
+        fitted.with_posterior(fitted.posterior_, {**point, "mu": point["mu"][0]})
