@@ -129,12 +129,16 @@ def test_a_block_runs_as_printed(block, folder):
         assert done.returncode == 0, done.stderr
         assert done.stdout
         return
+    awaited = []
     for line in block.commands:
         done = run(["bash", "-c", line], folder)
         if line.startswith("bayesclf report ") and TARGET_NOT_KEPT in done.stderr:
-            pytest.xfail("a model file does not keep the name of the label yet")
+            awaited.append(line)
+            continue
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         left = ["report.html"] if "tasks.py demo" in line else []
         for name in (*left, *re.findall(r"--(?:output|report|figure) (\S+)", line)):
             assert (folder / name).stat().st_size > 0, line
+    if awaited:
+        pytest.xfail(f"a model file does not keep the name of the label yet: {awaited}")
