@@ -210,7 +210,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors uniform numbers over their sum. Where theory says that they never change, it does not.",
+    "uniform, and priors uniform numbers over their sum. Where theory says never, this does not matter.",
 )
 
 EXAMPLES_TEXT = (

@@ -253,7 +253,7 @@ RULES_TEXT = (
 WORDS_TEXT = (
     "What one occurrence of a word adds to the log-odds of a group against one of the others, all equally likely: "
     "log θ of the group minus the log of the mean θ of the others, in nats.",
-    "Words are in the order of the lower ends of their intervals, so that words that occur a few times are not first.",
+    "Words are in the order of the lower ends of their intervals, so that rare words are not first.",
 )
 
 

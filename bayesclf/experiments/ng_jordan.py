@@ -266,8 +266,8 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
     behind = bool(z.iloc[-1] < -_clear(1))
     first, last = curve.index[0], curve.index[-1]
     few_rows, many_rows = ([percent(curve[model].iloc[place]) for model in MODELS] for place in (0, -1))
-    errors = f"{joined(few_rows)} with {first} rows, in {joined(many_rows)} with {last}"
-    sizes = f"naive Bayes and logistic regression err in {errors}"
+    errors = f"err in {joined(few_rows)}, with {last} in {joined(many_rows)}"
+    sizes = f"with {first} rows naive Bayes and logistic regression {errors}"
     if np.isinf(crossing.m):
         where = "logistic regression is not ahead at the largest size"
     elif crossing.m <= first:

@@ -33,7 +33,7 @@ READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
     "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
     "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
-    "The Gibbs error is at most twice the Bayes-optimal error for targets drawn from the prior; real data are not.",
+    "Twice the Bayes-optimal error bounds the Gibbs error for targets drawn from the prior only, not on real data.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
     "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
 )

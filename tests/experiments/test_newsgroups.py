@@ -96,7 +96,7 @@ def test_groups_are_told_by_their_words(outcome):
 def test_the_page_has_curves_and_words(outcome):
     titles = [section.title for section in outcome.results.sections]
     assert titles == ["Every rule", "Learning curves", "Words that are evidence for a group"]
-    assert "Mitchell 1997 reports" not in " ".join(outcome.results.findings)
+    assert "Mitchell 1997" not in " ".join(outcome.results.findings)
     figure = outcome.results.sections[2].figures[0].draw()
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["rec.autos", "sci.space"]
     assert figure.axes[1].get_yticklabels()[0].get_text() == "space"

@@ -328,7 +328,7 @@ def test_a_problem_is_judged_by_its_curves(nb, lr, agrees, words):
     judged = judge("made", frame, ng_jordan.crossings(frame, 0)["made", "map"], 1000)
     assert judged.agrees == agrees
     assert words in judged.sentence
-    assert judged.sentence.startswith("made: naive Bayes and logistic regression err in")
+    assert judged.sentence.startswith("made: with 4 rows naive Bayes and logistic regression err in")
 
 
 def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
