@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "files"},
+    {"errors", "typing", "wording", "display", "progress", "files"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -36,12 +36,17 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.summary"),
+    ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),
     ("classifiers.base", "evaluation.predictive_checks"),
     ("classifiers.base", "diagnostics"),
     ("classifiers.base", "report"),
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
+    ("evaluation.comparison", "report.overview"),
+    ("evaluation.learning", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

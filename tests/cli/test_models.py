@@ -198,3 +198,21 @@ def test_warnings_become_notes(capfd):
     assert capfd.readouterr().err == ""
     assert run(["predict", "n.nc", "odd.csv", "--output", "-"]) == 0
     assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
+
+
+def test_a_report_knows_the_label_column_of_the_fit(capfd):
+    table("t.csv", GOOD)
+    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    clf = bc.load("m.nc")
+    assert clf.target_name_ == "class"
+    assert run(["report", "m.nc", "--table", "t.csv", "--output", "r.html"]) == 0
+    assert "held-out" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_a_model_file_without_the_labels_name_asks_for_it(refused):
+    table("t.csv", GOOD)
+    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    clf = bc.load("m.nc")
+    del clf.target_name_  # as a file of an earlier version
+    clf.save("old.nc")
+    assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")

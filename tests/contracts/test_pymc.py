@@ -41,9 +41,8 @@ every_edge = pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name
 
 
 def model_of(case, statistics):
-    features = case.axes.features
-    coords = {"outcome": case.axes.labels, **dict.fromkeys(("feature", "other_feature", "word"), features)}
-    with pm.Model(coords=coords) as model:
+    coords = {axis: names for axis, names in case.prior.coords().items() if isinstance(names, list)}
+    with pm.Model(coords={"outcome": case.axes.labels, **coords}) as model:
         case.prior.pymc(statistics, "")
     return model
 

@@ -18,8 +18,6 @@ from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
 from bayesclf.experiments.runner import RECORDS, SETTINGS, Store, measure, seed_of
 
-pytestmark = pytest.mark.usefixtures("data_folder")
-
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
 
 
@@ -28,7 +26,7 @@ def lenses(folder, **settings):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, data_folder):
+def whole(tmp_path_factory):
     """Return an uninterrupted run."""
     return lenses(tmp_path_factory.mktemp("whole"))
 
@@ -282,6 +280,8 @@ def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monke
     from bayesclf.experiments import problems
 
     problems.load.cache_clear()
-    monkeypatch.delenv("BAYESCLF_DATA")
-    with pytest.raises(InputError, match=r"the problem lenses is not available .* set BAYESCLF_DATA"):
-        problems.load("lenses")
+    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+    with pytest.raises(
+        InputError, match=r"the problem pima is not available: .* pima.csv, in a folder that BAYESCLF_DATA"
+    ):
+        problems.load("pima")

@@ -185,8 +185,8 @@ def test_over_confidence_is_named():
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.1},
             "nb is over-confident under map and predictive: under map its mean confidence exceeds its accuracy by "
-            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but does not repair it "
-            "under predictive.",
+            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but not under "
+            "predictive.",
         ),
         ({"map": 0.0, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0}, None),
     ],
@@ -262,7 +262,7 @@ def test_places_that_cannot_be_written(comparison, tmp_path):
     [
         (None, "the name of a file, such as 'report.html', not None"),
         (3, "the name of a file, such as 'report.html', not 3"),
-        ("a" * 300, "the name a+… of the report is too long"),
+        ("a" * 300, "a+… has too long a name"),
         ("a\0b", "is not a valid file name"),
     ],
 )
