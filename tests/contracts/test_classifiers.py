@@ -36,7 +36,7 @@ def test_every_classifier_has_a_case():
 @every_case
 @every_rule
 def test_probabilities_add_up_to_one(case, rule, mixed_table, fitted):
-    X, y = case.table(mixed_table)
+    X, _ = case.table(mixed_table)
     log_proba = fitted(case).predict_log_proba(X, rule=rule)
     assert log_proba.shape == (len(X), 3)
     np.testing.assert_allclose(logsumexp(log_proba, axis=1), 0.0, atol=1e-12)
@@ -45,7 +45,7 @@ def test_probabilities_add_up_to_one(case, rule, mixed_table, fitted):
 @every_case
 @every_rule
 def test_predictions_are_the_most_probable_labels(case, rule, mixed_table, fitted):
-    X, y = case.table(mixed_table)
+    X, _ = case.table(mixed_table)
     clf = fitted(case)
     best = clf.classes_[clf.predict_proba(X, rule=rule).argmax(axis=1)]
     np.testing.assert_array_equal(clf.predict(X, rule=rule), best)

@@ -142,7 +142,7 @@ def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, rule, mixed
 @with_words
 @every_rule
 def test_an_unseen_level_is_a_missing_cell(case, rule, mixed_table, fitted):
-    X, y = case.table(mixed_table)
+    X, _ = case.table(mixed_table)
     clf = fitted(case)
     assert_same_answers(clf, clf, X.assign(ward=None), [rule], 0, other_X=X.assign(ward="south"))
 
