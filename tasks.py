@@ -23,7 +23,7 @@ PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadf
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Workers that use all cores each would wait for one another."""
 BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
-"""pytest's rewriting of all test files is kept, whatever the user's setting: it takes as long as a tenth of the tests."""
+"""pytest's rewriting of the test files is kept, whatever the user's setting, as it takes each worker some seconds."""
 
 
 def run(*words: str | Path, **variables: str) -> None:

@@ -35,27 +35,27 @@ def test_every_classifier_has_a_case():
 
 @every_case
 @every_rule
-def test_probabilities_add_up_to_one(case, rule, mixed_table):
-    X, y = case.table(mixed_table)
-    log_proba = case.make().fit(X, y).predict_log_proba(X, rule=rule)
+def test_probabilities_add_up_to_one(case, rule, mixed_table, fitted):
+    X, _ = case.table(mixed_table)
+    log_proba = fitted(case).predict_log_proba(X, rule=rule)
     assert log_proba.shape == (len(X), 3)
     np.testing.assert_allclose(logsumexp(log_proba, axis=1), 0.0, atol=1e-12)
 
 
 @every_case
 @every_rule
-def test_predictions_are_the_most_probable_labels(case, rule, mixed_table):
-    X, y = case.table(mixed_table)
-    clf = case.make().fit(X, y)
+def test_predictions_are_the_most_probable_labels(case, rule, mixed_table, fitted):
+    X, _ = case.table(mixed_table)
+    clf = fitted(case)
     best = clf.classes_[clf.predict_proba(X, rule=rule).argmax(axis=1)]
     np.testing.assert_array_equal(clf.predict(X, rule=rule), best)
 
 
 @every_case
 @pytest.mark.parametrize("point", PLUG_IN)
-def test_a_point_engine_answers_as_its_rule_does(case, point, mixed_table):
+def test_a_point_engine_answers_as_its_rule_does(case, point, mixed_table, fitted):
     X, y = case.table(mixed_table)
-    expected = case.make().fit(X, y).predict_proba(X, rule=point)
+    expected = fitted(case).predict_proba(X, rule=point)
     only = case.make(inference=point).fit(X, y)
     np.testing.assert_array_equal(only.predict_proba(X), expected)
     with pytest.raises(Refused, match="leaves no posterior to average over"):
@@ -216,35 +216,35 @@ def test_columns_that_all_contribute_nothing_leave_the_class_prior(case, mixed_t
 
 @with_numbers
 @every_rule
-def test_a_shift_of_a_column_changes_nothing(case, rule, mixed_table):
+def test_a_shift_of_a_column_changes_nothing(case, rule, mixed_table, fitted):
     X, y = case.table(mixed_table)
     moved = X.assign(dose=X["dose"] + 1e6)
-    assert_same_answers(case.make().fit(X, y), case.make().fit(moved, y), X, [rule], 1e-6, moved)
+    assert_same_answers(fitted(case), case.make().fit(moved, y), X, [rule], 1e-6, moved)
 
 
 @over(
     [case for case in GENERATIVE if case.name in ("nb", "gnb class-feature", "gnb feature", "gda shared", "gda class")]
 )
 @every_rule
-def test_the_unit_of_a_column_changes_nothing(case, rule, mixed_table):
+def test_the_unit_of_a_column_changes_nothing(case, rule, mixed_table, fitted):
     X, y = case.table(mixed_table)
     scaled = X.assign(dose=X["dose"] * 1e6)
-    assert_same_answers(case.make().fit(X, y), case.make().fit(scaled, y), X, [rule], 1e-9, scaled)
+    assert_same_answers(fitted(case), case.make().fit(scaled, y), X, [rule], 1e-9, scaled)
 
 
 @over([case for case in GENERATIVE if case.kind is bc.GaussianNB])
 @every_rule
-def test_a_common_unit_changes_nothing(case, rule, mixed_table):
+def test_a_common_unit_changes_nothing(case, rule, mixed_table, fitted):
     X, y = case.table(mixed_table)
-    assert_same_answers(case.make().fit(X, y), case.make().fit(1e6 * X, y), X, [rule], 1e-9, 1e6 * X)
+    assert_same_answers(fitted(case), case.make().fit(1e6 * X, y), X, [rule], 1e-9, 1e6 * X)
 
 
 @over(LOGISTIC)
 @pytest.mark.parametrize("change", [lambda x: x + 1e6, lambda x: x * 1e6], ids=["shift", "scale"])
-def test_units_change_no_logistic_map(case, change, mixed_table):
+def test_units_change_no_logistic_map(case, change, mixed_table, fitted):
     X, y = case.table(mixed_table)
     moved = X.assign(dose=change(X["dose"]))
-    assert_same_answers(case.make().fit(X, y), case.make().fit(moved, y), X, ["map"], 1e-6, moved)
+    assert_same_answers(fitted(case), case.make().fit(moved, y), X, ["map"], 1e-6, moved)
 
 
 @pytest.mark.parametrize("variance", ["class", "shared"])

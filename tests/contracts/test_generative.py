@@ -141,9 +141,9 @@ def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, rule, mixed
 
 @with_words
 @every_rule
-def test_an_unseen_level_is_a_missing_cell(case, rule, mixed_table):
-    X, y = case.table(mixed_table)
-    clf = case.make().fit(X, y)
+def test_an_unseen_level_is_a_missing_cell(case, rule, mixed_table, fitted):
+    X, _ = case.table(mixed_table)
+    clf = fitted(case)
     assert_same_answers(clf, clf, X.assign(ward=None), [rule], 0, other_X=X.assign(ward="south"))
 
 
@@ -200,16 +200,14 @@ def fixed(pi):
 
 
 @every_generative
-@every_rule
 @pytest.mark.parametrize("pi", [[0.2, 0.5, 0.3], {"ill": 0.2, "mild": 0.5, "well": 0.3}], ids=["array", "mapping"])
-def test_other_base_rates_at_prediction_are_those_of_a_fit(case, rule, pi, mixed_table):
+def test_other_base_rates_at_prediction_are_those_of_a_fit(case, pi, mixed_table, fitted):
     X, y = case.table(mixed_table)
-    plain, fitted = case.make().fit(X, y), case.make(class_prior=pi).fit(X, y)
-    np.testing.assert_array_equal(fitted.classes_, ["ill", "mild", "well"])
-    if rule in CLOSED_FORM:
-        np.testing.assert_allclose(
-            plain.predict_proba(X, rule=rule, class_prior=pi), fitted.predict_proba(X, rule=rule), rtol=1e-12
-        )
+    plain, known = fitted(case), case.make(class_prior=pi).fit(X, y)
+    np.testing.assert_array_equal(known.classes_, ["ill", "mild", "well"])
+    for rule in CLOSED_FORM:
+        found = plain.predict_proba(X, rule=rule, class_prior=pi)
+        np.testing.assert_allclose(found, known.predict_proba(X, rule=rule), rtol=1e-12, err_msg=rule)
     at_prediction = plain.predict_log_proba(X, rule="map", class_prior=pi)
     odds = plain.predict_log_proba(X, rule="map") - np.log(plain.posterior_["map"]["pi"].values[0, 0])
     expected = odds + np.log([0.2, 0.5, 0.3])

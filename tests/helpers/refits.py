@@ -19,11 +19,14 @@ def with_resolved_prior(clf):
     return clone(clf).set_params(prior=replace(posterior, families=families, class_prior=clf.model_.class_prior))
 
 
-def by_refits(clf, X, y, rule):
+def refits(clf, X, y):
+    """Return classifiers fitted to all rows but one, under the same prior, one for each row."""
+    unfitted, rows = with_resolved_prior(clf), np.arange(len(y))
+    return [clone(unfitted).fit(X[rows != i], y[rows != i], classes=clf.classes_) for i in rows]
+
+
+def by_refits(clf, X, y, rule, fitted=None):
     """Return log P(y_i | x_i) after a fit to all rows but one, under the same prior, (row)."""
-    scores = []
-    for i, label in enumerate(np.searchsorted(clf.classes_, y)):
-        others = np.arange(len(y)) != i
-        fitted = with_resolved_prior(clf).fit(X[others], y[others], classes=clf.classes_)
-        scores.append(fitted.predict_log_proba(X[~others], rule=rule)[0, label])
-    return np.array(scores)
+    fitted = refits(clf, X, y) if fitted is None else fitted
+    labels, rows = np.searchsorted(clf.classes_, y), np.arange(len(y))
+    return np.array([fitted[i].predict_log_proba(X[rows == i], rule=rule)[0, labels[i]] for i in rows])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.classifiers import COUNTS, EVENTS, FILL, NUMBERS, WORDS
-from helpers.refits import STANDARD_ERRORS, by_refits
+from helpers.refits import STANDARD_ERRORS, by_refits, refits
 from scipy import sparse
 from sklearn.base import clone
 
@@ -49,14 +49,20 @@ def fit():
     return bc.TextNB(random_state=1, inference=Exact(draws=2000)).fit(DOCUMENTS, OF_DOCUMENTS)
 
 
+@pytest.fixture(scope="module", params=GENERATIVE)
+def with_refits(request, mixed_table):
+    """Return a fit, its rows and labels, and the fits without each of the rows."""
+    X, y = table_of(request.param, mixed_table)
+    clf = clone(GENERATIVE[request.param][0]).set_params(random_state=1, inference=Exact(draws=30)).fit(X, y)
+    return clf, X, y, refits(clf, X, y)
+
+
 class TestExact:
     @pytest.mark.parametrize("rule", ["predictive", "mean", "map"])
-    @pytest.mark.parametrize("name", GENERATIVE)
-    def test_it_is_that_of_refits_under_the_resolved_prior(self, mixed_table, name, rule):
-        X, y = table_of(name, mixed_table)
-        clf = clone(GENERATIVE[name][0]).set_params(random_state=1, inference=Exact(draws=30)).fit(X, y)
+    def test_it_is_that_of_refits_under_the_resolved_prior(self, with_refits, rule):
+        clf, X, y, fitted = with_refits
         found = bc.loo(clf, X, y, rule)
-        np.testing.assert_allclose(found.elpd_i, by_refits(clf, X, y, rule), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(found.elpd_i, by_refits(clf, X, y, rule, fitted), rtol=1e-8, atol=1e-10)
         assert (found.pareto_k == 0).all()
         own = clf.predict_log_proba(X, rule=rule)[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
         assert found.p == pytest.approx((own - found.elpd_i.to_numpy()).sum())
