@@ -319,8 +319,7 @@ def test_the_report_of_fifty_thousand_rows_is_small_and_hardly_more_work(tmp_pat
     X = pd.DataFrame(rng.normal(size=(50_000, 12))).rename(columns="x{}".format)
     X["town"] = rng.integers(30, size=50_000).astype(str)
     y = np.where(X["x0"] + rng.logistic(size=50_000) > 0, "yes", "no")
-    # Draws are averaged over before the report is written, so that few of them do.
-    models = {"nb": bc.NaiveBayes(inference=bc.Exact(draws=25)), "lr": bc.LogisticRegression(inference="map")}
+    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     path = tmp_path / "report.html"
     work = []
     for rows in (5_000, 50_000):
