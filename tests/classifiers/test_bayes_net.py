@@ -178,7 +178,7 @@ def test_a_model_that_cannot_be_made_is_shown_with_its_reason(play_tennis, tmp_p
 
 
 @pytest.mark.slow
-def test_tan_beats_naive_bayes_on_votes(data_folder, monkeypatch):
+def test_tan_beats_naive_bayes_on_votes():
     table = bc.datasets.load("votes")
     result = bc.compare(
         {"nb": NaiveBayes(), "tan": BayesNetClassifier(missing="level"), "joint": JointBayes()},

@@ -251,7 +251,7 @@ def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
         ({"covariance": "full"}, "covariance must be one of 'shared', 'class', not 'full'"),
         ({"kappa": 0.0}, "kappa must be above 0"),
         ({"nu": 1.5}, "nu is 1.5, but 3 features need one above 2"),
-        ({"nu": 3.5}, "nu is 3.5, at most 4, where Σ has no prior mean"),
+        ({"nu": 3.5}, "nu is 3.5, at which Σ has no prior mean"),
         ({"psi": np.ones((2, 2))}, r"psi has shape \(2, 2\), which does not broadcast to \(1, 3, 3\)"),
         ({"psi": np.ones((3, 3))}, "psi must be positive definite"),
         ({"psi": np.triu(np.ones((3, 3)))}, "psi must be finite and symmetric"),
