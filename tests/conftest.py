@@ -22,8 +22,20 @@ os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py"}
+SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py", "test_main_job.py"}
 """Files whose tests share little, so that several workers may take tests of one file."""
+LONGEST = ("test_notebooks.py", "test_main_job.py")
+"""Files with the longest of the slow tests: these come first, lest a worker be alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    """Put the slow tests of the longest files before all others, which keep their order."""
+
+    def place(item):
+        first = item.path.name in LONGEST and item.get_closest_marker("slow") is not None
+        return LONGEST.index(item.path.name) if first else len(LONGEST)
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(optionalhook=True)
