@@ -330,25 +330,40 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         """Return the model of prior and statistics, without the uninformative features."""
         learnt = self._learnt
         blocks: list[Block] = []
-        kept = []
         self.notes_: list[str] = []
-        used: dict[str, int] = {}
-        for index, (column_block, statistics) in enumerate(zip(learnt.blocks, learnt.statistics, strict=True)):
-            if self.prior is not None:
-                keep, family = self.prior.kept[index], self.prior.families[index]
-            else:
-                keep, family = self._informative(column_block, statistics), column_block.family
-            kept.append(keep)
+        if self.prior is not None:
+            families, self._kept = self.prior.families, self.prior.kept
+        else:
+            families = tuple(block.family for block in learnt.blocks)
+            self._kept = tuple(map(self._informative, learnt.blocks, learnt.statistics))
+        suffixes = self._suffixes(families)
+        described = zip(learnt.blocks, learnt.statistics, families, self._kept, suffixes, strict=True)
+        for column_block, statistics, family, keep, suffix in described:
             self._note_unused(column_block, keep)
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            number = _number(family, used)
             resolved = family if self.prior is not None else _resolved(family, selected, column_block.names, keep)
-            blocks.append(Block(resolved, selected, "" if number == 1 else f"_{number}"))
+            blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
-        self._kept = tuple(kept)
         return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
+
+    def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
+        """Return what is added to the names of each block's parameters, as several blocks may have the same.
+
+        Blocks that the user named are numbered last, so that naming one does not rename the parameters of the others.
+        """
+        used: dict[str, int] = {}
+        suffixes = [""] * len(families)
+        for index in sorted(range(len(families)), key=lambda index: index < self._named_blocks):
+            if self._kept[index].any() and (number := _number(families[index], used)) > 1:
+                suffixes[index] = f"_{number}"
+        return suffixes
+
+    @property
+    def _named_blocks(self) -> int:
+        """How many of the first blocks the user named."""
+        return 0
 
     def _informative(self, block: ColumnBlock, statistics: Any) -> NDArray[np.bool_]:
         """Return which features can be informative about the label."""
@@ -401,6 +416,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         return known_class_prior(self.class_prior, self.classes_)
 
     def _check_options(self) -> None:
+        if self.prior is not None and not isinstance(self.prior, FrozenPrior):
+            raise InputError(
+                f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
+                "clf.as_prior() returns has it already, so fit that one to the new rows"
+            )
         if self.missing not in ("ignore", "level"):
             raise InputError(f"missing must be 'ignore' or 'level', not {self.missing!r}")
         if self.unseen not in ("ignore", "error"):

@@ -82,6 +82,10 @@ class NaiveBayes(GenerativeClassifier):
             raise AttributeError("inclusion_ exists for a fit with select=True only")
         return pd.Series(probabilities, index=names, name="inclusion")
 
+    @property
+    def _named_blocks(self) -> int:
+        return len(self.blocks or {})
+
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return the given blocks, then one for all other numbers and one for all other categories."""
         names = [str(name) for name in frame.columns]

@@ -75,6 +75,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     missing: str
     notes_: list[str]
     classes_: NDArray[Any]
+    target_name_: str | None
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -153,7 +154,12 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         ndarray
             Labels (row).
         """
-        log_proba = self.predict_log_proba(X, rule, class_prior)
+        return self.decided(self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
+
+    def decided(
+        self, log_proba: Array, rule: str | Gibbs | None = None, cost: Any = None, reject: float | None = None
+    ) -> NDArray[Any]:
+        """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
         resolved, gibbs = rules.resolve(self.requested_rule(rule))
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
@@ -347,6 +353,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return columns.to_sparse_table(X, None if reset else tuple(column.name for column in self.columns_))
+        X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
@@ -354,7 +361,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
                     f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
                     "empty where unknown"
                 )
-            X = X[list(self.feature_names_in_)]
+            names = list(self.feature_names_in_)
+            if names != list(X.columns):  # picking columns costs more than all other checks of a small table
+                X = X[names]
         frame = columns.to_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
@@ -363,7 +372,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         return frame
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Check training labels and set `classes_`; return their codes (row)."""
+        """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
         y = checked_labels(y, rows)
         self.classes_ = possible_labels(y, classes)
         if len(self.classes_) < 2:

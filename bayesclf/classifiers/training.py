@@ -16,7 +16,7 @@ from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
 from bayesclf.tables.columns import Column, without_mask
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, listed
+from bayesclf.wording import LISTED_ROWS, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,12 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
-    labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
+    if isinstance(y, str):
+        raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
+    try:
+        labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"y must hold one label per row, text or whole numbers ({one_line(error)})") from error
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
@@ -47,7 +52,11 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("y has infinite labels; a label must be a class")
     if values.dtype.kind not in "biufUO":
         values = values.astype(object)
-    check_classification_targets(values)
+    try:
+        check_classification_targets(values)
+    except (ValueError, TypeError) as error:
+        reason = one_line(error).partition(". ")[0]
+        raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
     return values
 
 
@@ -90,7 +99,11 @@ def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.D
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
-    weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+    try:
+        weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+    except (ValueError, TypeError) as error:
+        reason = one_line(error).partition(" [")[0]
+        raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
     kept = weight > 0
     if not kept.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")

@@ -12,7 +12,7 @@ from scipy import stats
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, passed, tip
 from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
@@ -20,8 +20,9 @@ from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import columns
+from bayesclf.tables import columns, missing
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import named
 
 
 @check("M05", "Classes and levels with few rows", "all models")
@@ -34,9 +35,8 @@ def few_rows(context: Context) -> Answer:
         pairs = zip(few["what"], few["name"], strict=True)
         names = [f"class {name}" if what == "class" else name for what, name in pairs]
         return tip(
-            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
-            f"{thresholds.MIN_CLASS_ROWS} per class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says "
-            "about them is mostly its prior",
+            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
+            f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
             "gather more rows, or merge levels of similar meaning",
             few.head(thresholds.SHOWN),
         )
@@ -86,8 +86,7 @@ def constant_columns(context: Context) -> Answer:
     evidence = {"columns": ", ".join(names[: thresholds.SHOWN]), "count": len(names)}
     if names:
         return tip(
-            f"{named(names)} ha{'s' if len(names) == 1 else 've'} one value only, or none, and contribute"
-            f"{'s' * (len(names) == 1)} nothing",
+            f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
             "leave such columns out, or find out why they do not vary",
             evidence,
         )
@@ -208,6 +207,35 @@ def _identifies(column: pd.Series[Any]) -> bool:
     return bool(counts or (steps > 0).all() or (steps < 0).all())
 
 
+@check("M09", "Missing values held as numbers", "tables with columns of numbers")
+def hidden_missing(context: Context) -> Answer:
+    """Look for an isolated spike at 0, −1, 999, … in columns of numbers, which the model takes for a measured value.
+
+    On 1000 rows of rounded normal, log-normal and gamma numbers and of counts, Poisson's or more variable, with or
+    without more zeros, it is found in less than 1 % of the columns (of 100 rows, in up to 4 % where many rows are 0 by
+    nature).
+    """
+    frame = context.frame
+    names = [str(name) for name in frame if columns.kind_of(frame[name]) == "number"]
+    if not names:
+        raise NotApplicable("no column holds numbers")
+    spikes = {name: found for name in names if (found := missing.spike(frame[name]))}
+    lines = [(name, found.value, found.cells, found.nearest) for name, found in spikes.items()]
+    evidence = pd.DataFrame(lines, columns=["column", "value", "cells", "nearest_other"])
+    if spikes:
+        first, found = next(iter(spikes.items()))
+        return issue(
+            f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
+            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
+            "number stands for a missing value",
+            f"if it does, empty these cells: load(…, missing={{{first!r}: [{found.value:g}]}}), or "
+            f"--missing {first}={found.value:g}",
+            evidence,
+            "moderate",
+        )
+    return passed("no column of numbers has a spike far from its other values", evidence)
+
+
 @check("Y04", "Missing cells and the class", "tables with missing cells that the fit leaves out")
 def missing_by_class(context: Context) -> Answer:
     """Test each column's missing cells against the class, with Bonferroni's correction.
@@ -218,8 +246,8 @@ def missing_by_class(context: Context) -> Answer:
     if context.classifier.missing == "level":
         raise NotApplicable("this fit treats missing cells as levels of their own (missing='level')")
     logistic = isinstance(context.classifier.model_, LogisticModel)  # its numbers have indicators of missing cells
-    missing = frame.isna()
-    some = missing.any() & ~missing.all()
+    empty = frame.isna()
+    some = empty.any() & ~empty.all()
     names = [name for name in map(str, frame) if some[name]]
     names = [name for name in names if not (logistic and columns.kind_of(frame[name]) == "number")]
     if not names:
@@ -227,7 +255,7 @@ def missing_by_class(context: Context) -> Answer:
         raise NotApplicable(f"no cell is missing{but}")
     lines = []
     for name in names:
-        table = np.array([np.bincount(y[missing[name] == state], minlength=y.max() + 1) for state in (True, False)])
+        table = np.array([np.bincount(y[empty[name] == state], minlength=y.max() + 1) for state in (True, False)])
         table = table[:, table.sum(axis=0) > 0]
         shares = table[0] / table.sum(axis=0)
         p_value = independence(table, context.seed)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, named, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
@@ -20,6 +20,7 @@ from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array
+from bayesclf.wording import named
 
 
 @check("M01", "Linearly separable classes", "logistic regression")
@@ -46,8 +47,7 @@ def separated_classes(context: Context) -> Answer:
         reason = separable
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        "trust the signs of these weights but not their sizes, and choose prior_scale from what is known about the "
-        "problem; there is no maximum likelihood estimate",
+        "trust the signs of these weights, not their sizes; choose prior_scale from what is known about the problem",
         {"separable": 1, "columns": ", ".join(found)},
     )
 
@@ -89,15 +89,14 @@ def collinear_columns(context: Context) -> Answer:
     """
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
-        names, consequence = list(model.collinear()), "their weights are not determined individually"
+        names, consequence = list(model.collinear()), "their weights are not determined"
     else:
         assert isinstance(model, GenerativeModel)
-        names, consequence = _collinear_covariances(model), "their covariance is singular without the prior"
+        names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return tip(
-            f"weighted sums of {named(names)} are the same in every row, and {consequence}; probabilities are well "
-            "defined",
+            f"weighted sums of {named(names)} are the same in every row: {consequence}, but probabilities are",
             "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
             evidence,
         )

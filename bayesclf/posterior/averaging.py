@@ -114,14 +114,8 @@ class Conditional:
 
 def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
     """Return the answers of all hypotheses to some rows, such as those of one of the `blocks`."""
-    parts = []
-    for part in hypotheses.parts():
-        scores = np.moveaxis(part.log_scores(rows), 0, -1)
-        answers = Answers.of(scores, part, Memory())
-        parts.append((answers.log_proba, answers.log_x, answers.impossible))
-    if len(parts) == 1:
-        return Conditional(*parts[0])
-    log_proba, log_x, impossible = zip(*parts, strict=True)
+    of_parts = (Answers.of(np.moveaxis(part.log_scores(rows), 0, -1), part, Memory()) for part in hypotheses.parts())
+    log_proba, log_x, impossible = zip(*((of.log_proba, of.log_x, of.impossible) for of in of_parts), strict=True)
     return Conditional(np.concatenate(log_proba, axis=2), np.concatenate(log_x, axis=1), np.concatenate(impossible, 1))
 
 

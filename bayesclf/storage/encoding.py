@@ -26,6 +26,9 @@ GROUP = "bayesclf"
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
 
+MOST_TEXT = 2**28
+"""Bytes of an array of text, which its dtype can make large whatever it holds."""
+
 
 class Encoder:
     """Turns values into JSON, and sets arrays aside.
@@ -64,7 +67,7 @@ class Encoder:
         if kind is DoesNotExist:
             return {"does_not_exist": str(value)}
         if self._classes.get(kind.__name__) is kind:
-            values = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in field_names(kind)}
+            values = {name: self.encode(_saved(value, name), f"{where}.{name}") for name in field_names(kind)}
             return {"class": {"name": kind.__name__, "values": values}}
         if id(value) in self._places:
             return {"group": self._places[id(value)]}
@@ -167,7 +170,10 @@ class Decoder:
         return np.asarray(values.transpose(order), order="C").transpose(np.argsort(order).astype(int))
 
     def _objects(self, dtype: str, shape: list[int], items: list[Any]) -> NDArray[Any]:
-        array = np.empty(len(items), _known_dtype(dtype, "OU"))
+        known = _known_dtype(dtype, "OU")
+        if known.itemsize * len(items) > MOST_TEXT:
+            raise ValueError(f"it has an array of {len(items)} texts of {known}, more than a model may have")
+        array = np.empty(len(items), known)
         for index, item in enumerate(items):
             array[index] = self.decode(item)
         return array.reshape(shape)
@@ -180,6 +186,12 @@ class Decoder:
         members = current_members(name, cls, decoded, self._version)
         check_names(f"the {name}", set(members), set(field_names(cls)))
         return cls(**members)
+
+
+def _saved(instance: Any, name: str) -> Any:
+    """Return the value of a field, or its default where it is not part of the model, as who is told of progress."""
+    own = instance.__dataclass_fields__[name]
+    return getattr(instance, name) if own.metadata.get("saved", True) else own.default
 
 
 def check_names(what: str, found: set[str], expected: set[str]) -> None:

@@ -55,7 +55,12 @@ class Changes:
         return dict(found)
 
 
-CHANGES = {1: Changes(renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"})}
+CHANGES = {
+    1: Changes(
+        renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
+        added={"BayesClassifier.target_name_": None},
+    )
+}
 """By version, what changed from it to the next."""
 
 

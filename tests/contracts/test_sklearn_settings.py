@@ -44,6 +44,9 @@ SETTINGS = [
     bc.LogisticRegression(missing="error", **LOGISTIC),
     bc.LogisticRegression(inference="auto"),
 ]
+DRAWN_LABEL = {"check_classifiers_train"}
+"""Left out under a rule that draws the label: the most probable one is not always predicted."""
+
 NEEDS_ARRAY_API = default_checks.NEEDS_ARRAY_API
 
 
@@ -53,7 +56,8 @@ def cases():
             estimator.set_params(random_state=0)
         for instance, check in estimator_checks_generator(estimator, mark=None):
             name = default_checks.name_of(check)
-            if name not in NEEDS_ARRAY_API:
+            left_out = DRAWN_LABEL if getattr(estimator, "rule", None) == bc.rules.Gibbs("label") else set()
+            if name not in NEEDS_ARRAY_API | left_out:
                 yield pytest.param(instance, check, id=f"{' '.join(repr(estimator).split())}-{name}")
 
 

@@ -26,6 +26,7 @@ from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import parameter_count
+from bayesclf.progress import shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
 
@@ -118,15 +119,17 @@ def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: I
         raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
     engine = _engine(clf, rule)
     scores = []
-    for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
-        try:
-            hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
-        except (DoesNotExist, Refused) as error:
-            raise type(error)(f"without row {i + 1}: {error}") from None
-        with warnings.catch_warnings():
-            # A row that is impossible under the model without it shows in its score.
-            warnings.simplefilter("ignore", PredictionWarning)
-            scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+    with shown("leaving rows out", len(wanted)) as tell:
+        for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
+            try:
+                hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
+            except (DoesNotExist, Refused) as error:
+                raise type(error)(f"without row {i + 1}: {error}") from None
+            with warnings.catch_warnings():
+                # A row that is impossible under the model without it shows in its score.
+                warnings.simplefilter("ignore", PredictionWarning)
+                scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+            tell("leaving rows out", len(scores), len(wanted))
     return np.array(scores)
 
 

@@ -20,9 +20,8 @@ from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import listed
+from bayesclf.wording import LISTED_NAMES, listed
 
-LISTED_COLUMNS = 5
 POSITIVE = 1e-7
 """Margins and weights above this count as positive; columns are in units of their sds."""
 
@@ -44,13 +43,11 @@ class Separation:
 
     def sentence(self, names: tuple[str, ...]) -> str:
         """Say how the classes are separable, and what to do; `names` are those of the columns."""
-        columns = listed((repr(names[j]) for j in self.columns), LISTED_COLUMNS)
+        columns = listed((repr(names[j]) for j in self.columns), LISTED_NAMES)
         kind = "completely" if self.complete else "quasi-completely"
         where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
-        return (
-            f"the classes are {kind} separable: weights on {columns} put every training row {where}, and the "
-            "likelihood grows with them without bound; take rule 'map', or the posterior"
-        )
+        why = f"weights on {columns} put every training row {where}, and the likelihood grows with them without bound"
+        return f"the classes are {kind} separable: {why}; take rule 'map', or the posterior"
 
 
 def find_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
@@ -158,15 +155,11 @@ def _largest(direction: Array) -> Integers:
 
 def _has_positive_margins(margins: Any) -> bool:
     """Return whether some D makes all margins positive, and hence, for a multiple of D, at least 1."""
-    if not margins.shape[0]:
+    rows, size = margins.shape
+    if not rows:
         return True
-    found = optimize.linprog(
-        np.zeros(margins.shape[1]),
-        A_ub=-margins,
-        b_ub=-np.ones(margins.shape[0]),
-        bounds=(-1 / POSITIVE, 1 / POSITIVE),
-        method="highs-ds",
-    )
+    bounds = -1 / POSITIVE, 1 / POSITIVE
+    found = optimize.linprog(np.zeros(size), A_ub=-margins, b_ub=-np.ones(rows), bounds=bounds, method="highs-ds")
     return bool(found.status == 0)
 
 
@@ -271,10 +264,8 @@ class ColumnSpace:
 
     def of_weights(self, theta: Array) -> Array:
         """Return the coordinates (label, 1 + coordinate) that give the rows the log-odds of θ (outcome, 1 + column)."""
-        weights = theta[:, 1:]
-        return np.column_stack(
-            [theta[:, 0] + weights @ self.mean, weights @ (self.basis / (self.basis**2).sum(axis=0))]
-        )
+        weights, inverse = theta[:, 1:], self.basis / (self.basis**2).sum(axis=0)
+        return np.column_stack([theta[:, 0] + weights @ self.mean, weights @ inverse])
 
     def weights(self, gamma: Array) -> Array:
         """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
@@ -23,7 +24,7 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
     recedes,
 )
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
@@ -96,8 +97,7 @@ class LinearScores:
         """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
         scores = np.empty((len(rows), self.labels - 1))
         size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
-        for start in range(0, len(rows), size):
-            some = slice(start, start + size)
+        for some in blocks(len(rows), size):
             z = self.columns(rows[some])
             own = self.coefficient[: z.shape[1], :, drawn[some]]
             if isinstance(z, CenteredRows):
@@ -177,9 +177,7 @@ class LogisticModel:
         counts = self._label_weights()
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
-            raise DoesNotExist(
-                f"class {empty!r} has no rows, so the likelihood of its weights has no maximum; take rule 'map'"
-            )
+            raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
         self._refuse(plain_separation(*self._stored(mode)))
@@ -193,10 +191,7 @@ class LogisticModel:
             self._refuse(find_separation(*self._stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
-            raise DoesNotExist(
-                "the likelihood has no maximum within double precision: the classes are nearly separable; "
-                "take rule 'map'"
-            )
+            raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return self.parameters(space.weights(optimum.theta))
 
     def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
@@ -259,6 +254,12 @@ class LogisticModel:
         jacobian -= (self.weight_prior.flat_weights * np.log(self.design.scale)).sum()
         return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
 
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log density (draw) of the prior of the weights, up to a constant."""
+        scaled = parameters["weight"] * self.design.scale
+        theta = np.concatenate([parameters["intercept"][:, :, None], scaled], axis=2)
+        return {"weights": self.weight_prior.log_density(theta)}
+
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
 
@@ -269,12 +270,9 @@ class LogisticModel:
         Refused
             If there are more than `DENSE_PARAMETERS` parameters.
         """
-        vectors, columns = self.weight_prior.mean.shape
-        if vectors * columns > DENSE_PARAMETERS:
-            raise Refused(
-                f"the Laplace approximation of {vectors * columns} parameters is refused: its covariance is dense, "
-                f"with a limit of {DENSE_PARAMETERS} parameters"
-            )
+        size = self.weight_prior.mean.size
+        if size > DENSE_PARAMETERS:
+            raise Refused(f"the Laplace approximation of {size} parameters is refused: the limit is {DENSE_PARAMETERS}")
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
@@ -305,6 +303,15 @@ class LogisticModel:
         scale = self.design.scale
         X = self.X.scaled(scale) if isinstance(self.X, CenteredRows) else self.X * scale
         return build(X, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+
+    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
+        from bayesclf.models.logistic.pymc import build
+
+        if self.design.unseen(rows).any():
+            raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
+        scale = self.design.scale
+        return build(self.design.matrix(rows) * scale, y, weight, self.weight_prior, scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
@@ -378,10 +385,8 @@ class LogisticModel:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
         counts = self._label_weights()
         if self.weight_prior.flat_intercept and not counts.all():
-            return (
-                f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat, so the "
-                "posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
-            )
+            cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
+            return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
         flat = self.weight_prior.flat_weights.any(axis=0)
         return self._free_direction(np.flatnonzero(flat)) if flat.any() else ""
 
@@ -417,8 +422,7 @@ class LogisticModel:
         counts = self._label_weights()
         if not counts.any():
             counts = np.ones(len(self.labels))
-        with np.errstate(divide="ignore"):
-            return np.log(counts / counts.sum())[None]
+        return logs(counts / counts.sum())[None]
 
     def log_predictive(self, rows: Rows) -> None:
         """Return None: there is no closed form, and no p(x)."""

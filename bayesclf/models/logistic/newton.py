@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg, optimize
@@ -87,19 +87,9 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
         return -value, -slope.ravel()
 
     steepest = float(np.abs(negative(start.ravel())[1]).max())
-    found = optimize.minimize(
-        negative,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxiter": steps,
-            "maxfun": 2 * steps,
-            "ftol": 0.0,
-            "gtol": tolerance * max(1.0, steepest),
-            "maxcor": 20,
-        },
-    )
+    gtol = tolerance * max(1.0, steepest)
+    options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
+    found = optimize.minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x, dtype=float).reshape(start.shape)
 
 

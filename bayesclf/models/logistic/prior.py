@@ -13,9 +13,8 @@ from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.typing import Array
-from bayesclf.wording import listed
+from bayesclf.wording import LISTED_NAMES, listed
 
-LISTED_NAMES = 5
 DEFAULT_MEAN = 0.0
 DEFAULT_SCALE = 2.5
 """Mean and sd of a weight per sd of its column."""
@@ -85,10 +84,7 @@ class LogisticPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1)."""
         symmetric = self.prior_form == "symmetric"
         if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", self.prior_scale)) == 2:
-            raise InputError(
-                "prior_scale by label and column needs prior_form='reference'; the symmetric prior of more than two "
-                "classes has one scale per column"
-            )
+            raise InputError("prior_scale by label needs prior_form='reference'; a symmetric prior has one per column")
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
         scale, unseen_scale = _per_column("prior_scale", self.prior_scale, DEFAULT_SCALE, design, vectors)
         unit = 1.0 if self.standardize else design.scale
@@ -222,10 +218,8 @@ def _per_column(
     else:
         values = _numbers(name, setting)
         if values.ndim and (values.ndim > 2 or values.shape not in ((len(design),), (vectors, len(design)))):
-            raise InputError(
-                f"{name} has shape {values.shape}; it must be a number, an array of {len(design)} columns or one of "
-                f"(outcome, column) = {(vectors, len(design))}"
-            )
+            allowed = f"a number, or an array of shape {(len(design),)} or (outcome, column) = {(vectors, len(design))}"
+            raise InputError(f"{name} has shape {values.shape}; it must be {allowed}")
         cells = values
         fallback = [float(values) if values.ndim == 0 else default] * len(categories)
     per_column = np.array(np.broadcast_to(cells, (vectors, len(design))), dtype=float)

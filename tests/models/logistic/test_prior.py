@@ -33,7 +33,7 @@ class TestPriorSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"prior_scale": np.ones(3)}, r"prior_scale has shape \(3,\); it must be .* array of 2 columns"),
+            ({"prior_scale": np.ones(3)}, r"prior_scale has shape \(3,\); it must be .* array of shape \(2,\)"),
             ({"prior_mean": {"x9": 1.0}}, "prior_mean names 'x9', which no column of the design has"),
             ({"prior_scale": np.ones((2, 2))}, "needs prior_form='reference'"),
         ],
