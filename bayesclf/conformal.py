@@ -106,7 +106,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([0.88, 0.92])
     """
 
-    EARLIER_NAMES: ClassVar[dict[str, str]] = {"score": "nonconformity"}
+    _EARLIER_NAMES: ClassVar[dict[str, str]] = {"score": "nonconformity"}
     """Parameters by the names that they had before."""
 
     def __init__(
@@ -129,13 +129,13 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.rule = rule
         self.random_state = random_state
         for name, value in earlier.items():
-            if name not in self.EARLIER_NAMES:
+            if name not in self._EARLIER_NAMES:
                 raise TypeError(f"SplitConformal has no parameter {name!r}")
-            setattr(self, self.EARLIER_NAMES[name], value)
+            setattr(self, self._EARLIER_NAMES[name], value)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the classifier as ``classifier__…``, and return the estimator."""
-        super().set_params(**{self.EARLIER_NAMES.get(name, name): value for name, value in params.items()})
+        super().set_params(**{self._EARLIER_NAMES.get(name, name): value for name, value in params.items()})
         return self
 
     def fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -168,8 +168,10 @@ def without_mask(values: Any) -> Any:
     if not np.ma.is_masked(values):
         return values.data
     if values.dtype.kind in "iuf":
-        return values.astype(float).filled(np.nan)
-    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
+        return np.ma.filled(values.astype(float), np.nan)
+    cells = values.data.astype(object)
+    cells[np.ma.getmaskarray(values)] = None
+    return cells
 
 
 def kind_of(column: pd.Series) -> Kind:

@@ -63,7 +63,7 @@ SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random
 CHECKS = 61
 """Checks of one classifier: scikit-learn leaves some out without a word when a tag is wrong."""
 
-FURTHER_CHECKS = {BernoulliNB: 1, MultinomialNB: 3}
+FURTHER_CHECKS = {BernoulliNB: 1, LogisticRegression: 1, MultinomialNB: 3}
 """Those of sparse tables, and of counts, which are neither negative nor missing."""
 
 NEEDS_ARRAY_API = {"check_array_api_input"}

@@ -36,8 +36,8 @@ class CenteredRows:
     """
 
     data: Array
-    indices: Integers
-    indptr: Integers
+    indices: NDArray[np.integer[Any]]
+    indptr: NDArray[np.integer[Any]]
     shift: Array
     __array_ufunc__: ClassVar[None] = None  # products with arrays are those below
 
@@ -80,7 +80,7 @@ class CenteredRows:
         """Return Σ_j x_ij c_jki, (row, outcome), of coefficients (column, outcome, row) of each row's own."""
         rows = self._by_cell(np.arange(len(self)))
         terms = self.data[:, None] * coefficient[self.indices, :, rows]
-        out = -np.einsum("c,ckr->rk", self.shift, coefficient)
+        out: Array = -np.einsum("c,ckr->rk", self.shift, coefficient)
         np.add.at(out, rows, terms)
         return out
 
