@@ -58,7 +58,7 @@ class Changes:
 CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
-        added={"BayesClassifier.target_name_": None},
+        added={"BayesClassifier.target_name_": None, "LogisticRegression.prior": None},
     )
 }
 """By version, what changed from it to the next."""
@@ -130,7 +130,8 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.model import LogisticModel
-    from bayesclf.models.logistic.prior import LogisticPrior
+    from bayesclf.models.logistic.normal_prior import NormalPrior
+    from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 
@@ -139,6 +140,7 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
         *(Block, GenerativeModel, LogisticDesign, LogisticModel, LogisticPrior),
+        *(NormalPrior, UnseenPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

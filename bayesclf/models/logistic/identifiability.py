@@ -182,6 +182,8 @@ def _steepest(margins: Any, penalized: NDArray[np.bool_]) -> Array:
     return np.asarray(positive - negative)
 
 
+NO_VARIANCE = 1e-24
+"""Variance of a column, in units of its sd in the rows that the design is of, below which it is rounding."""
 RANK_TOLERANCE = 1e-9
 """Directions in which the rows vary by less than this, relative to the widest one, count as collinear."""
 
@@ -263,6 +265,9 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
     weighted = np.sqrt(share)[:, None] * (X - mean)
     covariance = weighted.T @ weighted
     between = contrasts.T @ covariance @ contrasts
+    # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
+    varies = np.diag(between) > NO_VARIANCE
+    contrasts, between = contrasts[:, varies], between[np.ix_(varies, varies)]
     sd = np.sqrt(np.diag(between))
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
     if not sums.shape[1]:

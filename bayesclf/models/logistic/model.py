@@ -21,6 +21,7 @@ from bayesclf.models.logistic.identifiability import (
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, maximize, newton
+from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -131,7 +132,7 @@ class LogisticModel:
     sample_weight
         (row), at least 0.
     prior
-        The user's settings.
+        The user's settings, or an earlier posterior.
 
     References
     ----------
@@ -143,7 +144,7 @@ class LogisticModel:
     X: Array
     y: Integers
     sample_weight: Array
-    prior: LogisticPrior
+    prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -279,6 +280,8 @@ class LogisticModel:
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
+        if isinstance(prior, NormalWeightPrior):
+            return ("logistic", len(self.labels), len(self.design), "normal")
         intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
         return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
 
@@ -348,7 +351,7 @@ class LogisticModel:
         return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
 
     @cached_property
-    def weight_prior(self) -> WeightPrior:
+    def weight_prior(self) -> WeightPrior | NormalWeightPrior:
         """The prior in numbers."""
         return self.prior.resolve(self.design, len(self.labels) - 1)
 
