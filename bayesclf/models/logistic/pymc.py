@@ -42,8 +42,10 @@ def build(
         Names of the labels (without the reference) and of the features.
     """
     with pm.Model(coords=coords) as model:
-        coefficients = _normal_coefficients if isinstance(prior, NormalWeightPrior) else _coefficients
-        intercept, weight = coefficients(prior, scale, model)
+        if isinstance(prior, NormalWeightPrior):
+            intercept, weight = _normal_coefficients(prior, scale, model)
+        else:
+            intercept, weight = _coefficients(prior, scale, model)
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
         y = pm.Data("y_data", labels, dims="row")
         eta = intercept + pt.zeros((row_weight.shape[0], 1))
