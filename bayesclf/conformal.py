@@ -91,8 +91,8 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(3, size=4000)
     >>> X = rng.normal(size=(4000, 2)) + 2 * np.eye(3, 2)[y]
-    >>> conformal = bc.SplitConformal(bc.GaussianNB(), level=0.9, random_state=1).fit(X[:2000], y[:2000])
-    >>> sets = conformal.predict_set(X[2000:])
+    >>> conformal = bc.SplitConformal(bc.GaussianNB(random_state=0), level=0.9, random_state=1)
+    >>> sets = conformal.fit(X[:2000], y[:2000]).predict_set(X[2000:])
     >>> round(float(sets.contains(y[2000:]).mean()), 2), round(float(sets.sizes.mean()), 2)
     (0.89, 1.33)
     >>> conformal.coverage_interval()[0].round(2)

@@ -6,18 +6,23 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from bayesclf.errors import InputError
 
 STDOUT = Path("-")
 """The path that stands for stdout."""
 
+PREFIX = ".bayesclf-"
+"""How names of files begin that are being written."""
+
 
 def beside(path: Path) -> Path:
     """Return a new name in the same folder, with the same ending."""
-    return path.with_name(f".bayesclf-{secrets.token_hex(6)}{path.suffix}")
+    return path.with_name(f"{PREFIX}{secrets.token_hex(6)}{path.suffix}")
 
 
 def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[Exception], ...] = (OSError,)) -> None:
@@ -40,15 +45,47 @@ def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[
     path = Path(os.path.realpath(path))
     part = beside(path)
     try:
-        write(part)
-        if path.exists():
-            shutil.copymode(path, part)
-        os.replace(part, path)
+        with _locked(part):
+            _remove_abandoned(path.parent)
+            write(part)
+            if path.exists():
+                shutil.copymode(path, part)
+            os.replace(part, path)
     except errors as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path} cannot be written ({reason}); what was there before is as it was") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(part: Path) -> Iterator[None]:
+    """Create a file and hold a lock on it, by which other processes see that someone is writing it."""
+    if os.name == "nt":  # there is no such lock, and an open file cannot be replaced
+        yield
+        return
+    with part.open("xb") as file:
+        _lock(file)
+        yield
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed processes left half written: the system has released their locks."""
+    for part in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError), part.open("rb") as file:
+            if _lock(file):
+                part.unlink()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Return whether a file could be locked; never on systems without such locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def output_file(name: str | None, option: str, others: Iterable[str | os.PathLike[str]] = ()) -> Path | None:

@@ -1,12 +1,14 @@
 """Atomic file writes, and names of output files."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bayesclf.errors import InputError
-from bayesclf.files import output_file, write_whole
+from bayesclf.files import PREFIX, output_file, write_whole
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,27 @@ def test_a_write_that_fails_leaves_the_old_file():
         write_whole(Path("old.txt"), fail)
     assert Path("old.txt").read_text() == "old"
     assert os.listdir() == ["old.txt"]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_write():
+    script = "from pathlib import Path; import os; from bayesclf.files import write_whole\n"
+    script += "write_whole(Path('new.txt'), lambda part: part.write_text('half') and os.kill(os.getpid(), 9))"
+    subprocess.run([sys.executable, "-c", script], check=False)
+    (left,) = os.listdir()
+    assert left.startswith(PREFIX)
+    write_whole(Path("new.txt"), lambda part: part.write_text("new"))
+    assert os.listdir() == ["new.txt"]
+
+
+def test_what_another_process_is_writing_stays():
+    def write_another(part):
+        write_whole(Path("other.txt"), lambda other: other.write_text("other"))
+        assert part.exists()
+        part.write_text("new")
+
+    write_whole(Path("new.txt"), write_another)
+    assert sorted(os.listdir()) == ["new.txt", "other.txt"]
+    assert Path("new.txt").read_text() == "new"
 
 
 def test_links_stay_links():

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import netcdf
+from bayesclf.storage import domains, netcdf
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
+from bayesclf.storage.netcdf import MAX_BYTES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,6 +32,8 @@ __all__ = ["GROUP", "VERSION", "load", "save"]
 
 FORMAT = "bayesclf classifier"
 DAMAGED = "is damaged or was altered, or another version of bayesclf wrote it"
+FIRST_WITH_CHECKSUM = 2
+"""First version of the format whose files have a checksum."""
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
@@ -76,25 +79,31 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     state: dict[str, Any] = {"classifier": type(clf).__name__}
     for part, values in zip(PARTS, (_parameters(clf), _fitted(clf)), strict=True):
         state[part] = {name: encoder.encode(value, name) for name, value in values.items()}
-    attributes = {
+    groups = {name: node.to_dataset(inherit=False) for name, node in tree.children.items()}
+    text = json.dumps(state, allow_nan=False)
+    groups[GROUP] = xr.Dataset(encoder.variables)
+    groups[GROUP].attrs = {
         "format": FORMAT,
         "format_version": VERSION,
         "libraries": json.dumps({name: version(name) for name in LIBRARIES}),
-        "state": json.dumps(state, allow_nan=False),
+        "state": text,
+        "checksum": netcdf.checksum(groups, text),
     }
-    dataset = xr.Dataset(encoder.variables, attrs=attributes)
-    netcdf.write(target, xr.DataTree.from_dict({**tree.to_dict(), f"/{GROUP}": dataset}))
+    netcdf.write(target, xr.DataTree.from_dict(groups))
 
 
-def load(path: str | os.PathLike[str]) -> BayesClassifier:
+def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClassifier:
     """Read a classifier that `save` wrote; it gives the same answers, to the last bit.
 
-    Files of strangers can be read: at worst they hold a bad model.
+    Files of strangers can be read: at worst they hold a bad model. That promise is `load`'s: `arviz.from_netcdf` reads
+    whatever a file points at.
 
     Parameters
     ----------
     path
         The file.
+    max_bytes
+        Largest size of the file, and of all its arrays together, in bytes.
 
     Raises
     ------
@@ -102,14 +111,17 @@ def load(path: str | os.PathLike[str]) -> BayesClassifier:
         If the file is missing, damaged, of a newer version, or not a model at all.
     """
     source = Path(path)
-    groups = netcdf.read(source)
-    state = groups.get(GROUP)
-    if state is None or state.attrs.get("format") != FORMAT:
+    groups = netcdf.read(source, max_bytes)
+    attributes = groups[GROUP].attrs if GROUP in groups else {}
+    if attributes.get("format") != FORMAT:
         raise InputError(f"{source} is not a model; give a file that save wrote")
     try:
-        libraries, number = json.loads(state.attrs["libraries"]), int(state.attrs["format_version"])
+        libraries, number = json.loads(attributes["libraries"]), int(attributes["format_version"])
         if number <= VERSION:
-            return _restored(json.loads(state.attrs["state"]), number, groups)
+            state = attributes["state"]
+            if number >= FIRST_WITH_CHECKSUM and attributes["checksum"] != netcdf.checksum(groups, state):
+                raise ValueError("its checksum differs")
+            return _restored(json.loads(state), number, groups)
         writer = str(libraries["bayesclf"])
     except ValueError as error:
         raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
@@ -184,5 +196,6 @@ def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Datase
     clf = cls(**parameters)
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
+    domains.check(clf)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

@@ -26,6 +26,9 @@ GROUP = "bayesclf"
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
 
+MOST_TEXT = 2**28
+"""Bytes of an array of text, which its dtype can make large whatever it holds."""
+
 
 class Encoder:
     """Turns values into JSON, and sets arrays aside.
@@ -167,7 +170,10 @@ class Decoder:
         return np.asarray(values.transpose(order), order="C").transpose(np.argsort(order).astype(int))
 
     def _objects(self, dtype: str, shape: list[int], items: list[Any]) -> NDArray[Any]:
-        array = np.empty(len(items), _known_dtype(dtype, "OU"))
+        known = _known_dtype(dtype, "OU")
+        if known.itemsize * len(items) > MOST_TEXT:
+            raise ValueError(f"it has an array of {len(items)} texts of {known}, more than a model may have")
+        array = np.empty(len(items), known)
         for index, item in enumerate(items):
             array[index] = self.decode(item)
         return array.reshape(shape)

@@ -1,53 +1,92 @@
-"""The netCDF file of a model: read at once, and written atomically."""
+"""The netCDF file of a model: read without trusting it, and written atomically."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesclf.errors import InputError
 from bayesclf.files import write_whole
-from bayesclf.storage.encoding import is_number
+from bayesclf.storage import hdf5
+from bayesclf.storage.encoding import GROUP, is_number
 
 if TYPE_CHECKING:
     import xarray as xr
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 COMPRESS_ABOVE = 1024
 """Bytes above which an array is compressed."""
 
+MAX_BYTES = 2**32
+"""Default of the largest model that is read, in bytes of its file and of its arrays."""
 
-def read(path: Path) -> dict[str, xr.Dataset]:
-    """Return the groups of a file, in memory."""
-    import h5py
+GROUPS = {
+    GROUP: frozenset({"format", "format_version", "libraries", "state", "checksum"}),
+    "posterior": frozenset({"not_held"}),
+    "sample_stats": frozenset[str](),
+    "map": frozenset({"does_not_exist"}),
+    "mle": frozenset({"does_not_exist"}),
+    "constant_data": frozenset[str](),
+}
+"""The groups of a model file, each with the attributes that it may have."""
+
+
+def read(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, xr.Dataset]:
+    """Return the numbers in the groups of a file, in memory; text arrays, which no model reads back, are left out."""
     import xarray as xr
 
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder; give the file that save wrote")
+    content = _content(path, max_bytes)
+    if not content.startswith(hdf5.SIGNATURE):
+        raise InputError(f"{path} is {'not a model' if content else 'empty'}; give a file that save wrote")
     try:
+        groups = hdf5.read(content, GROUPS, max_bytes)
+    except Exception as error:  # headers of a damaged file can fail anywhere in pyfive's code, in any way
+        reason = f"({error}) " if isinstance(error, hdf5.DamagedFile) else ""
+        raise InputError(
+            f"{path} is not a model, or it is cut off or damaged {reason}"
+            "and cannot be read; give a file that save wrote, copy it again, or save the model again"
+        ) from None
+    return {name: xr.Dataset(group.variables, attrs=group.attributes) for name, group in groups.items()}
+
+
+def _content(path: Path, max_bytes: int) -> bytes:
+    """Return the bytes of an ordinary file that is not too large; no other is opened, as reading it could wait."""
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{path} is a folder; give the file that save wrote")
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{path} is not an ordinary file; give the file that save wrote")
+        if status.st_size > max_bytes:
+            raise InputError(f"{path} has {status.st_size:,} bytes; to read more than {max_bytes:,}, give max_bytes")
         with path.open("rb") as file:
-            start = file.read(len(SIGNATURE))
+            return file.read(max_bytes)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the path") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path} cannot be read ({reason}); check the path and your rights") from None
-    if start != SIGNATURE:
-        raise InputError(f"{path} is {'not a model' if start else 'empty'}; give a file that save wrote")
-    try:
-        # First by itself, as h5netcdf prints a traceback of its own when it stops halfway.
-        with h5py.File(path) as file:
-            file.visititems(_visit)
-        with xr.open_datatree(path, engine="h5netcdf") as tree:
-            return {name: node.to_dataset(inherit=False).load().drop_encoding() for name, node in tree.children.items()}
-    except Exception:  # a damaged file can fail anywhere in HDF5's, h5netcdf's and xarray's code, in any way
-        raise InputError(f"{path} is cut off or damaged; copy it again, or save the model again") from None
 
 
-def _visit(name: str, item: Any) -> None:
-    """Read the attributes of a group or data set."""
-    dict(item.attrs)
+def checksum(groups: Mapping[str, xr.Dataset], state: str) -> str:
+    """Return the SHA-256 of a model's state and numbers; it detects damage, not forgery, as anyone can compute it."""
+    digest = sha256(state.encode())
+    for group in sorted(groups):
+        for name, variable in sorted(groups[group].variables.items(), key=lambda item: str(item[0])):
+            if is_number(variable.dtype):
+                values = np.ascontiguousarray(variable.values)
+                if values.dtype.kind == "f":
+                    values = np.where(np.isnan(values), np.nan, values)  # files need not keep the other bits of a NaN
+                digest.update(f"{group}/{name} {values.dtype.str} {values.shape}".encode())
+                digest.update(values.tobytes())
+    return digest.hexdigest()
 
 
 def target_of(path: str | os.PathLike[str]) -> Path:
@@ -62,9 +101,10 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 
 def write(target: Path, tree: xr.DataTree) -> None:
     """Write groups to a file, which replaces an existing one only when it is complete."""
+    # In memory first: on a full disk, libhdf5 crashes when it closes a file.
     write_whole(
         target,
-        lambda part: tree.to_netcdf(part, engine="h5netcdf", encoding=compression(tree)),
+        lambda part: part.write_bytes(tree.to_netcdf(engine="h5netcdf", encoding=compression(tree))),
         (OSError, RuntimeError, TypeError, ValueError),
     )
 
