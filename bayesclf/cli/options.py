@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesclf.cli.settings import AUTO as AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file
 from bayesclf.wording import did_you_mean, listed
@@ -26,9 +27,6 @@ MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joi
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
-
-AUTO = "auto"
-"""The default engine."""
 
 SEEDS = 2**32
 """Seeds are below this number."""

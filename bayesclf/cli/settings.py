@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.cli.options import AUTO
 from bayesclf.errors import InputError
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.inference import Engine
+
+AUTO = "auto"
+"""The default engine."""
 
 type Given = dict[str, dict[str, Any]]
 """Values by model or engine, and by name."""
