@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import UNSEEN
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
+from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
+from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, SparseTable, Table
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTED_COLUMNS = 5
+KHAT_LIMIT = 0.7
+"""Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, next to the Gibbs classifier's 0 and 1."""
 
@@ -78,6 +85,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
+    prior
+        A posterior turned prior by `as_prior`; it replaces all other priors.
 
     Attributes
     ----------
@@ -112,6 +121,42 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     inference: str | Engine = "auto"
     rule: str | Gibbs | None = None
     random_state: Any = None
+    prior: NormalPrior | None = None
+
+    def as_prior(self) -> Self:
+        """Return an unfitted copy whose prior is this posterior, approximated by a normal.
+
+        It has the posterior's mean and full covariance. A posterior of logistic regression is not a normal, so that,
+        unlike for generative classifiers, updating in steps is approximate: `notes_` of the next fit gives the Pareto
+        k̂ of the approximation, and says where it is a bad one. It is good where the rows so far are many compared
+        with the columns. The next fit keeps the classes, the columns and the levels of this one, and takes the log-odds
+        at its column means; a level that it does not know has the weight of an unseen one.
+
+        Raises
+        ------
+        Refused
+            For a fit without draws, or with too few of them for a covariance.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> X, y = [[1.0], [1.9], [2.1], [3.0]] * 10, ["low", "high", "low", "high"] * 10
+        >>> monday = bc.LogisticRegression(random_state=1).fit(X, y)
+        >>> tuesday = monday.as_prior().fit([[2.5], [2.6]], ["high", "low"])
+        >>> tuesday.notes_[0]  # doctest: +ELLIPSIS
+        'the prior is the normal approximation of an earlier posterior (k̂ = ...'
+        """
+        check_is_fitted(self, "classes_")
+        if self.draws_ is None:
+            raise Refused(
+                f"a fit by {type(self.inference_).__name__} is a point estimate and has no covariance; fit with "
+                "inference='auto', 'laplace' or 'nuts' to update it"
+            )
+        assert isinstance(self.model_, LogisticModel)
+        if isinstance(self.model_.X, CenteredRows):
+            raise Refused("the weights of a sparse table are too many for a prior with all their covariances")
+        prior = normal_prior(self.model_, self.draws_.parameters, self._columns)
+        return clone(self).set_params(prior=prior)  # type: ignore[no-any-return]
 
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
@@ -134,8 +179,10 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
-        prior = LogisticPrior(**{option.name: getattr(self, option.name) for option in fields(LogisticPrior)})
-        if isinstance(frame, SparseTable):
+        if self.prior is not None:
+            self._check_same_problem(frame)
+            self._columns = self.prior.columns
+        elif isinstance(frame, SparseTable):
             self._columns = tuple(Column(name, "number") for name in frame.columns)
         else:
             self._columns = tuple(_column(frame, str(name)) for name in frame)
@@ -144,16 +191,39 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
-        numbers, categories = self._names("number"), self._names("category")
-        levels = tuple(column.levels for column in self._columns if column.kind == "category")
-        cells, codes = rows.parts
-        design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
-        model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, prior)
+        if self.prior is None:
+            numbers, categories = self._names("number"), self._names("category")
+            levels = tuple(column.levels for column in self._columns if column.kind == "category")
+            design = LogisticDesign.fit(*rows.parts, weight, numbers, categories, levels)
+            settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
+            model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, LogisticPrior(**settings))
+        else:
+            design = self.prior.design
+            model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
         self.notes_ = [
             f"column {name!r} has one value only, or none, and contributes nothing" for name in design.constant
         ]
         self.notes_ += _about_collinear(model.collinear())
+        if self.prior is not None:
+            self.notes_ = [*_about_prior(self.prior), *_about_new_levels(self._columns, rows), *self.notes_]
         return model
+
+    def _check_same_problem(self, frame: Table) -> None:
+        """Raise where the classes or the columns are not those of the posterior that is the prior."""
+        assert self.prior is not None
+        known = self.prior
+        if isinstance(frame, SparseTable):
+            raise InputError("a prior with covariances is for dense tables, but X is sparse; give X.toarray()")
+        if self._labels != known.labels:
+            raise InputError(
+                f"the prior is about the classes {', '.join(known.labels)}, but the rows have "
+                f"{', '.join(self._labels)}; give rows of these classes, and classes=… where some lack"
+            )
+        own = {str(name): columns.kind_of(frame[name]) for name in frame}
+        for column in known.columns:
+            if own.get(column.name) != column.kind:
+                found = own.get(column.name, "not there")
+                raise InputError(f"the prior has a column {column.name!r} of kind {column.kind}, which here is {found}")
 
     def _takes_some_rows(self) -> bool:
         """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""
@@ -200,6 +270,30 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 def _column(frame: pd.DataFrame, name: str) -> Column:
     kind = columns.kind_of(frame[name])
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
+
+
+def _about_prior(prior: NormalPrior) -> Iterator[str]:
+    """Say that the prior is an approximation, and how good a one."""
+    yield (
+        f"the prior is the normal approximation of an earlier posterior (k̂ = {prior.khat:.2f}), so that this posterior "
+        "is approximately that of all rows together"
+    )
+    if prior.khat > KHAT_LIMIT:
+        yield (
+            f"the earlier posterior is far from a normal (k̂ = {prior.khat:.2f}, limit {KHAT_LIMIT}); fit all rows at "
+            "once, or start from more rows"
+        )
+
+
+def _about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
+    """Name the categories with levels that the prior does not know."""
+    categories = [column.name for column in known if column.kind == "category"]
+    new = [name for name, codes in zip(categories, rows.parts[1].T, strict=True) if (codes == UNSEEN).any()]
+    if new:
+        yield (
+            f"column {', '.join(map(repr, new))} has levels that the prior does not know, about which these rows teach "
+            "nothing; fit all rows at once to learn them"
+        )
 
 
 def _about_collinear(names: tuple[str, ...]) -> Iterator[str]:

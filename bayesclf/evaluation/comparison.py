@@ -326,7 +326,7 @@ def compare(
     for name in models:
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in peers.rules_of(models[name], question.rules):
-            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], folds.splits, runs)
+            answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
         sentences = [*folds.remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
         notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))

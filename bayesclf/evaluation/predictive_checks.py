@@ -143,13 +143,8 @@ def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
         raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
     if prior.flat_weights.any():
         raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
-    vectors, columns = prior.mean.shape
-    noise = rng.standard_normal((draws, vectors + 1, columns))
-    # The difference of two independent vectors has the correlation ½ that the symmetric prior has between labels.
-    z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if prior.symmetric else noise[:, :-1]
-    u = prior.mean + prior.scale * z
-    weight = u[:, :, 1:]
-    return {"intercept": u[:, :, 0] + weight @ prior.shift, "weight": weight / model.design.scale}
+    theta = prior.draw(rng, draws)
+    return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / model.design.scale}
 
 
 @dataclass(frozen=True, eq=False)

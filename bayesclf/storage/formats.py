@@ -58,7 +58,11 @@ class Changes:
 CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
-        added={"BayesClassifier.target_name_": None, "GenerativeModel.posterior_given": False},
+        added={
+            "BayesClassifier.target_name_": None,
+            "GenerativeModel.posterior_given": False,
+            "LogisticRegression.prior": None,
+        },
     )
 }
 """By version, what changed from it to the next."""
@@ -131,7 +135,8 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.model import LogisticModel
-    from bayesclf.models.logistic.prior import LogisticPrior
+    from bayesclf.models.logistic.normal_prior import NormalPrior
+    from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 
@@ -140,6 +145,7 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
+        *(NormalPrior, UnseenPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

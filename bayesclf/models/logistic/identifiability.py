@@ -225,6 +225,8 @@ def determined(X: Matrix, columns: Integers, weight: Array) -> bool:
 SPARSE_TOLERANCE = 1e-12
 """Share of the largest variance up to which the variance of a direction of a sparse table counts as rounding."""
 
+NO_VARIANCE = 1e-24
+"""Variance of a column, in units of its sd in the rows that the design is of, below which it is rounding."""
 RANK_TOLERANCE = 1e-9
 """Directions in which the rows vary by less than this, relative to the widest one, count as collinear."""
 
@@ -342,6 +344,9 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
     contrasts = _contrasts(design, X, mean)
     covariance = gram(X, share) - np.outer(mean, mean) if isinstance(X, CenteredRows) else gram(X - mean, share)
     between = contrasts.T @ covariance @ contrasts
+    # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
+    varies = np.diag(between) > NO_VARIANCE
+    contrasts, between = contrasts[:, varies], between[np.ix_(varies, varies)]
     sd = np.sqrt(np.diag(between))
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
     if not sums.shape[1]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array
 
@@ -41,11 +42,11 @@ def _part[F: Callable[..., Any]](function: F) -> F:
 
 
 @cache
-def compiled() -> Any:
-    """Return `log_density` as Numba's ``CFunc``."""
+def compiled(normal: bool = False) -> Any:
+    """Return `log_density`, or `log_density_of_normal`, as Numba's ``CFunc``."""
     at = types.CPointer(types.double)
     signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
-    return nb.cfunc(signature, cache=True, **OPTIONS)(log_density)
+    return nb.cfunc(signature, cache=True, **OPTIONS)(log_density_of_normal if normal else log_density)
 
 
 def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
@@ -149,6 +150,39 @@ def _sparse_log_likelihood(
     for k in range(vectors):
         for j in range(columns):
             slope[k, j] -= residuals[k] * center[j]
+    return total
+
+
+def log_density_of_normal(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
+    """Write what `log_density` does, for a normal prior of any covariance, whose precision is a matrix."""
+    vectors, columns, blocks = types.intp(data[0][0]), types.intp(data[0][1]), types.intp(data[0][2])
+    factor = nb.carray(data[2], (size, size))
+    mean, precision = nb.carray(data[3], (vectors, columns)), nb.carray(data[4], (size, size))
+    X = nb.carray(data[6], (blocks, columns, ROWS))
+    y, weight = nb.carray(data[7], (blocks, ROWS)), nb.carray(data[8], (blocks, ROWS))
+    theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
+    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    total = _log_normal_prior(theta, mean, precision, slope)
+    total += _log_likelihood(theta, X, y, weight, slope)
+    _whiten(slope, factor, nb.carray(gradient, size))
+    value[0] = total
+    return 0 if math.isfinite(total) else 1
+
+
+@_part
+def _log_normal_prior(theta: Array, mean: Array, precision: Array, slope: Array) -> float:
+    """Return −½ uᵀ precision u with u = θ − mean raveled, and set `slope` to its gradient."""
+    vectors, columns = theta.shape
+    total = 0.0
+    for k in range(vectors):
+        for j in range(columns):
+            down = 0.0
+            for other in range(vectors):
+                for i in range(columns):
+                    deviation = theta[other, i] - mean[other, i]
+                    down += precision[k * columns + j, other * columns + i] * deviation
+            total -= 0.5 * (theta[k, j] - mean[k, j]) * down
+            slope[k, j] = -down
     return total
 
 
@@ -312,7 +346,7 @@ class LogisticDensity:
     """
 
     likelihood: Likelihood
-    prior: WeightPrior
+    prior: WeightPrior | NormalWeightPrior
     center: Array
     factor: Array
     scale: Array
@@ -333,8 +367,10 @@ class LogisticDensity:
 
     @property
     def function(self) -> Any:
-        """The machine code, `log_density` or `sparse_log_density`, with its ``address``."""
-        return compiled_sparse() if isinstance(self.likelihood.X, CenteredRows) else compiled()
+        """The machine code, `log_density`, `sparse_log_density` or `log_density_of_normal`, with its ``address``."""
+        if isinstance(self.likelihood.X, CenteredRows):
+            return compiled_sparse()
+        return compiled(isinstance(self.prior, NormalWeightPrior))
 
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
@@ -346,22 +382,25 @@ class LogisticDensity:
         """The arrays that the machine code reads, in its order."""
         likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
         vectors, columns = prior.mean.shape
-        with np.errstate(divide="ignore"):
-            precision = 1 / prior.scale
-        shift = np.concatenate([[0.0], prior.shift])
+        if isinstance(prior, NormalWeightPrior):
+            precision, symmetric, shift = prior.precision(), False, np.zeros(columns)
+        else:
+            symmetric, shift = prior.symmetric, np.concatenate([[0.0], prior.shift])
+            with np.errstate(divide="ignore"):
+                precision = 1 / prior.scale
         common = (self.center, self.factor, prior.mean, precision, shift)
         sizes = (vectors, columns)
         arrays: tuple[NDArray[Any], ...]
         if isinstance(X, CenteredRows):
             stored = (X.data, X.indices, X.indptr, X.shift)
-            sparse_sizes = np.array([*sizes, len(X), prior.symmetric, len(X.data)])
+            sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data)])
             arrays = (sparse_sizes, *common, *stored, likelihood.y, likelihood.weight)
         else:
             blocks = -(-len(X) // ROWS)
             filled = (0, blocks * ROWS - len(X))
             cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, columns).transpose(0, 2, 1)
             y, weight = np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
-            arrays = (np.array([*sizes, blocks, prior.symmetric]), *common, cells, y, weight)
+            arrays = (np.array([*sizes, blocks, symmetric]), *common, cells, y, weight)
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
 
     def parameters(self, z: Array) -> dict[str, Array]:

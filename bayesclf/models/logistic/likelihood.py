@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array, Integers
 
@@ -143,7 +144,7 @@ class LogPosterior:
     """Log likelihood plus log prior, of θ with the weights per sd of a column."""
 
     likelihood: Likelihood
-    prior: WeightPrior
+    prior: WeightPrior | NormalWeightPrior
 
     def value(self, theta: Array) -> float:
         """Return log p(θ, D)."""

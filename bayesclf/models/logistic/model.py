@@ -26,6 +26,7 @@ from bayesclf.models.logistic.identifiability import (
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
+from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
@@ -146,7 +147,7 @@ class LogisticModel:
     sample_weight
         (row), at least 0.
     prior
-        The user's settings.
+        The user's settings, or an earlier posterior.
 
     References
     ----------
@@ -158,7 +159,7 @@ class LogisticModel:
     X: Matrix
     y: Integers
     sample_weight: Array
-    prior: LogisticPrior
+    prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
 
     def __repr__(self) -> str:
@@ -345,6 +346,8 @@ class LogisticModel:
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
+        if isinstance(prior, NormalWeightPrior):
+            return ("logistic", len(self.labels), len(self.design), "normal")
         intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
         stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
         form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
@@ -440,7 +443,7 @@ class LogisticModel:
         return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
 
     @cached_property
-    def weight_prior(self) -> WeightPrior:
+    def weight_prior(self) -> WeightPrior | NormalWeightPrior:
         """The prior in numbers."""
         return self.prior.resolve(self.design, len(self.labels) - 1)
 

@@ -101,6 +101,28 @@ class LogisticPrior:
 
 
 @dataclass(frozen=True, eq=False)
+class UnseenPrior:
+    """The normal prior of the weight of a level that the training rows do not have.
+
+    Attributes
+    ----------
+    mean, scale
+        (outcome, category).
+    symmetric
+        Whether the labels have correlation ½(I + 11ᵀ), or none.
+    """
+
+    mean: Array
+    scale: Array
+    symmetric: bool
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw weights (draw, outcome, category); the mean where the prior is flat."""
+        scale = np.where(np.isinf(self.scale), 0.0, self.scale)
+        return np.asarray(self.mean + scale * _noise(rng, (draws, *self.mean.shape), self.symmetric))
+
+
+@dataclass(frozen=True, eq=False)
 class WeightPrior:
     """The normal prior in numbers, of θ = (intercept, weights) with the weights per sd of a column.
 
@@ -170,12 +192,21 @@ class WeightPrior:
                 out[k, :, other] = to_u.T @ (weights[:, None] * to_u)
         return out.reshape(vectors * columns, -1)
 
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw θ (draw, outcome, 1 + column); the intercept must not be free."""
+        vectors, columns = self.mean.shape
+        u = self.mean + self.scale * _noise(rng, (draws, vectors, columns), self.symmetric)
+        u[:, :, 0] += u[:, :, 1:] @ self.shift
+        return u
+
     def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw the weights of unseen levels, (draw, outcome, category); their mean where the prior is flat."""
-        vectors, categories = self.unseen_mean.shape
-        noise = rng.standard_normal((draws, vectors + 1, categories))
-        z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if self.symmetric else noise[:, :-1]
-        return self.unseen_mean + np.where(np.isinf(self.unseen_scale), 0.0, self.unseen_scale) * z
+        return self.unseen.draw(rng, draws)
+
+    @property
+    def unseen(self) -> UnseenPrior:
+        """The prior of the weights of unseen levels."""
+        return UnseenPrior(self.unseen_mean, self.unseen_scale, self.symmetric)
 
     def _standardized(self, theta: Array) -> Array:
         """Return (u − m)/s, (draw, outcome, 1 + column)."""
@@ -189,6 +220,16 @@ class WeightPrior:
         if not self.symmetric:
             return z
         return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
+
+
+def _noise(rng: np.random.Generator, shape: tuple[int, int, int], symmetric: bool) -> Array:
+    """Draw standard normals (draw, outcome, column), of correlation ½ between the labels where that is symmetric.
+
+    The difference of two independent vectors, one of them the reference's, has that correlation.
+    """
+    draws, vectors, columns = shape
+    noise = rng.standard_normal((draws, vectors + 1, columns))
+    return np.asarray((noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if symmetric else noise[:, :-1])
 
 
 def _numbers(name: str, setting: Setting) -> Array:

@@ -12,12 +12,18 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 from bayesclf.typing import Array, Integers
 
 
 def build(
-    X: Matrix, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
+    X: Matrix,
+    labels: Integers,
+    sample_weight: Array,
+    prior: WeightPrior | NormalWeightPrior,
+    scale: Array,
+    coords: Mapping[str, Any],
 ) -> pm.Model:
     """Return the PyMC model.
 
@@ -37,7 +43,10 @@ def build(
         Names of the labels (without the reference) and of the features.
     """
     with pm.Model(coords=coords) as model:
-        intercept, weight = _coefficients(prior, scale, model)
+        if isinstance(prior, NormalWeightPrior):
+            intercept, weight = _normal_coefficients(prior, scale, model)
+        else:
+            intercept, weight = _coefficients(prior, scale, model)
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
         y = pm.Data("y_data", labels, dims="row")
         at_means = intercept
@@ -110,6 +119,49 @@ def _proper_part(weight: TensorVariable, mean: TensorVariable, sds: Array, prior
     labels, columns = np.nonzero(~prior.flat_weights)
     some = pm.Normal.dist(mean[labels, columns], sds[labels, columns])
     return pt.sum(pm.logp(some, weight[labels, columns]))
+
+
+def _normal_coefficients(
+    prior: NormalWeightPrior, scale: Array, model: pm.Model
+) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add intercept and weight of a joint normal: the intercept's own, and the weight's given the intercept."""
+    vectors, columns = prior.mean.shape
+    unit = np.tile(np.concatenate([[1.0], scale]), vectors)
+    covariance = prior.covariance / np.outer(unit, unit)
+    mean = prior.mean / unit.reshape(vectors, columns)
+    places = np.arange(mean.size).reshape(vectors, columns)
+    first, rest = places[:, 0], places[:, 1:].ravel()
+    own = covariance[np.ix_(first, first)]
+    center = pm.Data("intercept_mean", mean[:, 0], dims="outcome", shape=(vectors,))
+    intercept = pm.MvNormal.dist(center, cov=pm.Data("intercept_covariance", own, shape=own.shape))
+    model.register_rv(intercept, "intercept", dims=("outcome",))
+    if not len(scale):
+        return intercept, None
+    slope = np.linalg.solve(own, covariance[np.ix_(first, rest)]).T
+    given = covariance[np.ix_(rest, rest)] - slope @ covariance[np.ix_(first, rest)]
+    precision = np.linalg.inv(given)
+    means = pm.Data("weight_mean", mean[:, 1:], dims=("outcome", "feature"), shape=(vectors, columns - 1))
+    moved = pm.Data("weight_slope", slope, shape=slope.shape) @ (intercept - center)
+    weight = pm.CustomDist.dist(
+        means + moved.reshape((vectors, columns - 1)),
+        pm.Data("weight_precision", (precision + precision.T) / 2, shape=precision.shape),
+        dist=_joint_dist,
+        logp=_joint_logp,
+        signature="(k,p),(n,n)->(k,p)",
+        class_name="JointNormal",
+    )
+    model.register_rv(weight, "weight", dims=("outcome", "feature"))
+    return intercept, weight
+
+
+def _joint_dist(mean: TensorVariable, precision: TensorVariable, size: TensorVariable) -> Any:
+    return pm.MvNormal.dist(mean.ravel(), tau=precision).reshape(mean.shape)
+
+
+def _joint_logp(value: TensorVariable, mean: TensorVariable, precision: TensorVariable) -> Any:
+    u = (value - mean).ravel()
+    log_determinant = 2 * pt.sum(pt.log(pt.diag(pt.linalg.cholesky(precision))))
+    return 0.5 * (log_determinant - pt.dot(u, pt.dot(precision, u)) - u.shape[0] * LOG_2_PI)
 
 
 def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
