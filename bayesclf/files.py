@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -108,10 +109,18 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
     Raises
     ------
     InputError
-        If its folder is missing or cannot be written to, or it is a folder, a device or one of the others.
+        If its name is not valid, its folder is missing or cannot be written to, or it is a folder, a device or one of
+        the others.
     """
     if name is None or name == str(STDOUT):
         return None if name is None else STDOUT
+    try:
+        os.stat(name)
+    except ValueError:
+        raise InputError(f"{option} {name!r} is not a valid file name; choose another name") from None
+    except OSError as error:  # usually there is no such file yet
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{option} {name[:20]}… has too long a name; choose a shorter one") from None
     path = Path(os.path.realpath(name))
     for other in others:
         if path == Path(os.path.realpath(other)) or (path.exists() and _same(path, other)):

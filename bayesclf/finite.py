@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
+from bayesclf.families.dirichlet import logs
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
@@ -110,7 +111,7 @@ class FiniteSpace:
 
     def _log_joint(self) -> Array:
         """Return log P(h) P(D | h), (hypothesis)."""
-        return _log(_numbers(self.prior)) + _numbers(self.log_likelihood)
+        return logs(_numbers(self.prior)) + _numbers(self.log_likelihood)
 
     @property
     def log_weights(self) -> Array:
@@ -157,12 +158,12 @@ class FiniteSpace:
     def log_scores(self, rows: Rows) -> Array:
         """Return log P(y | x, h), or log P(x, y | h) in a generative space, (hypothesis, row, outcome)."""
         (x,) = rows.parts
-        return _log(self.table(x) if callable(self.table) else _numbers(self.table)[:, x])
+        return logs(self.table(x) if callable(self.table) else _numbers(self.table)[:, x])
 
     def log_class_prior(self) -> Array:
         """Return log P(y | h), (hypothesis, outcome); equal for all classes where there is no P(x | h)."""
         if self.generative and not callable(self.table):
-            return _log(_numbers(self.table).sum(axis=1))
+            return logs(_numbers(self.table).sum(axis=1))
         return np.full((1, len(self.labels)), -np.log(len(self.labels)))
 
     def log_predictive(self, rows: Rows) -> Array | None:
@@ -199,7 +200,7 @@ class FiniteSpace:
         given = _numbers(likelihood)
         if given.shape != (len(self),) or not (np.isfinite(given) & (given >= 0)).all():
             raise InputError(f"likelihood must be {len(self)} finite numbers from 0 up, not {likelihood!r}")
-        return _log(given)
+        return logs(given)
 
     def _log_likelihood_of_rows(self, x: Any, y: Any) -> Array:
         rows, codes = self.rows(x), _codes("y", np.atleast_1d(np.asarray(y)), len(self.labels))
@@ -315,11 +316,6 @@ def _codes(name: str, values: NDArray[Any], size: int) -> Integers:
 
 def _numbers(values: Any) -> Array:
     return np.asarray(values, dtype=float)
-
-
-def _log(values: Array) -> Array:
-    with np.errstate(divide="ignore"):
-        return np.log(values)
 
 
 def _adds_up(values: Array, axis: int | tuple[int, ...] = 0) -> bool:

@@ -46,9 +46,9 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
 
 def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and warn of rows that no hypothesis thinks possible."""
-    found = average_proba(hypotheses, rows, given_x)
-    warn_impossible(found.impossible)
-    return found.log_proba
+    log_proba, impossible = average_proba(hypotheses, rows, given_x)
+    warn_impossible(impossible)
+    return log_proba
 
 
 def warn_impossible(impossible: NDArray[np.bool_]) -> None:

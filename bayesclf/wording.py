@@ -15,6 +15,9 @@ MOST_DECIMALS = 6
 LISTED_ROWS = 5
 """The most row numbers that a sentence lists."""
 
+LISTED_NAMES = 5
+"""The most names that a sentence lists."""
+
 IN_ALL = ", … ({total} in all)"
 """End of a shortened list that also says how many items there are."""
 
@@ -60,6 +63,28 @@ def joined(items: Iterable[object]) -> str:
     return listed(items, last=" and ")
 
 
+def named(names: Iterable[str], limit: int = LISTED_NAMES) -> str:
+    """List names in quotes, separated by commas and a final "and".
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e", "f", "g"])
+    ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    return listed(map(repr, names), limit, AND_MORE, last=" and ")
+
+
+def part_of(some: int, of: int, noun: str) -> str:
+    """Return how many things were used, and of how many if not all were; `noun` is a plural.
+
+    Examples
+    --------
+    >>> part_of(12, 12, "rows"), part_of(1000, 1202, "parameters")
+    ('12 rows', '1,000 of 1,202 parameters')
+    """
+    return f"{some:,} {noun}" if some == of else f"{some:,} of {of:,} {noun}"
+
+
 def flagged_rows(flags: Iterable[object]) -> str:
     """List the rows that are flagged, at least one, counted from 1.
 
@@ -70,6 +95,32 @@ def flagged_rows(flags: Iterable[object]) -> str:
     """
     rows = [position for position, flag in enumerate(flags, start=1) if flag]
     return f"row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS, IN_ALL)}"
+
+
+def one_line(text: object) -> str:
+    """Return text on one line, without characters that would move the cursor.
+
+    Examples
+    --------
+    >>> one_line("a\\nb\\x1b[2J")
+    'a b [2J'
+    """
+    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
+
+
+def clipped(text: object, longest: int) -> str:
+    """Return text on one line of at most so many characters, its middle left out: names often differ at their end.
+
+    Examples
+    --------
+    >>> clipped("the longest name of them all", 12)
+    'the lon… all'
+    """
+    line = one_line(text)
+    if len(line) <= longest:
+        return line
+    tail = longest // 3
+    return f"{line[: longest - tail - 1]}…{line[-tail:]}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

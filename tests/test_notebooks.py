@@ -1,5 +1,6 @@
-"""The notebooks run from top to bottom."""
+"""The notebooks run from top to bottom, and what they draw is kept in them."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -22,6 +23,23 @@ def test_notebook_is_kept_with_its_answers(path):
     written = path.read_text(encoding="utf-8")
     assert not re.search(r"site-packages|/home/|/root/|/tmp/|/Users/", written)
     assert len(written) < 1_000_000
+
+
+def draws(code):
+    """Return whether a cell ends in the call that draws a figure, or in the figure."""
+    last = ast.parse(code).body[-1]
+    return isinstance(last, ast.Expr) and bool(
+        re.search(r"\bplots\.|\bplot_\w+\(|\.draw\(|\bshow\(|^figure$", ast.unparse(last.value))
+    )
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_cell_that_draws_has_one_image(path):
+    notebook = nbformat.read(path, as_version=4)
+    drawing = [cell for cell in notebook.cells if cell.cell_type == "code" and draws(cell.source)]
+    assert len(drawing) >= 2
+    for cell in drawing:
+        assert sum("image/png" in output.get("data", {}) for output in cell.outputs) == 1, cell.source
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
@@ -98,36 +98,4 @@ def notes_for_warnings() -> Iterator[None]:
             for category in (ConvergenceWarning, PredictionWarning):
                 warnings.simplefilter("always", category)
         warnings.showwarning = show
-        yield
-
-
-@contextlib.contextmanager
-def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show progress and the time left, on stderr if that is a terminal; otherwise yield None."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    shown: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-        TextColumn("left"),
-    )
-    with Progress(*shown, console=console, transient=True) as progress:
-        task = progress.add_task(first, total=None)
-        yield lambda name, done, total: progress.update(task, description=name, completed=done, total=total)
-
-
-@contextlib.contextmanager
-def working(sentence: str) -> Iterator[None]:
-    """Show on stderr, if that is a terminal, that something takes a while."""
-    console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(sentence):
         yield

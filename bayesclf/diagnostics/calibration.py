@@ -13,6 +13,7 @@ from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, 
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.families.dirichlet import logs
 from bayesclf.typing import Array, Integers
 
 SIMULATED_CELLS = 2**20
@@ -37,6 +38,7 @@ def baseline(context: Context) -> Answer:
     where = f"({answers.setting}, rule {answers.own!r}{without})"
     log_loss, brier = evidence[answers.own]
     against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
+    says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against}"
     if infinite:
         return issue(
             f"{infinite} of {len(own.log_loss)} held-out rows have a class with predicted probability 0 {where}",
@@ -45,8 +47,7 @@ def baseline(context: Context) -> Answer:
         )
     if (evidence["gain"] < -thresholds.Z * evidence["gain_se"]).any():
         return issue(
-            f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}: the "
-            "probabilities are worse than none",
+            f"{says} class frequencies alone {where}: the probabilities are worse than none",
             "look at over-confidence (Y03) and at duplicate columns (M07); decisions may still be useful",
             evidence,
         )
@@ -54,20 +55,18 @@ def baseline(context: Context) -> Answer:
     if small.any():
         scores_named = " and ".join(SCORES[name] for name in evidence["score"][small])
         return tip(
-            f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}: the "
-            f"gain in {scores_named} is within its error",
+            f"{says} class frequencies alone {where}: the gain in {scores_named} is within its error",
             "gather more rows, or columns that are informative about the class"
             if small.all()
             else "see over-confidence (Y03): a few confidently wrong rows outweigh the others",
             evidence,
         )
-    return passed(f"log loss {log_loss:.3f}, Brier score {brier:.3f} {against} frequencies {where}", evidence)
+    return passed(f"{says} frequencies {where}", evidence)
 
 
 def _gains(answers: HeldOut, own: RowScores) -> tuple[pd.DataFrame, int]:
     """Return a row for each score, and how many rows have a class that their fold's training rows lack."""
-    with np.errstate(divide="ignore"):
-        base = scores.score(np.log(answers.frequencies), answers.y)
+    base = scores.score(logs(answers.frequencies), answers.y)
     lines = []
     for name in SCORES:
         theirs = getattr(base, name)
@@ -97,10 +96,9 @@ def calibration(context: Context) -> Answer:
     evidence = pd.DataFrame(lines, columns=names)
     own = evidence[evidence["rule"] == answers.own].iloc[0]
     best = evidence.nsmallest(1, "error").iloc[0]
-    says = (
-        f"calibration error {own['error']:.3f} under rule {answers.own!r}, where calibrated probabilities would "
-        f"show {own['if_calibrated']:.3f} ({answers.setting}, p = {own['p_value']:.3f})"
-    )
+    calibrated = f"where calibrated probabilities would show {own['if_calibrated']:.3f}"
+    where = f"({answers.setting}, p = {own['p_value']:.3f})"
+    says = f"calibration error {own['error']:.3f} under rule {answers.own!r}, {calibrated} {where}"
     excess = own["error"] - own["if_calibrated"]
     if own["p_value"] >= thresholds.SIGNIFICANCE or excess <= thresholds.MIN_CALIBRATION_EXCESS:
         return passed(says, evidence)
@@ -207,8 +205,8 @@ def over_confidence(context: Context) -> Answer:
         return passed(f"{under}confidence minus accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
     told = ", ".join(f"{name} {step}" for name, step in steps.items())
     return issue(
-        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; the cause is "
-        f"{CAUSES[rows, model]}",
+        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; "
+        f"the cause is {CAUSES[rows, model]}",
         _next_step(rows and answers.own not in AVERAGING, model),
         evidence,
     )
@@ -277,10 +275,8 @@ def disagreement(context: Context) -> Answer:
     labels = {"row": 1 + answers.numbers[differ], "label": classes[answers.y[differ]]}
     chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
     evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
-    says = (
-        f"{', '.join(map(repr, decided))} decide {len(differ)} of {len(codes)} held-out rows differently "
-        f"({answers.setting})"
-    )
+    which = f"{len(differ)} of {len(codes)} held-out rows"
+    says = f"{', '.join(map(repr, decided))} decide {which} differently ({answers.setting})"
     if len(differ) / len(codes) > thresholds.MAX_DISAGREEMENT:
         return tip(
             f"{says}: there the answer depends on the rule",

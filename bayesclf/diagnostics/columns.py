@@ -12,7 +12,7 @@ from scipy import stats
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, named, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, passed, tip
 from bayesclf.diagnostics.held_out import correlations, independent_groups
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
@@ -22,6 +22,7 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import named
 
 
 @check("M05", "Classes and levels with few rows", "all models")
@@ -34,9 +35,8 @@ def few_rows(context: Context) -> Answer:
         pairs = zip(few["what"], few["name"], strict=True)
         names = [f"class {name}" if what == "class" else name for what, name in pairs]
         return tip(
-            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (fewer than "
-            f"{thresholds.MIN_CLASS_ROWS} per class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says "
-            "about them is mostly its prior",
+            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
+            f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
             "gather more rows, or merge levels of similar meaning",
             few.head(thresholds.SHOWN),
         )
@@ -50,7 +50,7 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
     if isinstance(model, LogisticModel):
         by_label = np.bincount(model.y, model.sample_weight, minlength=len(model.labels))
         first = len(model.design) - sum(model.design.sizes)
-        levels = list(zip(model.design.names[first:], model.sample_weight @ model.X[:, first:], strict=True))
+        levels = list(zip(model.design.names[first:], (model.sample_weight @ model.X)[first:], strict=True))
     else:
         assert isinstance(model, GenerativeModel)
         by_label = model.label_counts
@@ -86,8 +86,7 @@ def constant_columns(context: Context) -> Answer:
     evidence = {"columns": ", ".join(names[: thresholds.SHOWN]), "count": len(names)}
     if names:
         return tip(
-            f"{named(names)} ha{'s' if len(names) == 1 else 've'} one value only, or none, and contribute"
-            f"{'s' * (len(names) == 1)} nothing",
+            f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
             "leave such columns out, or find out why they do not vary",
             evidence,
         )

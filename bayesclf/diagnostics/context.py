@@ -139,7 +139,7 @@ class Context:
     @cached_property
     def sensitivities(self) -> pd.DataFrame:
         """How each parameter moves with the power of the prior and of the likelihood."""
-        return sensitivities(self.classifier.model_, self.posterior, self.statistics, self.labelled)
+        return sensitivities(self.classifier.model_, self.posterior, self.labelled)
 
     @cached_property
     def held_out(self) -> HeldOut:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
 import pandas as pd
 
-from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section
+from bayesclf import display
+from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section, as_table
 
 WIDTH = 100
 """Characters per line."""
@@ -82,10 +83,7 @@ class Diagnosis:
 
     def __getitem__(self, code: str) -> Finding:
         """Return the finding of a check that was run."""
-        for finding in self.findings:
-            if finding.code == code:
-                return finding
-        raise KeyError(code)
+        return {finding.code: finding for finding in self.findings}[code]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(found)} {section}" for section, found in self.sections.items() if found)
@@ -148,16 +146,11 @@ def _item(finding: Finding) -> str:
 
 
 def _table(evidence: Evidence) -> str:
-    columns = [str(name) for name in evidence]
-    if isinstance(evidence, Mapping):
-        rows = [tuple(evidence.values())] if evidence else []
-    else:
-        rows = list(evidence.head(MOST_LINES).itertuples(index=False))
-    if not rows:
+    shown = as_table(evidence).head(MOST_LINES)
+    if shown.empty:
         return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    lines = shown.itertuples(index=False, name=None)
+    return display.table([*map(str, shown)], [[_cell(value) for value in line] for line in lines])
 
 
 def _cell(value: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -13,14 +11,20 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, counted, part_of, passed, tip
+from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram, with_ones
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.typing import Array
+from bayesclf.wording import listed, part_of
+
+TASK_ROWS = 1024
+"""Rows of a sparse table that are looked at together."""
 
 RIDGE = 1e-9
 """Added to the variances, per row, so that directions without variation in the training rows have positive variance."""
@@ -40,12 +44,12 @@ def far_rows(context: Context) -> Answer:
     numbers, each training row's own from the others.
     """
     new = context.new_rows
-    compared = _compared(context)
+    distance, furthest, spread, known = _compared(context)
     unseen = _unseen(new.rows)
-    far = compared.distance > compared.furthest
-    asked, known = int(np.isfinite(compared.furthest).sum()), compared.known
-    beyond = 1 + np.flatnonzero(compared.distance > far_limit(compared.furthest, compared.spread, known, asked))
-    columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
+    far = distance > furthest
+    asked = int(np.isfinite(furthest).sum())
+    beyond = 1 + np.flatnonzero(distance > far_limit(furthest, spread, known, asked))
+    columns = {"distance": distance, "furthest_known": furthest, "unseen_levels": unseen}
     evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
     says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
@@ -53,39 +57,13 @@ def far_rows(context: Context) -> Answer:
     if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
         reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
     if len(beyond):
-        which = f"{len(beyond)} of {asked} new rows (counted from 1: {counted(beyond.tolist())})"
+        which = f"{len(beyond)} of {asked} new rows (counted from 1: {listed(beyond, thresholds.SHOWN)})"
         reasons.append(f"{which} are far beyond the furthest of {known} training rows")
     if unseen.any():
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
     if reasons:
-        return tip(
-            "; ".join(reasons),
-            "look at these rows: there the answers extrapolate the model's assumptions",
-            evidence,
-        )
+        return tip("; ".join(reasons), "look at these rows: there the answers extrapolate the model", evidence)
     return passed(says, evidence)
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """How far out new rows are.
-
-    Attributes
-    ----------
-    distance
-        −log p(x | D), or the leverage, of each new row.
-    furthest
-        The largest distance of the training rows that each new row is compared with; infinite where there are none.
-    spread
-        `furthest` minus the median distance of these training rows.
-    known
-        Number of these training rows.
-    """
-
-    distance: Array
-    furthest: Array
-    spread: Array
-    known: int
 
 
 def exceedance(far: int, known: int, asked: int) -> float:
@@ -113,12 +91,17 @@ def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
     return np.asarray(furthest + spread * max(1.0, ratio))
 
 
-def _compared(context: Context) -> Compared:
+def _compared(context: Context) -> tuple[Array, Array, Array, int]:
+    """Return how far out each new row is, the training rows that it is compared with, and their number.
+
+    The first array is −log p(x | D) of the new rows, or their leverage. The second is the largest distance of the
+    training rows, infinite where there are none to compare with, and the third by how much it exceeds their median.
+    """
     model, new = context.classifier.model_, context.new_rows
     if isinstance(model, LogisticModel):
         own, others = leverages(model, context.training.rows, new.rows)
         furthest = np.full(len(others), own.max())
-        return Compared(others, furthest, furthest - np.median(own), len(own))
+        return others, furthest, furthest - np.median(own), len(own)
     assert isinstance(model, GenerativeModel)
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
@@ -134,7 +117,7 @@ def _compared(context: Context) -> Compared:
         known = -np.concatenate([log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits])
         of_pattern = pattern_of.ravel() == pattern
         furthest[of_pattern], spread[of_pattern] = known.max(), known.max() - np.median(known)
-    return Compared(distance, furthest, spread, len(table))
+    return distance, furthest, spread, len(table)
 
 
 def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:
@@ -145,14 +128,25 @@ def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, A
     numbers = len(model.design.varying)
     if not numbers:
         raise NotApplicable("the model has no column of numbers; for categories only unknown levels are counted")
-    known, asked = (
-        np.column_stack([np.ones(len(rows)), model.design.matrix(rows)[:, :numbers]]) for rows in (training, new)
-    )
+    known, asked = (_ones_and_numbers(model.design, rows) for rows in (training, new))
     # The ridge exceeds rounding errors of collinear columns; a new row that violates the collinearity still stands out.
-    gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
-    factor = np.linalg.cholesky(gram)
-    own, others = (np.square(np.linalg.solve(factor, rows.T)).sum(axis=0) for rows in (known, asked))
+    products = gram(known, np.ones(len(known))) + RIDGE * len(known) * np.eye(1 + numbers)
+    factor = np.linalg.cholesky(products)
+    own, others = (_squares(factor, rows) for rows in (known, asked))
     return own / np.maximum(1 - own, RIDGE), others
+
+
+def _ones_and_numbers(design: LogisticDesign, rows: Rows) -> Matrix:
+    """Return a column of ones and the columns of numbers, (row, 1 + number)."""
+    matrix = with_ones(design.matrix(rows))
+    return matrix if isinstance(matrix, CenteredRows) else matrix[:, : 1 + len(design.varying)]
+
+
+def _squares(factor: Array, X: Matrix) -> Array:
+    """Return |L⁻¹x|² of each row (row), a few rows of a sparse table at a time."""
+    size = TASK_ROWS if isinstance(X, CenteredRows) else len(X)
+    parts = [dense(X[start : start + size]) for start in range(0, len(X), size)]
+    return np.concatenate([np.square(np.linalg.solve(factor, part.T)).sum(axis=0) for part in parts])
 
 
 def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
@@ -194,12 +188,8 @@ def replicated_data(context: Context) -> Answer:
             f"{_next_step(found)}; see clf.predictive_check(X, y)",
             found,
         )
-    least = table["adjusted_p_value"].min()
-    return passed(
-        f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets (smallest adjusted p-value "
-        f"{least:.2f})",
-        table.head(1),
-    )
+    least = f"smallest adjusted p-value {table['adjusted_p_value'].min():.2f}"
+    return passed(f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets ({least})", table.head(1))
 
 
 def _next_step(found: pd.DataFrame) -> str:

@@ -1,15 +1,12 @@
-"""The result of a check, why there is none, and how sentences list names and rows."""
+"""The result of a check, and why there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import pandas as pd
-
-from bayesclf.diagnostics import thresholds
-from bayesclf.wording import AND_MORE, listed
 
 type Section = Literal["issue", "tip", "passed", "not applicable", "skipped"]
 type Severity = Literal["severe", "moderate", "mild", "none"]
@@ -83,34 +80,8 @@ def issue(reason: str, next_step: str, evidence: Evidence, severity: Severity = 
     return Answer("issue", severity, reason, next_step, evidence)
 
 
-def named(names: Sequence[str]) -> str:
-    """Return quoted names joined by commas and "and", at most `SHOWN` of them.
-
-    Examples
-    --------
-    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e", "f", "g"])
-    ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
-    """
-    return listed(map(repr, names), thresholds.SHOWN, AND_MORE, last=" and ")
-
-
-def counted(rows: Sequence[int]) -> str:
-    """Return row numbers joined by commas, at most `SHOWN` of them.
-
-    Examples
-    --------
-    >>> counted([3, 17]), counted([1, 2, 3, 4, 5, 6, 7])
-    ('3, 17', '1, 2, 3, 4, 5, …')
-    """
-    return listed(rows, thresholds.SHOWN)
-
-
-def part_of(checked: int, of: int, what: str) -> str:
-    """Return how many were checked, and of how many if not all were.
-
-    Examples
-    --------
-    >>> part_of(12, 12, "rows"), part_of(1000, 1202, "parameters")
-    ('12 rows', '1,000 of 1,202 parameters')
-    """
-    return f"{checked:,} {what}" if checked == of else f"{checked:,} of {of:,} {what}"
+def as_table(evidence: Evidence) -> pd.DataFrame:
+    """Return the numbers of a finding as a table; a mapping is its only row."""
+    if isinstance(evidence, pd.DataFrame):
+        return evidence
+    return pd.DataFrame([evidence] if evidence else [])

@@ -13,9 +13,9 @@ power-scaling, Statistics and Computing 34, doi:10.1007/s11222-023-10366-5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from bayesclf.diagnostics.held_out import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
+from bayesclf.inference.convergence import single
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -35,12 +36,6 @@ from bayesclf.typing import Array, Parameters
 
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding and has no tails to smooth."""
-
-COMPARED = 10
-"""Draws at which a recorded log density is compared with the density itself."""
-
-SAME = 1e-4
-"""Range of their differences up to which they count as equal: samplers may compute in other coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +62,8 @@ class Part:
         if not np.ptp(log_density) > FLAT:
             return np.zeros(len(self.draws))
         lower, upper = (_weights(log_density, power) for power in thresholds.POWERS)
-        return np.array(
-            [
-                array_stats.power_scale_sense(draws, lower, upper, *thresholds.POWERS, chain_axis=0, draw_axis=1)
-                for draws in self.draws
-            ]
-        )
+        sense = partial(array_stats.power_scale_sense, chain_axis=0, draw_axis=1)
+        return np.array([sense(draws, lower, upper, *thresholds.POWERS) for draws in self.draws])
 
     def pull(self) -> Array:
         """Return cov(θ, log p(θ))/sd(θ), (scalar): how far the prior moves the mean, in posterior sds.
@@ -99,9 +90,7 @@ def _weights(log_density: Array, power: float) -> Array:
     return np.asarray(weight / weight.sum())
 
 
-def sensitivities(
-    model: Model, posterior: xr.Dataset, statistics: xr.Dataset | None, training: Labelled | None
-) -> pd.DataFrame:
+def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None) -> pd.DataFrame:
     """Return one row per parameter: its sensitivities to the prior and to the likelihood, and the pull of the prior.
 
     Parameters that do not vary are left out; of more than `MAX_SCALARS` parameters, evenly spaced parts are used.
@@ -112,15 +101,13 @@ def sensitivities(
         Conditioned on the training rows.
     posterior
         Draws of its parameters, (chain, draw, …).
-    statistics
-        What the engine recorded about them, or None.
     training
         The training rows, which the likelihood of a block that is not conjugate needs; raises `Skipped` without them.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     if draws < thresholds.MIN_SCALED_DRAWS:
         raise Skipped(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
-    parts = list(_parts(model, posterior, statistics, training))
+    parts = list(_parts(model, posterior, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)
     lines = [line for part in parts[::step] for line in part.lines()]
@@ -129,12 +116,10 @@ def sensitivities(
     return table
 
 
-def _parts(
-    model: Model, posterior: xr.Dataset, statistics: xr.Dataset | None, training: Labelled | None
-) -> Iterator[Part]:
+def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> Iterator[Part]:
     """Yield the parts of a model that are independent a posteriori; arguments as in `sensitivities`."""
     if isinstance(model, LogisticModel):
-        yield _of_weights(model, posterior, statistics)
+        yield _of_weights(model, posterior)
         return
     assert isinstance(model, GenerativeModel)
     if isinstance(model.class_prior, LearntClassPrior):
@@ -149,38 +134,23 @@ def _parts(
             yield from _split(posterior, block.suffix, *_of_block(block, index, parameters, training))
 
 
-def _of_weights(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Part:
-    """Return the one part of logistic regression.
+def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
+    """Return the one part of logistic regression; its likelihood is computed from all rows.
 
-    The likelihood is the recorded one, or it is computed from all rows, for a subset of many draws. With fewer draws
-    the sensitivities have a larger Monte Carlo error, which can hide a weak likelihood but cannot make one seem weak.
+    Of a large posterior only evenly spaced draws are used. With fewer draws the sensitivities have a larger Monte Carlo
+    error, which can hide a weak likelihood but cannot make one seem weak.
     """
-    recorded = _recorded(model, posterior, statistics)
-    if recorded is None:
-        cells = model.X.shape[0] * model.weight_prior.mean.size
-        step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
-        posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
-    intercept, weight = _flat(posterior["intercept"]), _flat(posterior["weight"])
+    cells = model.X.shape[0] * model.weight_prior.mean.size
+    step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
+    posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
+    weight = _flat(posterior["weight"])
+    intercept = model.at_means(_flat(posterior["intercept"]), weight)
     theta = np.concatenate([intercept[:, :, None], weight * model.design.scale], axis=2)
     log_prior = model.weight_prior.log_density(theta)
-    log_posterior = model.log_posterior(intercept, weight) if recorded is None else recorded
-    log_likelihood = log_posterior - log_prior
+    log_likelihood = model.log_posterior(intercept, weight) - log_prior
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     names, draws = single(posterior, ("intercept", "weight"))
     return Part(tuple(names), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
-
-
-def _recorded(model: LogisticModel, posterior: xr.Dataset, statistics: xr.Dataset | None) -> Array | None:
-    """Return log p(θ, D) up to a constant, (draw), where the engine recorded it.
-
-    It is used if it differs from the density itself, at a few draws, by no more than a constant.
-    """
-    if statistics is None or "lp" not in statistics:
-        return None
-    recorded = _flat(statistics["lp"])
-    some = np.linspace(0, len(recorded) - 1, COMPARED).astype(int)
-    density = model.log_posterior(_flat(posterior["intercept"])[some], _flat(posterior["weight"])[some])
-    return recorded if np.ptp(recorded[some] - density) < SAME else None
 
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:
@@ -221,16 +191,3 @@ def _flat(variable: xr.DataArray) -> Array:
     """Join chain and draw: (draw, …)."""
     values = variable.transpose("chain", "draw", ...).values
     return np.asarray(values.reshape(-1, *values.shape[2:]))
-
-
-def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], Array]:
-    """Return single parameters: their names, such as "mu[yes, age]", and their draws (scalar, chain, draw)."""
-    names: list[str] = []
-    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
-    draws = []
-    for name in variables:
-        variable = posterior[name].transpose(..., "chain", "draw")
-        labels = [[str(label) for label in variable[dim].values] for dim in variable.dims[:-2]]
-        names += [f"{name}[{', '.join(place)}]" if place else name for place in product(*labels)]
-        draws.append(variable.values.reshape(-1, *sizes))
-    return names, np.concatenate(draws) if draws else np.empty((0, *sizes))

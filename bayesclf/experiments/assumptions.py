@@ -132,23 +132,18 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     limits = table[table["part"] == "limit"].set_index(["population", "classifier"])
     error, loss = (dict(zip(limits.index, limits[metric], strict=True)) for metric in METRICS)
     limit_sentences = [_limit_sentence(name, error, loss) for name in POPULATIONS]
-    return Results(
-        _headline(error),
-        (THEORY, *limit_sentences, _points_sentence(error, loss), _loss_sentence(loss)),
-        CAUTIONS,
-        (
-            Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
-            Section("Learning curves", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
-            Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
-        ),
+    sections = (
+        Section("Boundaries", (PICTURES,), tuple(_picture(settings, name) for name in POPULATIONS)),
+        Section("Learning curves", tuple(_race(name, records) for name in POPULATIONS), _curve_figures(table)),
+        Section("Limits", (LIMITS,), (), limits.reset_index()[["population", "classifier", *METRICS]]),
     )
+    findings = (THEORY, *limit_sentences, _points_sentence(error, loss), _loss_sentence(loss))
+    return Results(_headline(error), findings, CAUTIONS, sections)
 
 
 CAUTIONS = (
-    "Errors and log losses are integrals over the known population, not counts over test rows; only the training "
-    "sets are random.",
-    "Curves are under map, with the default priors in the columns' own units; with few rows they differ from those "
-    "under maximum likelihood, whose estimate often does not exist there.",
+    "Errors and log losses are integrals over the known population; only the training sets are random.",
+    "Curves are under map, with the default priors; with few rows, maximum likelihood often has no estimate.",
 )
 
 THEORY = (
@@ -214,10 +209,9 @@ def _race(name: str, records: pd.DataFrame) -> str:
         first, second, _ = sorted(errors, key=lambda which: errors[which])
         gap = wide[second].to_numpy() - wide[first].to_numpy()
         clear = gap.mean() > CLEAR * gap.std(ddof=1) / np.sqrt(len(gap))
-        told.append(
-            f"with {size:,} rows {first} {'is clearly ahead' if clear else 'is level with'}"
-            f"{' of ' if clear else ' '}{second} ({percent(errors[first])} and {percent(errors[second])})"
-        )
+        verb = "is clearly ahead of" if clear else "is level with"
+        shares = f"{percent(errors[first])} and {percent(errors[second])}"
+        told.append(f"with {size:,} rows {first} {verb} {second} ({shares})")
     return f"{POPULATIONS[name].title.capitalize()}: {', '.join(told)}."
 
 

@@ -47,7 +47,7 @@ SEPARATIONS = (1.0, 2.0, 3.0)
 """Distances Δ of the means for the efficiency."""
 
 EFFICIENCY_ROWS, EFFICIENCY_COLUMNS = 1600, 3
-"""Rows and columns of its simulation: so many rows that terms beyond the asymptotic one are small."""
+"""Rows and columns of its simulation: enough rows for terms beyond the asymptotic one to be small."""
 
 BLOCK = 20
 """Training sets in one unit of work."""
@@ -106,9 +106,7 @@ def _growth(settings: Settings, regime: str, columns: int, first: int, rng: np.r
             line = naive_bayes_line(naive) if model == "nb" else logistic_line(logistic, "map")
             excess[size][model] += pair.excess(line)
     about = {"part": "growth", "setting": regime, "columns": columns, "block": first, "sets": BLOCK}
-    return [
-        {**about, "m": size, **{name: total / BLOCK for name, total in own.items()}} for size, own in excess.items()
-    ]
+    return [{**about, "m": size} | {name: total / BLOCK for name, total in own.items()} for size, own in excess.items()]
 
 
 def _efficiency(settings: Settings, separation: float, first: int, rng: np.random.Generator) -> list[Record]:
@@ -141,14 +139,9 @@ class GaussianPair:
     delta: Array
 
     @property
-    def separation(self) -> float:
-        """Mahalanobis distance Δ = |δ| of the means."""
-        return float(np.linalg.norm(self.delta))
-
-    @property
     def least_error(self) -> float:
-        """Φ(−Δ/2), the error of the best rule."""
-        return float(ndtr(-self.separation / 2))
+        """Φ(−Δ/2), the error of the best rule; Δ = |δ| is the Mahalanobis distance of the means."""
+        return float(ndtr(-np.linalg.norm(self.delta) / 2))
 
     def draw(self, rows: int, rng: np.random.Generator) -> Encoded:
         """Draw rows, as a problem; the first two are of different classes."""
@@ -258,18 +251,15 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     separation, the generative model, the simulated ratio `value` with its standard error `se`, and the quadrature's
     `expected`.
     """
-    growth = records[records["part"] == "growth"].melt(
-        ["part", "setting", "columns", "m", "block"], ["nb", "lr"], "model", "value"
-    )
     keys = ["part", "setting", "columns", "m", "model"]
+    growth = records[records["part"] == "growth"].melt([*keys[:-1], "block"], ["nb", "lr"], "model", "value")
     lines = growth.groupby(keys, sort=False)["value"].agg(value="mean", se="sem").reset_index()
     ratios = []
     for separation in SEPARATIONS:
         own = records[(records["part"] == "efficiency") & (records["setting"] == separation)]
+        weight = own["sets"].to_numpy(dtype=float)
         for model in ("gda", "nb"):
-            ratio, error = ratio_of_means(
-                own[model].to_numpy(), own["lr"].to_numpy(), own["sets"].to_numpy(dtype=float)
-            )
+            ratio, error = ratio_of_means(own[model].to_numpy(), own["lr"].to_numpy(), weight)
             expected = efficiency(separation, EFFICIENCY_COLUMNS, model == "nb")
             about = ("efficiency", separation, EFFICIENCY_COLUMNS, EFFICIENCY_ROWS, model)
             ratios.append({**dict(zip(keys, about, strict=True)), "value": ratio, "se": error, "expected": expected})
@@ -308,32 +298,24 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         naive, logistic = (growth_exponent(own[own["model"] == model]) for model in ("nb", "lr"))
         missing = int(np.isinf(own["rows"]).sum())
         without = f", excluding {missing} numbers of columns at which no size is near the limit" if missing else ""
-        sentences.append(
-            f"Where {regime}: rows grow like columns to the power {naive:.2f} for naive Bayes and "
-            f"{logistic:.2f} for logistic regression{without}."
-        )
+        powers = f"{naive:.2f} for naive Bayes and {logistic:.2f} for logistic regression"
+        sentences.append(f"Where {regime}: rows grow like columns to the power {powers}{without}.")
     headline = f"{sentences[0]} The paper's log d against d is about that regime."
     agreement = (
-        f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within "
-        f"{np.abs(z).max():.1f} standard errors of the quadrature's at {len(SEPARATIONS)} separations, against "
-        "discriminant analysis and naive Bayes."
+        f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within {np.abs(z).max():.1f} "
+        "standard errors of the quadrature's, against discriminant analysis and naive Bayes."
     )
-    return Results(
-        headline,
-        (sentences[1], agreement),
-        CAUTIONS,
-        (
-            Section("Excess error as rows are added", (), _growth_figures(table)),
-            Section("Rows needed", (f"Rows from which the mean excess error stays below {NEAR}.",), (), needed),
-            Section("Efficiency", EFFICIENCY_TEXT, (), ratios.drop(columns=["part"])),
-        ),
+    sections = (
+        Section("Excess error as rows are added", (), _growth_figures(table)),
+        Section("Rows needed", (f"Rows from which the mean excess error stays below {NEAR}.",), (), needed),
+        Section("Efficiency", EFFICIENCY_TEXT, (), ratios.drop(columns=["part"])),
     )
+    return Results(headline, (sentences[1], agreement), CAUTIONS, sections)
 
 
 CAUTIONS = (
     "The assumptions of both classifiers hold: normal columns, independent given the class, with equal variances.",
-    "An excess error near 0 needs few rows where the least error is near 0 as well, as happens when many "
-    "columns are equally informative.",
+    "Few rows are enough where the least error is near 0, as happens when many columns are equally informative.",
 )
 
 EFFICIENCY_TEXT = (

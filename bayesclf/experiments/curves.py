@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.experiments.experiment import Axes, Drawing, Figure
-from bayesclf.plots import learning_curve
+from bayesclf.plots import learning_curve, style
 from bayesclf.typing import Array
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
@@ -19,6 +19,12 @@ MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
 
 METRIC_NAMES = {"error": "error", "log_loss": "log loss", "brier": "Brier score", "overconfidence": "over-confidence"}
 """Names of the metrics of records, in words."""
+
+SHARED_ROWS = (
+    "Splits of one data set share its rows: standard errors show the uncertainty of the mean over splits of this data "
+    "set, not that of another sample from the same population."
+)
+"""What standard errors over splits do not show."""
 
 GREY = "#8c8c8c"
 """Color of a reference line."""
@@ -106,10 +112,9 @@ def grid(
     figure, axes = plt.subplots(
         rows, columns, figsize=size, layout="constrained", squeeze=False, sharex=sharex, sharey=sharey
     )
-    plt.close(figure)
     for ax in axes.flat[count:]:
         ax.set_axis_off()
-    return figure, list(axes.flat[:count])
+    return style.shown_once(figure), list(axes.flat[:count])
 
 
 def name_above(figure: Drawing, axes: Iterable[Axes]) -> None:

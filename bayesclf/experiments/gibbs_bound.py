@@ -320,10 +320,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "All this is for targets drawn from the prior. The target of real data is not drawn from the prior, and the ratio "
-    "obeys no bound.",
-    "Errors are expectations over the label of each new row given data and row, so that they are free of label noise; "
-    "standard errors are over the draws of target, data and rows.",
+    "All this is for targets drawn from the prior. For the target of real data, which is not, the ratio has no bound.",
+    "Errors are expectations over the labels of new rows; standard errors are over draws of target, data and rows.",
 )
 
 

@@ -203,28 +203,20 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         partial(_figure, examples, gibbs),
         "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
     )
-    return Results(
-        headline,
-        (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table)),
-        CAUTIONS,
-        (
-            Section("Examples", EXAMPLES_TEXT, (figure,), examples),
-            Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN]),
-        ),
-    )
+    findings = (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table))
+    evidence = Section("Examples", EXAMPLES_TEXT, (figure,), examples)
+    return Results(headline, findings, CAUTIONS, (evidence, Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN])))
 
 
 CAUTIONS = (
     "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors uniform numbers over their sum. That they never change where theory says so does not depend "
-    "on it.",
+    "uniform, and priors uniform numbers over their sum. Where theory says that they never change, it does not.",
 )
 
 EXAMPLES_TEXT = (
     "Three hypotheses (Aberdeen): P(h | D) = .4, .3, .3; the first says +, the others −.",
     "Weather (Aberdeen): P(seen | rain) and P(seen | dry) are .1 and .5, or .001 and .9; P(rain | D) = 1/6 and 1/901.",
-    f"Version space: of {THRESHOLDS} thresholds, those that agree with − at x = 0 and + at x = 3 are equally "
-    "probable; the Gibbs classifier asks one of them.",
+    f"Version space: of {THRESHOLDS} thresholds those that agree with − at x = 0 and + at x = 3, all equally probable.",
 )
 
 EXERCISE_TEXT = (
@@ -243,10 +235,8 @@ def _gibbs(gibbs: pd.DataFrame) -> str:
     agreed = version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
     shares = (percent(gibbs["mean"][x], gibbs["sem"][x]) for x in DISAGREED)
     places = " and ".join(f"at x = {x} in {share}" for x, share in zip(DISAGREED, shares, strict=True))
-    return (
-        f"The Gibbs classifier of the version space says + {places} of its draws; of the consistent hypotheses "
-        f"{percent(agreed[0])} and {percent(agreed[1])} do."
-    )
+    consistent = f"of the consistent hypotheses {percent(agreed[0])} and {percent(agreed[1])} do"
+    return f"The Gibbs classifier of the version space says + {places} of its draws; {consistent}."
 
 
 def _exercise(table: pd.DataFrame) -> list[str]:
@@ -258,8 +248,7 @@ def _exercise(table: pd.DataFrame) -> list[str]:
     right, cases = int(table["map_as_expected"].sum()), int(table["cases"].sum())
     first, second = (percent(line["changed"], line["changed_se"]) for line in other)
     return [
-        f"The MAP hypothesis of H' is h3 exactly where P'(h3) P(D | h3) exceeds both others: in {right:,} of "
-        f"{cases:,} cases.",
+        f"H' has h3 as MAP hypothesis exactly where P'(h3) P(D | h3) is the largest: in {right:,} of {cases:,} cases.",
         f"Where P'(h1) : P'(h2) is unchanged, Bayes-optimal of H' answers otherwise than h3 in "
         f"{sum(round(line['cases_changed'] * line['cases']) for line in same)} of "
         f"{sum(line['cases'] for line in same):,} cases. Where it changes, at {first} (classifier h3) and {second} "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+import pandas as pd
 
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.families import dirichlet
@@ -14,25 +13,7 @@ CANDIDATES = 4
 """Words whose log-odds are drawn, for each requested word."""
 
 
-@dataclass(frozen=True)
-class WordLogOdds:
-    """How strong the evidence of one occurrence of a word is for a class.
-
-    Attributes
-    ----------
-    word
-        Number of the word.
-    mean, low, high
-        Posterior mean and bounds of the equal-tailed interval of its log-odds, in nats.
-    """
-
-    word: int
-    mean: float
-    low: float
-    high: float
-
-
-def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[list[WordLogOdds]]:
+def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return, for each class, the words that are the strongest evidence for it against the other classes.
 
     The log-odds of word j for class k are log θ_kj − log mean_{l≠k} θ_lj: what one occurrence of the word adds to the
@@ -50,6 +31,12 @@ def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Genera
         hyperparameter of the rest is the sum of theirs.
     rng
         Generator of the draws.
+
+    Returns
+    -------
+    DataFrame
+        One row per class and word: `outcome` and `word`, their numbers; `rank` of the word in its class, from 1; and
+        `log_odds`, `low` and `high`, posterior mean and bounds of the equal-tailed interval of the log-odds, in nats.
     """
     candidates = _candidates(alpha, CANDIDATES * most)
     chosen = np.unique(candidates)
@@ -64,9 +51,9 @@ def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Genera
         log_odds = np.log(theta[:, k, places]) - np.log(others)
         low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
         first = np.argsort(-low, kind="stable")[:most]
-        means = log_odds.mean(axis=0)
-        found.append([WordLogOdds(int(own[j]), float(means[j]), float(low[j]), float(high[j])) for j in first])
-    return found
+        numbers = {"log_odds": log_odds.mean(axis=0)[first], "low": low[first], "high": high[first]}
+        found.append(pd.DataFrame({"outcome": k, "word": own[first], "rank": 1 + np.arange(len(first)), **numbers}))
+    return pd.concat(found, ignore_index=True)
 
 
 def _candidates(alpha: Array, count: int) -> Integers:

@@ -93,10 +93,8 @@ def original(groups: tuple[str, ...]) -> Messages:
 
     path = _path("all")
     if path is None:
-        raise InputError(
-            f"the original collection of 20 Newsgroups is not available: put newsgroups/all.jsonl.gz into a folder "
-            f"and set {FOLDER_VARIABLE} to it, or use the collection 'by-date' only"
-        )
+        remedy = f"put newsgroups/all.jsonl.gz into a folder and set {FOLDER_VARIABLE} to it"
+        raise InputError(f"the original collection is not available: {remedy}, or use the collection 'by-date' only")
     texts, y = _read(path, groups)
     vectorizer = CountVectorizer(token_pattern=ALPHABETIC)
     counts = sparse.csr_array(vectorizer.fit_transform(texts))
@@ -134,10 +132,9 @@ def _by_date_part(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArra
     try:
         found = fetch_20newsgroups(subset=part, shuffle=False, download_if_missing=False)
     except OSError:
-        raise InputError(
-            f"20 Newsgroups is not available: put newsgroups/train.jsonl.gz and test.jsonl.gz into a folder and set "
-            f"{FOLDER_VARIABLE} to it, or download it by running sklearn.datasets.fetch_20newsgroups() once"
-        ) from None
+        remedy = f"put newsgroups/train.jsonl.gz and test.jsonl.gz into a folder and set {FOLDER_VARIABLE} to it"
+        download = "download it by running sklearn.datasets.fetch_20newsgroups() once"
+        raise InputError(f"20 Newsgroups is not available: {remedy}, or {download}") from None
     return _chosen(found.data, np.asarray(found.target_names)[found.target], groups)
 
 

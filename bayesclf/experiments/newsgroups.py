@@ -111,21 +111,12 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
     parts = (train.counts[train.y == k] for k in range(len(train.groups)))
     alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
-    found = informative_words(alpha, WORDS, WORD_DRAWS, rng)
-    return records + [
-        {
-            "part": "words",
-            "group": group,
-            "rank": rank,
-            "word": str(train.words[line.word]),
-            "occurrences": int(alpha[k, line.word] - ALPHA),
-            "log_odds": line.mean,
-            "low": line.low,
-            "high": line.high,
-        }
-        for k, (group, words) in enumerate(zip(train.groups, found, strict=True))
-        for rank, line in enumerate(words, 1)
-    ]
+    for line in informative_words(alpha, WORDS, WORD_DRAWS, rng).to_dict("records"):
+        k, j = line["outcome"], line["word"]
+        about = {"rank": line["rank"], "word": str(train.words[j]), "occurrences": int(alpha[k, j] - ALPHA)}
+        log_odds = {name: line[name] for name in ("log_odds", "low", "high")}
+        records.append({"part": "words", "group": train.groups[k], **about, **log_odds})
+    return records
 
 
 def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list[Record]:
@@ -224,10 +215,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     findings += [_sure(own, NAMES[part]) for part, own in parts.items()]
     curve = scored[scored["part"] == "original"]
     if "original" in parts and not (settings.groups or settings.documents):
-        findings.append(
-            f"Mitchell 1997 reports {percent(PUBLISHED)} on the original collection; map reaches "
-            f"{_accuracy(_line(parts['original'], 'map'))} here."
-        )
+        reached = _accuracy(_line(parts["original"], "map"))
+        findings.append(f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection; map reaches {reached}.")
     if curve["m"].nunique() > 1:
         findings.append(_growth(curve))
     sections = [Section("Every rule", (_prior_text(settings), RULES_TEXT), (), _scores_table(final))]
@@ -237,8 +226,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         figure = Figure(
             "words",
             "The strongest words of each group, with their log-odds",
-            "One panel per group, one row per word, with the mean and interval of its log-odds against the other "
-            "groups.",
+            "One panel per group, one row per word: mean and interval of its log-odds against the other groups.",
             partial(words, told),
             "Posterior means and 89 % intervals of log-odds, in nats, on one scale.",
         )
@@ -251,11 +239,9 @@ CAUTIONS = (
     "recognizing a topic from what people wrote, and addresses are among the strongest words.",
     "The original collection has messages that were posted to several groups, and random splits can train on a message "
     "and test on its answers, which quote it; this makes it easier than a split by date of the same size.",
-    "Random splits share messages: standard errors over them are those of the mean over splits of this collection; "
-    "for another collection of the same kind they would be larger.",
-    "Words of a message are not independent given its group. Averaging over the posterior does not repair the "
-    "over-confidence that comes from it, and intervals of words are narrower than they should be, as one author or "
-    "one thread repeats its words.",
+    "Random splits share messages: for another collection of the same kind standard errors would be larger.",
+    "Words of a message are not independent given its group, as one author or one thread repeats its words. Averaging "
+    "over the posterior does not repair this over-confidence, and intervals of words are too narrow.",
 )
 
 RULES_TEXT = (
@@ -267,8 +253,7 @@ RULES_TEXT = (
 WORDS_TEXT = (
     "What one occurrence of a word adds to the log-odds of a group against one of the others, all equally likely: "
     "log θ of the group minus the log of the mean θ of the others, in nats.",
-    "Words are in the order of the lower ends of their intervals, so that words that occurred only "
-    "a few times are not first.",
+    "Words are in the order of the lower ends of their intervals, so that words that occur a few times are not first.",
 )
 
 
@@ -291,10 +276,8 @@ def _sorts(final: pd.DataFrame, name: str) -> str:
 
 def _compared(final: pd.DataFrame, name: str) -> str:
     """Return the accuracy of the rules beyond that of map, in percentage points."""
-    others = [line for line in final.to_dict("records") if line["rule"] != "map"]
-    words = ", ".join(
-        f"{line['rule']} {pair(100 * line['more_accurate'], 100 * line['more_accurate_se'], 2)}" for line in others
-    )
+    others = final.loc[final["rule"] != "map", ["rule", "more_accurate", "more_accurate_se"]]
+    words = ", ".join(f"{rule} {pair(100 * gain, 100 * error, 2)}" for rule, gain, error in others.to_numpy())
     return f"On {name}, accuracy beyond that of map, in percentage points: {words}."
 
 
@@ -314,10 +297,8 @@ def _growth(curve: pd.DataFrame) -> str:
         f"{rule} from {percent(_line(first, rule)['accuracy'])} to {percent(_line(last, rule)['accuracy'])}"
         for rule in dict.fromkeys(curve["rule"])
     ]
-    return (
-        f"From {counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}, accuracy goes: "
-        f"{', '.join(words)}."
-    )
+    sizes = f"{counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}"
+    return f"From {sizes}, accuracy goes: {', '.join(words)}."
 
 
 def _prior_text(settings: Settings) -> str:
@@ -359,21 +340,15 @@ def _scores_table(final: pd.DataFrame) -> pd.DataFrame:
 
 def _curves(curve: pd.DataFrame) -> tuple[Figure, ...]:
     """Return accuracy and log loss against training documents."""
-    return tuple(
-        Figure(
-            label.replace(" ", "-"),
-            f"Test {label} against the number of training documents",
-            "One curve per rule, training documents on a log axis.",
-            partial(
-                learning_curve,
-                curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"]),
-                ylabel=f"test {label}",
-                xlabel="training documents",
-            ),
-            "Bands are one standard error over splits." if curve["repeats"].min() > 1 else "",
-        )
-        for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss"))
-    )
+    figures = []
+    text = "One curve per rule, training documents on a log axis."
+    caption = "Bands are one standard error over splits." if curve["repeats"].min() > 1 else ""
+    for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss")):
+        own = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
+        draw = partial(learning_curve, own, ylabel=f"test {label}", xlabel="training documents")
+        title = f"Test {label} against the number of training documents"
+        figures.append(Figure(label.replace(" ", "-"), title, text, draw, caption))
+    return tuple(figures)
 
 
 def words(told: pd.DataFrame) -> Drawing:

@@ -11,22 +11,13 @@ import pandas as pd
 from scipy import stats
 
 from bayesclf.errors import InputError
-from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import (
-    METRIC_NAMES,
-    MODELS,
-    Crossing,
-    by_problem,
-    capital,
-    crossing,
-    every_rule,
-    in_order,
-)
+from bayesclf.experiments import curves, nested, problems
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, SHARED_ROWS, Crossing, in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import learning_curve, style
-from bayesclf.wording import number, percent
+from bayesclf.wording import joined, number, percent
 
 NAME = "ng-jordan"
 
@@ -64,11 +55,9 @@ class Settings:
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those that need a posterior take longest and are first."""
     names = problems.at_hand(settings.problems, PROBLEMS)
-    if settings.splits < 2 * BLOCK or settings.splits % BLOCK or settings.posterior_splits % BLOCK:
-        raise InputError(
-            f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {settings.splits} and "
-            f"{settings.posterior_splits}"
-        )
+    splits = settings.splits, settings.posterior_splits
+    if settings.splits < 2 * BLOCK or any(count % BLOCK for count in splits):
+        raise InputError(f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {splits}")
     if settings.largest < SIZES[0]:
         raise InputError(f"the largest size must be at least {SIZES[0]} rows, not {settings.largest}")
     starts = range(0, settings.splits, BLOCK)
@@ -169,18 +158,14 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     errors, log_losses, confidence = (
         curve_figures(table, shared, names, metric) for metric in ("error", "log_loss", "overconfidence")
     )
-    return Results(
-        headline,
-        tuple(findings),
-        CAUTIONS,
-        (
-            Section("Error against training rows", (pairing,), errors),
-            Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
-            Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
-            Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
-            Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
-        ),
+    sections = (
+        Section("Error against training rows", (pairing,), errors),
+        Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
+        Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
+        Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
+        Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
     )
+    return Results(headline, tuple(findings), CAUTIONS, sections)
 
 
 CLAIM = (
@@ -191,8 +176,7 @@ CLAIM = (
 CAUTIONS = (
     "The paper does not say which rows, columns and classes it used, nor how its logistic regression was regularized; "
     "compare the shape of curves, not their third digit.",
-    "Splits of one data set share its rows: the bands show the uncertainty of the mean over splits of this data set, "
-    "not that of another sample from the same population.",
+    SHARED_ROWS,
 )
 
 LOSS_TEXT = (
@@ -254,13 +238,13 @@ def crossings(records: pd.DataFrame, seed: int) -> dict[tuple[str, str], Crossin
         answered = ~np.isnan(difference).any(axis=0)
         if answered.any():
             rng = np.random.default_rng(seed)
-            found[str(problem), str(rule)] = crossing(sizes[answered], difference[:, answered], rng)
+            found[str(problem), str(rule)] = curves.crossing(sizes[answered], difference[:, answered], rng)
     return found
 
 
-def block_means(records: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
-    """Return the mean of a metric over the splits of each block: one row per block, columns (model, m)."""
-    means = records.assign(mean=records[metric] / records["answered"].where(records["answered"] > 0))
+def block_means(records: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean error over the splits of each block: one row per block, columns (model, m)."""
+    means = records.assign(mean=records["error"] / records["answered"].where(records["answered"] > 0))
     return means.pivot_table(index="block", columns=["model", "m"], values="mean", dropna=False)
 
 
@@ -281,20 +265,16 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
     ahead = bool((z[few] < -_clear(int(few.sum()))).any())
     behind = bool(z.iloc[-1] < -_clear(1))
     first, last = curve.index[0], curve.index[-1]
-    sizes = (
-        f"with {first} rows naive Bayes errs in {percent(curve['nb'].iloc[0])} and logistic regression in "
-        f"{percent(curve['lr'].iloc[0])}, with {last} in {percent(curve['nb'].iloc[-1])} and "
-        f"{percent(curve['lr'].iloc[-1])}"
-    )
+    few_rows, many_rows = ([percent(curve[model].iloc[place]) for model in MODELS] for place in (0, -1))
+    errors = f"{joined(few_rows)} with {first} rows, in {joined(many_rows)} with {last}"
+    sizes = f"naive Bayes and logistic regression err in {errors}"
     if np.isinf(crossing.m):
         where = "logistic regression is not ahead at the largest size"
     elif crossing.m <= first:
         where = "logistic regression is ahead from the smallest size on"
     else:
-        where = (
-            f"logistic regression stays ahead from {crossing.m:.0f} rows on "
-            f"({number(crossing.low, 0)} to {number(crossing.high, 0)})"
-        )
+        span = f"{number(crossing.low, 0)} to {number(crossing.high, 0)}"
+        where = f"logistic regression stays ahead from {crossing.m:.0f} rows on ({span})"
     small = ", which the paper expects of small data sets" if last < largest else ""
     verdict = {
         (True, False): "in agreement with the paper",
@@ -306,7 +286,7 @@ def judge(problem: str, records: pd.DataFrame, crossing: Crossing, largest: int)
 
 
 def _clear(sizes: int) -> float:
-    """Return from how many standard errors on a difference is clear, for the largest of so many sizes."""
+    """Return how many standard errors make a difference clear, for the largest difference among this many sizes."""
     return float(stats.norm.isf(CLEAR / (2 * max(sizes, 1))))
 
 
@@ -323,7 +303,7 @@ def averaging(table: pd.DataFrame) -> list[str]:
         smoothing = float((wide["map"] - wide["mean"]).mean())
         averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
         sentences.append(
-            f"{capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
+            f"{curves.capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
             f"{len(wide)} points of the curves, by {number(smoothing + averaging)} on average: {number(smoothing)} "
             f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
         )
@@ -347,7 +327,7 @@ def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], m
             f"{metric}-map",
             f"Test {label} of naive Bayes and logistic regression under map",
             "One panel per problem, training rows on a log axis, bands of one standard error.",
-            partial(by_problem, table[table["rule"] == "map"], names, metric, label),
+            partial(curves.by_problem, table[table["rule"] == "map"], names, metric, label),
             "Solid: naive Bayes. Dashed: logistic regression. Bands are one standard error of the mean over splits.",
         )
     ]
@@ -355,8 +335,8 @@ def curve_figures(table: pd.DataFrame, shared: pd.DataFrame, names: list[str], m
         own = shared[shared["model"] == model]
         own = own[own["rule"].isin(own.loc[own["undefined"] == 0, "rule"])]  # answered in every split of some size
         if own["rule"].nunique() > 1:
-            caption = f"{capital(name)} under every rule, on the same splits."
-            shown.append(every_rule(own, names, model, metric, caption))
+            caption = f"{curves.capital(name)} under every rule, on the same splits."
+            shown.append(curves.every_rule(own, names, model, metric, caption))
     return tuple(shown)
 
 
@@ -366,10 +346,10 @@ def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
     if shares.empty:
         return ()
     text = "One curve per problem: the share of splits whose training rows are linearly separable."
-    curves = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
+    separable = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
 
     def draw() -> Drawing:
-        return learning_curve(curves, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
+        return learning_curve(separable, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
 
     return (Figure("separable", "Share of separable splits against training rows", text, draw),)
 

@@ -165,8 +165,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     agreement = (
         f"Counts agree with the literature's formulas in all {len(table)} cases."
         if other.empty
-        else f"Counts differ from the literature's formulas in {len(other)} of {len(table)} cases, first "
-        f"{other['classifier'].iloc[0]} with n = {other['n'].iloc[0]}."
+        else f"Counts differ from formulas in {len(other)} of {len(table)} cases, first {other['classifier'].iloc[0]}."
     )
     figure = Figure(
         "parameters",
@@ -175,17 +174,12 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         partial(_figure, table),
         "Two classes. Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts.",
     )
-    return Results(
-        headline,
-        (agreement, METHOD),
-        CAUTIONS,
-        (Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table)),),
-    )
+    evidence = Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table))
+    return Results(headline, (agreement, METHOD), CAUTIONS, (evidence,))
 
 
 CAUTIONS = (
-    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out, "
-    "Wehbe's 4n + 1 and 3n + 1 do not.",
+    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out.",
     "More parameters need more rows, but how many is another question: see the experiment convergence.",
 )
 
@@ -195,8 +189,7 @@ METHOD = (
 )
 
 TABLE_TEXT = (
-    "Counted parameters by number of attributes, and the formula; two classes. Mitchell and Wehbe give formulas; "
-    "Abu-El-Haija names the parameters, and the formula counts them."
+    "Counted parameters by number of attributes, and the formula; two classes. Abu-El-Haija only names the parameters."
 )
 
 

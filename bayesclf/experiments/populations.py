@@ -126,8 +126,7 @@ POPULATIONS = {
 variances."""
 
 THREE_POINTS = Cells(
-    np.array([[-0.94], [-0.87], [1.21]]),
-    np.array([[0.358, 0.031], [0.003, 0.349], [0.236, 0.024]]) / 1.001,
+    np.array([[-0.94], [-0.87], [1.21]]), np.array([[0.358, 0.031], [0.003, 0.349], [0.236, 0.024]]) / 1.001
 )
 """One feature with three values, on which the smaller log loss has the larger error; the numbers are rounded to three
 decimals and add up to 1.001."""

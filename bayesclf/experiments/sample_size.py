@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 from scipy.special import betaincinv, ndtri
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, check_between
 from bayesclf.experiments.curves import GREY, in_order, name_above, shade
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.plots import style
@@ -61,11 +61,9 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return ("needed", method, p) and ("coverage", method, n), the number that p = ½ needs among the n."""
-    if not NARROWEST <= settings.half_width < 0.5 or not 0 < settings.level < 1:
-        raise InputError(
-            f"half_width must lie between {NARROWEST} and 0.5 and level between 0 and 1, not {settings.half_width} and "
-            f"{settings.level}"
-        )
+    if not NARROWEST <= settings.half_width < 0.5:
+        raise InputError(f"half_width must lie between {NARROWEST} and 0.5, not {settings.half_width}")
+    check_between("level", settings.level)
     most = examples_needed(settings.half_width, 0.5, settings.level)
     needed = [("needed", method, p) for method in METHODS for p in SHARES]
     return [*needed, *(("coverage", method, n) for method in METHODS for n in dict.fromkeys((*COUNTS, most)))]
@@ -138,8 +136,7 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     865
     """
     for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
-        if not 0 < value < largest:
-            raise InputError(f"{name} must lie between 0 and {largest}, not {value}")
+        check_between(name, value, 0, largest)
     if method not in HALF_WIDTHS:
         raise InputError(f"unknown method {method!r}; the methods are {', '.join(HALF_WIDTHS)}")
     width = HALF_WIDTHS[method]
@@ -257,15 +254,12 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     wide = needed[["method", "p", "half_width", "n", "coverage", "within"]]
     wide = wide[wide["half_width"] == settings.half_width]
     means = drawn.groupby(["method", "n"], sort=False)["coverage"].agg(smallest="min", mean="mean").reset_index()
-    return Results(
-        headline,
-        (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width)),
-        CAUTIONS,
-        (
-            Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
-            Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
-        ),
+    findings = (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width))
+    sections = (
+        Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
+        Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
     )
+    return Results(headline, findings, CAUTIONS, sections)
 
 
 CAUTIONS = (

@@ -13,7 +13,7 @@ import pandas as pd
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, MODELS, capital, every_rule, in_order, means
+from bayesclf.experiments.curves import METRIC_NAMES, MODELS, SHARED_ROWS, capital, every_rule, in_order, means
 from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.problems import ALL_PROBLEMS, Encoded
 from bayesclf.models.logistic.model import LogisticPrior
@@ -106,7 +106,7 @@ def _learners(settings: Settings, encoded: Encoded, split: int) -> dict[str, nes
 
 
 def weights(encoded: Encoded) -> int:
-    """Return the number of weights of logistic regression, intercepts apart: one a number or level and vector."""
+    """Return the number of weights of logistic regression, without intercepts."""
     columns = sum(map(len, encoded.levels)) if encoded.levels else len(encoded.features)
     return columns * (len(encoded.labels) - 1)
 
@@ -159,35 +159,24 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     findings += [_overconfidence(table, model) for model in models]
     without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
     if "lr" in models and without:
-        findings.append(
-            f"Logistic regression is left out in {joined(without)}, where it has over {settings.most_weights} weights."
-        )
+        findings.append(f"Logistic regression is left out in {joined(without)}: over {settings.most_weights} weights.")
     curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
-    return Results(
-        f"Log loss clearly falls, at the smallest and at the largest training size, {headline}.",
-        tuple(findings),
-        CAUTIONS,
-        (
-            Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
-            Section(
-                "Gains with few rows and with many",
-                (),
-                tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models),
-            ),
-            Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
-        ),
+    gain_figures = tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models)
+    sections = (
+        Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
+        Section("Gains with few rows and with many", (), gain_figures),
+        Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
     )
+    headline = f"Log loss clearly falls, at the smallest and at the largest training size, {headline}."
+    return Results(headline, tuple(findings), CAUTIONS, sections)
 
 
 CAUTIONS = (
-    "Splits of one data set share its rows: standard errors show the uncertainty of the mean over splits of this data "
-    "set, not that of another sample from the same population.",
+    SHARED_ROWS,
     "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
-    "unit-information prior for numbers, and the default prior of logistic regression; other priors smooth "
-    "differently.",
-    "Averaging repairs over-confidence that comes from few rows; it does not repair what comes from features that are "
-    "not independent given the class.",
+    "unit-information prior for numbers, and the default prior of logistic regression.",
+    "Averaging repairs over-confidence that comes from few rows, not that from features that depend on each other.",
 )
 
 STEPS_TEXT = (
@@ -202,9 +191,8 @@ STEPS_TEXT = (
 
 TABLE_TEXT = (
     "Gains in log loss in nats per row, with standard errors over splits, at the smallest and at the largest training "
-    "size: positive where the step helps. “∞ in 10 %”: in this share of the splits the step makes an infinite log "
-    "loss finite, because map gives probability 0 to a class without training rows; the number is over the other "
-    "splits.",
+    "size: positive where the step helps. “∞ in 10 %”: in this share of the splits the step makes an infinite log loss "
+    "finite, as map gives probability 0 to a class without training rows; the number is over the other splits.",
 )
 
 
@@ -270,10 +258,7 @@ def _overconfidence(table: pd.DataFrame, model: str) -> str:
     """Return the mean over-confidence of each rule at both ends."""
     few, many = (part[part["model"] == model].groupby("rule")["overconfidence"].mean() for part in ends(table))
     said = [f"{rule} {percent(few.get(rule, np.nan))} and {percent(many.get(rule, np.nan))}" for rule in STEPPED[model]]
-    return (
-        f"{capital(MODELS[model])}, mean over-confidence over the data sets, at the smallest and the largest size: "
-        f"{', '.join(said)}."
-    )
+    return f"{capital(MODELS[model])}, mean over-confidence at the smallest and the largest size: {', '.join(said)}."
 
 
 def gains_table(table: pd.DataFrame) -> pd.DataFrame:

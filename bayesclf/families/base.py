@@ -2,7 +2,8 @@
 
 One frozen object is both a block's prior and, after `posterior`, its posterior. Parameters are plain arrays with a
 leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
-`require_positive`, `require_choice` and `broadcast` check the hyperparameters that users give.
+`require_positive`, `require_choice` and `broadcast` check the hyperparameters that users give, `require_each` the data
+that an estimate needs.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import compress
-from typing import Any, ClassVar, Self, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
@@ -188,6 +192,22 @@ class Family[S: Statistics](ABC):
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
 
+    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
+        """Add the block's random variables to the open PyMC model; they observe the rows themselves.
+
+        Parameters
+        ----------
+        X
+            The rows in the family's encoding, (row, feature).
+        rows
+            Their labels and weights.
+        statistics
+            Those that the family was fitted on; they tell where the posterior is, and add nothing to the density.
+        suffix
+            What is added to the names.
+        """
+        raise Refused(f"the family {self.name!r} has no PyMC model of rows")
+
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the block's PyMC variables, by default of the same names."""
         return {name: draws[f"{name}{suffix}"] for name in self.dims()}
@@ -278,10 +298,7 @@ class Family[S: Statistics](ABC):
         ----------
         Mitchell, eqs 16 to 22 (of the opposite sign) and exercise 3; CS4780 (naive Bayes as a linear classifier).
         """
-        raise Refused(
-            f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns, so it "
-            "implies no logistic weights"
-        )
+        raise Refused(f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns")
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """Return the terms of the block's log-odds; by default one for the whole block, in its own density.
@@ -411,6 +428,16 @@ def require_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise `InputError` for a value that is not among the choices."""
     if value not in (allowed := tuple(choices)):
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def require_each(holds: NDArray[np.bool_], axes: Axes, lacks: str, why: str = "") -> None:
+    """Raise `DoesNotExist` for the first class and feature, (outcome, feature), for which a condition does not hold.
+
+    The message is that the class `lacks` something in the column, and `why` it matters.
+    """
+    if not holds.all():
+        label, feature = np.argwhere(~holds)[0]
+        raise DoesNotExist(f"class {axes.labels[label]!r} {lacks} in column {axes.features[feature]!r}{why}")
 
 
 def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str = "") -> Array:

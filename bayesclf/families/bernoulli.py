@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
 
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
+
 ABSENT = "(all that is absent)"
 """Stands for all features that are absent from a row of a sparse table."""
 
@@ -32,7 +35,6 @@ class BernoulliStatistics(Statistics):
     successes: Array
 
     @classmethod
-    @override
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None, seen: Array | None = None) -> Self:
         """Count presences `X` (row, feature), 0 or 1, of cells that are observed where `seen` is 1, by default all."""
         labels = len(axes.labels)
@@ -40,7 +42,6 @@ class BernoulliStatistics(Statistics):
         known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
         return cls(axes, known, dirichlet.class_sums(X, y, labels, sample_weight))
 
-    @override
     def reindex(self, axes: Axes) -> Self:
         """Return the statistics on wider axes; a new feature was absent from all rows so far.
 
@@ -101,13 +102,11 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         if not np.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number, not {self.threshold}")
 
-    @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> BernoulliStatistics:
         """Count rows and presences; `X` is (row, feature), dense with NaN where a cell is missing, or sparse."""
         present, seen = self._events(X)
         return BernoulliStatistics.of(present, y, axes, sample_weight, seen)
 
-    @override
     def resolve_prior(self, statistics: BernoulliStatistics) -> Self:
         """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
@@ -118,7 +117,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         )
         return replace(self, alpha=alpha, beta=beta, axes=statistics.axes)
 
-    @override
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
         return np.asarray(statistics.n.sum(axis=0) > 0)
@@ -126,22 +124,36 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
+        from bayesclf.families.pymc_statistics import observe_presences
+
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_presences(suffix, theta, statistics.n, statistics.successes, ("outcome", f"feature{suffix}"))
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, feature)."""
         import pymc as pm
 
-        from bayesclf.families.pymc_statistics import observe_counts
+        absent, present = alpha[:, ::2], alpha[:, 1::2]
+        if isinstance(alpha, np.ndarray):
+            absent, present = pm.Data(f"theta_beta{suffix}", absent), pm.Data(f"theta_alpha{suffix}", present)
+        return pm.Beta(f"theta{suffix}", present, absent, dims=("outcome", f"feature{suffix}"))
 
-        dims = ("outcome", f"feature{suffix}")
-        alpha = pm.Data(f"theta_present_alpha{suffix}", np.asarray(self.alpha))
-        beta = pm.Data(f"theta_present_beta{suffix}", np.asarray(self.beta))
-        theta = pm.Beta(f"theta_present{suffix}", alpha, beta, dims=dims)
-        observe_counts(f"present{suffix}", theta, statistics.successes)
-        observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
+    @override
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi)."""
+        import pymc as pm
+
+        from bayesclf.families.pymc_rows import dense
+
+        cells = dense(X)
+        present, dims = (self.threshold < cells).astype(np.int64), ("row", f"feature{suffix}")
+        rows.observe(f"present{suffix}", pm.Bernoulli, (theta[rows.y],), present, dims, ~np.isnan(cells))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        return {"theta": draws[f"theta_present{suffix}"]}
+        return {"theta": draws[f"theta{suffix}"]}
 
-    @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log P(x | y, θ), (draw, row, outcome)."""
         present, seen = self._events(X)
@@ -158,7 +170,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             density[_contradicted(present, seen, never, always)] = -np.inf
         return np.asarray(np.moveaxis(density.reshape(X.shape[0], labels, draws), 2, 0))
 
-    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: (α − 1)/(α + β − 1) for a feature that is present, (β − 1)/(α + β − 1) for one that is not."""
         present, seen = self._events(X)
@@ -174,20 +185,17 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             own[rows] = absent + present[rows] @ (log_present[k] - log_absent[k])
         return self._with_own(X, y, own)
 
-    @override
     def log_normalizer(self) -> Array:
         """log B(α, β): the evidence is the Beta-Bernoulli of the rows in their order."""
         return np.asarray(betaln(np.asarray(self.alpha), np.asarray(self.beta)))
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """θ_ik ~ Beta(α_ik, β_ik)."""
         theta = np.maximum(parameters["theta"], dirichlet.SMALLEST)
         absent = np.log(np.maximum(1 - theta, dirichlet.SMALLEST))
         densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
-        return Density(densities.reshape(len(theta), -1), {"theta": np.arange(theta[0].size).reshape(theta.shape[1:])})
+        return Density.of_cells("theta", densities)
 
-    @override
     def linear_design(self, statistics: BernoulliStatistics, at_means: bool) -> LinearDesign:
         """Measure from the share of rows in which the feature is present."""
         pooled = statistics.pooled()
@@ -195,7 +203,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         center = share if at_means else np.zeros_like(share)
         return LinearDesign(statistics.axes.features, (), center, threshold=self.threshold)
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""
         theta = parameters["theta"]
@@ -205,7 +212,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         with np.errstate(invalid="ignore"):
             return LinearTerms(weight, absent + weight * design.centre)
 
-    @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_k/θ_k′ of a present feature, log (1 − θ_k)/(1 − θ_k′) of an absent one.
 
@@ -228,7 +234,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             np.concatenate([np.ones(len(row)), np.full(len(rows), np.nan)]),
         )
 
-    @override
     def tables(self, statistics: BernoulliStatistics) -> dirichlet.Tables:
         """One table per feature, with the cells absent and present: Beta(α, α) is Dirichlet(α, α)."""
         cells = np.stack([statistics.n - statistics.successes, statistics.successes], axis=-1)
@@ -242,7 +247,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     def of_cells(self, cells: Array) -> Array:
         return cells[..., 1::2]
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw presences (row, feature), as 0 and 1 above and below the threshold 0."""
         theta = parameters["theta"][0][y]
@@ -252,7 +256,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         return {"theta": ("outcome", "feature")}
 
-    @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return β and α as cells (outcome, absent and present of each feature), and the sizes of the simplexes."""
         cells = np.stack([np.asarray(self.beta), np.asarray(self.alpha)], axis=-1)
@@ -265,16 +268,10 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             missing = np.isnan(X)
             return (self.threshold < X).astype(float), (~missing).astype(float) if missing.any() else None
         if self.threshold < 0:
-            raise InputError(
-                f"threshold {self.threshold} makes the empty cells of a sparse table present; take one of at least 0"
-            )
-        return _present(X, self.threshold), None
-
-
-def _present(X: Any, threshold: float) -> sparse.csr_array:
-    """Return 0 or 1 for each stored cell of a sparse table."""
-    cells = dirichlet.canonical(X)
-    return sparse.csr_array(((threshold < cells.data).astype(float), cells.indices, cells.indptr), shape=cells.shape)
+            raise InputError(f"threshold {self.threshold} makes empty cells of a sparse table present; take at least 0")
+        cells = dirichlet.canonical(X)
+        present = (self.threshold < cells.data).astype(float)
+        return sparse.csr_array((present, cells.indices, cells.indptr), shape=cells.shape), None
 
 
 def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], always: NDArray[np.bool_]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
+
 
 @dataclass(frozen=True)
 class CategoricalStatistics(Statistics):
@@ -24,7 +27,6 @@ class CategoricalStatistics(Statistics):
     counts: Array
 
     @classmethod
-    @override
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the levels; `X` holds codes (row, feature), −1 where a cell is missing."""
         n_labels, n_levels = len(axes.labels), sum(axes.sizes)
@@ -92,7 +94,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
             require_positive(alpha=self.alpha)
         require_choice("basis", self.basis, BASES)
 
-    @override
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
         # A column that is empty in all rows so far has no level, which reduceat cannot express.
@@ -100,7 +101,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         seen = np.concatenate(([0.0], np.cumsum(statistics.counts.sum(axis=0))))
         return np.asarray(seen[ends] > seen[ends - statistics.axes.sizes])
 
-    @override
     def map(self, statistics: CategoricalStatistics) -> Parameters:
         """Return the mode in the chosen basis; raises `DoesNotExist` where it is not unique or unbounded."""
         return self.posterior(statistics).mean() if self.basis == "softmax" else super().map(statistics)
@@ -114,39 +114,54 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
         from bayesclf.families.pymc_statistics import observe_simplexes
 
-        observe_simplexes(np.asarray(self.alpha), statistics.counts, self.axes.sizes, suffix)
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_simplexes(theta, statistics.counts, self.axes.sizes, suffix)
 
     @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> dict[int, Any]:
+        """Add θ of the features with the same number of levels, by that number, (outcome, simplex, value)."""
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+
+        theta = add_simplexes(alpha, self.axes.sizes, self.axes.features, suffix)
+        join_simplexes(theta, self.axes.sizes, suffix, "level")
+        return theta
+
+    @override
+    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: dict[int, Any], suffix: str) -> None:
+        """Observe x_j ~ Categorical(θ_yj), for the features with the same number of levels together."""
+        import pymc as pm
+
+        sizes = np.asarray(self.axes.sizes)
+        for size, of_size in theta.items():
+            codes = X[:, sizes == size]
+            dims = "row", f"simplex_{size}{suffix}"
+            rows.observe(f"codes_{size}{suffix}", pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)
+
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""
         theta = parameters["theta"]
         cells = dirichlet.cells_of(X, self.axes.sizes)
         return dirichlet.weighted_logs(dirichlet.indicators(cells, theta.shape[2]), theta)
 
-    @override
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """Own class: Π_j (α_jl − 1)/(Σα_j − 1) over the observed cells, α of the posterior."""
         cells = dirichlet.cells_of(X, self.axes.sizes)
         return self._with_own(X, y, dirichlet.log_mean_without(*self.simplexes(), cells, y))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j log θ_{k, j, x_j}: one weight per level, log θ_kjl (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
 
-    @override
     def contributions(self, X: Integers, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_kl/θ_k′l of the observed level."""
         cells, row = dirichlet.cells_of(X, self.axes.sizes), np.arange(len(X))[:, None]
         ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
         return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
 
-    @override
     def tables(self, statistics: CategoricalStatistics) -> dirichlet.Tables:
         """One table per feature, over its levels."""
         return dirichlet.Tables(statistics.counts, statistics.axes.sizes)
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""
         theta = parameters["theta"][0][y]

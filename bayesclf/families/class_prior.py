@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -13,6 +13,9 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,8 @@ class LearntClassPrior:
         """Return the mode of the posterior; raises `DoesNotExist` where some n_k + α_k < 1."""
         pi = dirichlet.mode(self.alpha + counts, (counts.size,))
         if np.isnan(pi).any():
-            raise DoesNotExist(
-                "the class prior has no posterior mode: a class with count + α below 1 makes the density "
-                "unbounded; take α ≥ 1, or another rule than 'map'"
-            )
+            reason = "the class prior has no posterior mode: its density is unbounded where count + α is below 1"
+            raise DoesNotExist(f"{reason}; take α ≥ 1, or another rule than 'map'")
         return {"pi": pi[None]}
 
     def posterior(self, counts: Array) -> Self:
@@ -72,13 +73,15 @@ class LearntClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
-        import pymc as pm
-
         from bayesclf.families.pymc_statistics import observe_counts
 
-        alpha = pm.Data("pi_alpha", self.alpha, dims="outcome")
-        pi = pm.Dirichlet("pi", alpha, dims="outcome")
-        observe_counts("label_counts", pi, counts, dims=("outcome",))
+        observe_counts("label_counts", self.pymc_pi(), counts, dims=("outcome",))
+
+    def pymc_pi(self) -> TensorVariable:
+        """Add π ~ Dirichlet(α) to the open PyMC model; return it."""
+        import pymc as pm
+
+        return pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return π (draw, outcome)."""
@@ -124,18 +127,25 @@ class KnownClassPrior:
 
     def log_mean_without(self, y: Integers) -> Array:
         """Return log π, (row, outcome)."""
-        with np.errstate(divide="ignore"):
-            return np.repeat(np.log(self.pi)[None], len(y), axis=0)
+        return np.repeat(dirichlet.logs(self.pi)[None], len(y), axis=0)
 
     def log_evidence(self, counts: Array) -> float:
         """Return log p(y) of the rows in their order, Σ n log π."""
         return float(xlogy(counts, self.pi).sum())
 
     def pymc(self, counts: Array) -> None:
-        """Add π to the open PyMC model, as data."""
+        """Add π, as data, and the label counts to the open PyMC model."""
+        from bayesclf.families.pymc_statistics import observe_counts
+
+        # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
+        possible = np.where(self.pi > 0, counts, 0.0)
+        observe_counts("label_counts", self.pymc_pi(), possible, dims=("outcome",))
+
+    def pymc_pi(self) -> TensorVariable:
+        """Add π to the open PyMC model, as data; return it."""
         import pymc as pm
 
-        pm.Data("pi", self.pi, dims="outcome")
+        return pm.Data("pi", self.pi, dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return no parameters: a known π is not drawn."""

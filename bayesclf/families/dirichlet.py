@@ -21,6 +21,12 @@ SMALLEST = np.finfo(float).tiny
 """Probabilities that underflow are replaced by this before a density is evaluated."""
 
 
+def logs(probabilities: Array) -> Array:
+    """Return logarithms, −∞ of 0, without the warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
 def starts(sizes: tuple[int, ...]) -> Integers:
     """Return the first cell of each simplex."""
     return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
@@ -114,8 +120,7 @@ def weighted_logs(weights: sparse.csr_array, theta: Array) -> Array:
     Sparse, because 0 · log 0 would be NaN in a dense product and an absent entry is not multiplied at all.
     """
     draws, labels, cells = theta.shape
-    with np.errstate(divide="ignore"):
-        log_theta = np.log(theta).transpose(2, 1, 0).reshape(cells, labels * draws)
+    log_theta = logs(theta).transpose(2, 1, 0).reshape(cells, labels * draws)
     return np.moveaxis(np.asarray(weights @ log_theta).reshape(-1, labels, draws), 2, 0)
 
 

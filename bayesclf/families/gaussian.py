@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -19,12 +19,9 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-SHARED_OVER: dict[str, tuple[int, ...]] = {
-    "class-feature": (),
-    "feature": (0,),
-    "class": (1,),
-    "shared": (0, 1),
-}
+    from bayesclf.families.pymc_rows import LabeledRows
+
+SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
 LOST = 1e-6
@@ -144,7 +141,6 @@ class Gaussian(Family[Moments]):
         require_choice("variance", self.variance, SHARED_OVER)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
 
-    @override
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
         pooled = statistics.pooled()
@@ -169,7 +165,6 @@ class Gaussian(Family[Moments]):
             axes=statistics.axes,
         )
 
-    @override
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
         scale = self.b if self.scale_prior is None else self.scale_prior.scale
@@ -177,23 +172,16 @@ class Gaussian(Family[Moments]):
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
 
-    @override
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""
         n, scatter = statistics.n, statistics.without_rounding()
         weight = np.maximum(n - 1, 0) if self.unbiased else n
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
-        undefined = (n == 0) | ~(np.isfinite(sigma2) & (sigma2 > 0))
-        if undefined.any():
-            label, feature = np.argwhere(undefined)[0]
-            raise DoesNotExist(
-                f"class {statistics.axes.labels[label]!r} has too few different values in column "
-                f"{statistics.axes.features[feature]!r} for a variance by maximum likelihood"
-            )
+        defined = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
+        require_each(defined, statistics.axes, "has too few different values", " for a variance by maximum likelihood")
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
-    @override
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
         m, _, a, b = self._updated(statistics)
@@ -202,12 +190,10 @@ class Gaussian(Family[Moments]):
             return {"mu": m[None], "sigma2": self._half_normal_mode(statistics, sharing)[None]}
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
-    @override
     def not_conjugate(self, statistics: Moments) -> str:
         """Return that the prior of σ is half-normal, if it is."""
         return "" if self.scale_prior is None else "a half-normal prior of a standard deviation is not conjugate"
 
-    @override
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior; raises `Refused` under a half-normal prior."""
         if reason := self.not_conjugate(statistics):
@@ -215,7 +201,6 @@ class Gaussian(Family[Moments]):
         m, kappa, a, b = self._updated(statistics)
         return replace(self, m=m, kappa=kappa, a=a, b=b)
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
         m, kappa, a, b = self._hyperparameters()
@@ -226,7 +211,6 @@ class Gaussian(Family[Moments]):
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
-    @override
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[σ²] = b/(a − 1); raises `DoesNotExist` where a ≤ 1."""
         m, _, a, b = self._hyperparameters()
@@ -237,9 +221,26 @@ class Gaussian(Family[Moments]):
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments."""
-        import pymc as pm
-
         from bayesclf.families.pymc_statistics import observe_moments
+
+        mu, spread = self._pymc_parameters(suffix)
+        moments = statistics.n, statistics.mean, statistics.scatter
+        observe_moments(suffix, mu, spread, moments, ("outcome", f"feature{suffix}"))
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Moments, suffix: str) -> None:
+        """Add μ and σ², observing x ~ Normal(μ_y, σ²_y)."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        mu, spread = self._pymc_parameters(suffix)
+        sigma = pt.broadcast_to(pt.sqrt(spread), mu.shape)
+        seen = ~np.isnan(X)
+        rows.observe(f"x{suffix}", pm.Normal, (mu[rows.y], sigma[rows.y]), X, ("row", f"feature{suffix}"), seen)
+
+    def _pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+        """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
+        import pymc as pm
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
@@ -249,11 +250,12 @@ class Gaussian(Family[Moments]):
             )
             sigma2 = pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims)
         else:
-            sigma2 = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
+            variance = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
+            sigma2 = pm.Deterministic(f"sigma2{suffix}", variance, dims=dims)
         spread = self._expand(sigma2)
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
         mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
-        observe_moments(f"x{suffix}", mu, spread, statistics.n, statistics.mean, statistics.scatter)
+        return mu, spread
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -261,7 +263,6 @@ class Gaussian(Family[Moments]):
             return super().from_pymc(draws, suffix)
         return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
 
-    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome).
 
@@ -283,7 +284,6 @@ class Gaussian(Family[Moments]):
             out[:, k] += (~missing).astype(float) @ constant if missing.any() else constant.sum(axis=0)
         return np.moveaxis(out, 2, 0)
 
-    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
         m, kappa, a, b = self._hyperparameters()
@@ -291,7 +291,6 @@ class Gaussian(Family[Moments]):
         columns = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape[k], rate[k]) for k in range(len(m)))
         return np.stack(list(columns), axis=1)
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Student's t with a − 1/2 and b − ½ κ/(κ − 1)(x − m)² for each cell that is left out.
 
@@ -318,7 +317,6 @@ class Gaussian(Family[Moments]):
         out[~kept] = np.nan
         return out
 
-    @override
     def log_normalizer(self) -> Array:
         """log Γ(a) b^−a Π κ^−½, the product over the means that share the variance.
 
@@ -329,12 +327,10 @@ class Gaussian(Family[Moments]):
         _, kappa, a, b = self._hyperparameters()
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
-    @override
     def log_base(self, statistics: Moments) -> Array:
         """log (2π)^(−n/2)."""
         return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); one part for each variance."""
         m, kappa, a, b = self._hyperparameters()
@@ -344,31 +340,24 @@ class Gaussian(Family[Moments]):
             return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
         return self._parts(cells, 0.5 * np.log(sigma2) - 0.5 * sigma2 / np.asarray(self.scale_prior.scale) ** 2)
 
-    @override
     def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density:
         """−(n/2) log σ² − (S + n(x̄ − μ)²)/2σ², whatever the prior."""
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         squares = statistics.scatter + statistics.n * (statistics.mean - parameters["mu"]) ** 2
         return self._parts(-0.5 * statistics.n * np.log(sigma2) - 0.5 * squares / sigma2)
 
-    @override
     def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
         mean = statistics.pooled().mean[0]
         return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
-            raise Refused(
-                f"{design} has a variance for each class (variance={self.variance!r}), so that x² stays in its "
-                "log-odds; variance='feature' or 'shared' implies logistic weights"
-            )
+            raise Refused(f"{design} has a variance for each class; only variance='feature' or 'shared' is linear")
         distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
         return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)
 
-    @override
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """log σ_k′/σ_k − (x − μ_k)²/2σ_k² + (x − μ_k′)²/2σ_k′²."""
         mu = parameters["mu"]
@@ -376,7 +365,6 @@ class Gaussian(Family[Moments]):
         one, other = (-0.5 * (np.log(sigma2[:, k]) + (X - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
         return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(X), 0.0, one - other))
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
         mu = parameters["mu"][0]
@@ -384,7 +372,6 @@ class Gaussian(Family[Moments]):
         sd = np.sqrt(np.broadcast_to(self._expand(sigma2), mu.shape))
         return np.asarray(mu[y] + sd[y] * rng.standard_normal((len(y), mu.shape[1])))
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); σ²: those of the variance structure."""
         dims = ("outcome", "feature")
@@ -402,13 +389,9 @@ class Gaussian(Family[Moments]):
         """Return m, κ, a and b of the normal-inverse-gamma posterior."""
         m, kappa, a, b = self._hyperparameters()
         n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        shrunk = kappa * n / (kappa + n) * (mean - m) ** 2
-        return (
-            m + n / (kappa + n) * (mean - m),
-            kappa + n,
-            a + self._group(n) / 2,
-            b + self._group(scatter + shrunk) / 2,
-        )
+        total = kappa + n
+        shrunk = kappa * n / total * (mean - m) ** 2
+        return m + n / total * (mean - m), total, a + self._group(n) / 2, b + self._group(scatter + shrunk) / 2
 
     def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
         """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
@@ -432,10 +415,8 @@ class Gaussian(Family[Moments]):
         shrunk = kappa * n / (kappa + n) * (statistics.mean - m) ** 2
         scatter = self._group(statistics.without_rounding() + shrunk)
         if not (scatter > 0).all():
-            raise DoesNotExist(
-                "under a half-normal prior the most probable σ of a class without different values is 0, where the "
-                "density has no maximum; take the rule 'mean' or 'bayes-optimal', or the inverse-gamma prior"
-            )
+            cause = "under a half-normal prior the most probable σ of a class without different values is 0"
+            raise DoesNotExist(f"{cause}, where the density has no maximum; take another rule or another prior")
         return self._squeeze(self.scale_prior.mode((self._group(n) + sharing) / 2, scatter))
 
     @property

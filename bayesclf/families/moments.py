@@ -29,7 +29,6 @@ class Moments(Statistics):
     scatter: Array
 
     @classmethod
-    @override
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Return the moments of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,9 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
@@ -33,7 +36,6 @@ class MultinomialStatistics(Statistics):
     counts: Array
 
     @classmethod
-    @override
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Add up the counts; `X` is (row, word), dense or sparse."""
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
@@ -94,24 +96,36 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
-        import pymc as pm
-
+        """Add θ, observing the counts of the words of each class."""
         from bayesclf.families.pymc_statistics import observe_counts
 
-        alpha = pm.Data(f"theta_word_alpha{suffix}", np.asarray(self.alpha))
-        theta = pm.Dirichlet(f"theta_word{suffix}", alpha, dims=("outcome", f"word{suffix}"))
-        observe_counts(f"words{suffix}", theta, statistics.counts)
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_counts(f"words{suffix}", theta, statistics.counts, ("outcome", f"word{suffix}"))
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, word)."""
+        import pymc as pm
+
+        given = pm.Data(f"theta_alpha{suffix}", alpha) if isinstance(alpha, np.ndarray) else alpha
+        return pm.Dirichlet(f"theta{suffix}", given, dims=("outcome", f"word{suffix}"))
+
+    @override
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the words of each document, given how many there are: log density Σ_j x_j log θ_yj."""
+        from bayesclf.families.pymc_rows import dense
+        from bayesclf.families.pymc_statistics import observe_counts
+
+        observe_counts(f"words{suffix}", theta[rows.y], dense(X), ("row", f"word{suffix}"), rows.weight)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        return {"theta": draws[f"theta_word{suffix}"]}
+        return {"theta": draws[f"theta{suffix}"]}
 
-    @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
         return dirichlet.weighted_logs(_nonzero(X), parameters["theta"])
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
         alpha = np.asarray(self.alpha)
@@ -120,7 +134,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         length = np.asarray(X.sum(axis=1), dtype=float)[:, None]
         return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
 
-    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx."""
         alpha, counts = np.asarray(self.alpha), dirichlet.canonical(X)
@@ -130,12 +143,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         own = np.bincount(row, gammaln(of_word) - gammaln(of_word - counts.data), minlength=len(y))
         return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
 
-    @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """x_j log θ_kj/θ_k′j of each word that occurs."""
         counts = _nonzero(X).tocoo()
@@ -143,12 +154,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         values = counts.data * pair.log_ratios_of_cells(parameters["theta"], row, word)
         return Contributions(each(self.axes.features), row, word, values, counts.data)
 
-    @override
     def tables(self, statistics: MultinomialStatistics) -> dirichlet.Tables:
         """One table, the vocabulary."""
         return dirichlet.Tables(statistics.counts, (statistics.counts.shape[1],))
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
         theta = parameters["theta"][0]

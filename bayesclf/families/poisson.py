@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
-from bayesclf.families.dirichlet import class_sums
+from bayesclf.errors import InputError
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.dirichlet import class_sums, logs
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
+
+    from bayesclf.families.pymc_rows import LabeledRows
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,6 @@ class PoissonStatistics(Statistics):
     log_factorials: Array
 
     @classmethod
-    @override
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Add up counts `X` (row, feature), NaN where a cell is missing."""
         observed, counts = _counts(X, axes)
@@ -97,7 +98,6 @@ class Poisson(Family[PoissonStatistics]):
     def __post_init__(self) -> None:
         require_positive(a=self.a, b=self.b)
 
-    @override
     def resolve_prior(self, statistics: PoissonStatistics) -> Self:
         """Return the prior with a and b as arrays (outcome, feature)."""
         pooled, shape = statistics.pooled(), statistics.n.shape
@@ -105,28 +105,24 @@ class Poisson(Family[PoissonStatistics]):
         a = 1 + b * pooled.events / np.maximum(pooled.n, 1) if self.a is None else self.a
         return replace(self, a=broadcast("a", a, shape, "outcome, feature"), b=b, axes=statistics.axes)
 
-    @override
     def informative(self, statistics: PoissonStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without an event unless the prior is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.events[0] > 0) if self.a is None else np.asarray(pooled.n[0] > 0)
 
-    @override
     def mle(self, statistics: PoissonStatistics) -> Parameters:
         """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
-        _require(statistics.n > 0, statistics.axes, "has no value")
+        require_each(statistics.n > 0, statistics.axes, "has no value")
         rate = statistics.events / statistics.n
         return {"rate": rate[None]}
 
-    @override
     def map(self, statistics: PoissonStatistics) -> Parameters:
         """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where its density is unbounded at 0."""
         posterior = self.posterior(statistics)
         a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-        _require(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
+        require_each(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
         return {"rate": ((a - 1) / b)[None]}
 
-    @override
     def posterior(self, statistics: PoissonStatistics) -> Self:
         """Return Gamma(a + Σx, b + n)."""
         a, b = self._hyperparameters()
@@ -137,7 +133,6 @@ class Poisson(Family[PoissonStatistics]):
         a, b = self._hyperparameters()
         return {"rate": rng.standard_gamma(a, size=(draws, *a.shape)) / b}
 
-    @override
     def mean(self) -> Parameters:
         """Return a/b."""
         a, b = self._hyperparameters()
@@ -145,22 +140,44 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
-        """Add λ, observing the events: log likelihood Σx log λ − nλ, up to what depends on no parameter."""
+        """Add λ, observing the events Σx ~ Poisson(nλ), with the log likelihood Σx log λ − nλ − Σ log x!."""
+        import pymc as pm
+
+        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
+        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
+        pm.CustomDist(
+            f"events{suffix}",
+            rate,
+            n,
+            base,
+            dist=_events_dist,
+            logp=_events_logp,
+            observed=pm.Data(f"events_data{suffix}", statistics.events, dims=dims),
+            dims=dims,
+        )
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: PoissonStatistics, suffix: str) -> None:
+        """Add λ, observing x ~ Poisson(λ_y)."""
+        import pymc as pm
+
+        observed, counts = _counts(X, self.axes)
+        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
+        rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
+
+    def _pymc_rate(self, suffix: str) -> TensorVariable:
+        """Add λ to the open PyMC model; return it."""
         import pymc as pm
 
         a, b = (
             pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
         )
-        rate = pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
-        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
-        events = pm.Data(f"events_data{suffix}", statistics.events)
-        pm.CustomDist(f"events{suffix}", rate, n, base, logp=_events_logp, observed=events)
+        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         return {"rate": draws[f"rate{suffix}"]}
 
-    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
         observed, counts = _counts(X, self.axes)
@@ -172,52 +189,43 @@ class Poisson(Family[PoissonStatistics]):
             density[_product((counts > 0).astype(float), never.astype(float)) > 0] = -np.inf
         return density
 
-    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the log mass of the negative binomial, summed over the observed cells, (row, outcome)."""
         observed, counts = _counts(X, self.axes)
         a, b = self._hyperparameters()
         return np.stack([_negative_binomial(counts, observed, a[k], b[k]) for k in range(len(a))], axis=1)
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """The negative binomial with a − x and b − 1 for each cell taken away."""
         observed, counts = _counts(X, self.axes)
         a, b = self._hyperparameters()
         return self._with_own(X, y, _negative_binomial(counts, observed, a[y] - counts, b[y] - observed))
 
-    @override
     def log_normalizer(self) -> Array:
         """log Γ(a) b^−a."""
         a, b = self._hyperparameters()
         return np.asarray(gammaln(a) - a * np.log(b))
 
-    @override
     def log_base(self, statistics: PoissonStatistics) -> Array:
         """−Σ log x!."""
         return -statistics.log_factorials
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
         a, b = self._hyperparameters()
-        return _cells(xlogy(a, parameters["rate"]) - b * parameters["rate"])
+        return Density.of_cells("rate", xlogy(a, parameters["rate"]) - b * parameters["rate"])
 
-    @override
     def linear_design(self, statistics: PoissonStatistics, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
         pooled = statistics.pooled()
         mean = pooled.events[0] / np.maximum(pooled.n[0], 1)
         return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """x log λ − λ = z log λ + c log λ − λ with z = x − c."""
         rate = parameters["rate"]
-        with np.errstate(divide="ignore"):
-            return LinearTerms(np.log(rate), xlogy(design.centre, rate) - rate)
+        return LinearTerms(logs(rate), xlogy(design.centre, rate) - rate)
 
-    @override
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """x log λ_k/λ_k′ − (λ_k − λ_k′)."""
         observed, counts = _counts(X, self.axes)
@@ -226,7 +234,6 @@ class Poisson(Family[PoissonStatistics]):
             ratios = np.where(counts > 0, counts * pair.log_ratios(rate), 0.0)
         return Contributions.of_rows(each(self.axes.features), ratios - observed * pair.differences(rate))
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature)."""
         return np.asarray(rng.poisson(parameters["rate"][0][y]), dtype=float)
@@ -239,13 +246,6 @@ class Poisson(Family[PoissonStatistics]):
         return np.asarray(self.a), np.asarray(self.b)
 
 
-def _require(right: NDArray[np.bool_], axes: Axes, what: str) -> None:
-    """Raise `DoesNotExist` for the first class and column, (outcome, feature), where an estimate does not exist."""
-    if not right.all():
-        label, feature = np.argwhere(~right)[0]
-        raise DoesNotExist(f"class {axes.labels[label]!r} {what} in column {axes.features[feature]!r}")
-
-
 def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
     """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
     observed = ~np.isnan(X)
@@ -253,10 +253,8 @@ def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
     wrong = (counts < 0) | (counts != np.floor(counts))
     if wrong.any():
         row, feature = np.argwhere(wrong)[0]
-        raise InputError(
-            f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}, but events are counted "
-            "in whole numbers of at least 0; take the family 'gaussian' for it"
-        )
+        cell = f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}"
+        raise InputError(f"{cell}, but events are whole numbers of at least 0; take the family 'gaussian' for it")
     return observed.astype(float), counts
 
 
@@ -274,10 +272,12 @@ def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Ar
     return np.asarray((observed * cells).sum(axis=1))
 
 
-def _cells(log_density: Array) -> Density:
-    """Return log densities (draw, outcome, feature) as parts of their own, one for each rate."""
-    part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
-    return Density(log_density.reshape(len(log_density), -1), {"rate": part_of})
+def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:
+    import pymc as pm
+
+    from bayesclf.families.pymc_statistics import whole
+
+    return pm.Poisson.dist(whole(n) * rate).astype("float64")
 
 
 def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:

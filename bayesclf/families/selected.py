@@ -59,7 +59,6 @@ class Selected(Wrapper):
         if not ((inclusion >= 0) & (inclusion <= 1)).all():
             raise InputError(f"inclusion must be a probability, between 0 and 1, not {self.inclusion}")
 
-    @override
     def resolve_prior(self, statistics: Any) -> Self:
         """Return both priors in numbers.
 
@@ -70,10 +69,8 @@ class Selected(Wrapper):
         """
         shared = [name for name, dims in self.family.dims().items() if not {"feature", "level"} & set(dims)]
         if shared:
-            raise Refused(
-                f"features that share {shared[0]!r} cannot be selected one by one: whether one depends on the class "
-                "bears on the others; take variance='feature' or 'class-feature'"
-            )
+            remedy = "take variance='feature' or 'class-feature'"
+            raise Refused(f"features that share {shared[0]!r} cannot be selected one by one; {remedy}")
         family = self.family.resolve_prior(statistics)
         features = len(statistics.axes.features)
         if family.log_evidence(statistics).shape != (features,):
@@ -85,24 +82,19 @@ class Selected(Wrapper):
             raise InputError(f"{error}; with selection all classes have one prior") from None
         return replace(self, family=family, pooled=pooled, inclusion=inclusion)
 
-    @override
     def mle(self, statistics: Any) -> Parameters:
         """Return the wrapped family's estimate, all features included."""
         return self.family.mle(statistics)
 
-    @override
     def map(self, statistics: Any) -> Parameters:
         """Return the mode given the most probable set of features."""
-        included = np.asarray(self.posterior(statistics).inclusion) > MOST_PROBABLE
-        return self._mix(
-            included[None].astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled())
-        )
+        included = np.asarray(self.posterior(statistics).inclusion)[None] > MOST_PROBABLE
+        return self._mix(included.astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled()))
 
     @override
     def not_conjugate(self, statistics: Any) -> str:
         return self.family.not_conjugate(statistics)
 
-    @override
     def posterior(self, statistics: Any) -> Self:
         """Return both posteriors and the posterior inclusion probabilities."""
         pooled = statistics.pooled()
@@ -114,14 +106,12 @@ class Selected(Wrapper):
             inclusion=expit(logit(self.inclusion) + log_odds),
         )
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw which features are included, and the parameters."""
         inclusion = np.asarray(self.inclusion)
         included = rng.random((draws, inclusion.size)) < inclusion
         return self._mix(included.astype(float), self.family.draw(rng, draws), self.pooled.draw(rng, draws))
 
-    @override
     def mean(self) -> Parameters:
         """Return the expectation over parameters and inclusion."""
         return self._mix(np.asarray(self.inclusion)[None], self.family.mean(), self.pooled.mean())
@@ -132,11 +122,15 @@ class Selected(Wrapper):
         raise Refused("which features are selected is averaged over in closed form; use inference='exact', not 'nuts'")
 
     @override
+    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        self.pymc(statistics, suffix)
+
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         self.pymc(None, suffix)
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Σ_j log [ρ_j p(x_j | y, D) + (1 − ρ_j) p(x_j | D)], (row, outcome)."""
         inclusion = np.asarray(self.inclusion)
@@ -149,7 +143,6 @@ class Selected(Wrapper):
             out += np.logaddexp(log_in[j] + of_class, log_out[j] + _feature(self.pooled, j).log_predictive(cell))
         return out
 
-    @override
     def log_evidence(self, statistics: Any) -> Array:
         """log [ρ_j p(D_j | classes) + (1 − ρ_j) p(D_j | pooled)], (feature)."""
         with np.errstate(divide="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from bayesclf.families.base import Axes, Family, Statistics, broadcast
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""
@@ -42,7 +45,6 @@ class SimplexFamily[S: Statistics](Family[S]):
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return the concentration of each cell (outcome, cell), and the number of cells of each simplex."""
 
-    @override
     def resolve_prior(self, statistics: Any) -> Self:
         """Return the prior with α as an array in the shape of θ or, where α is learned, the family that learns it."""
         if isinstance(self.alpha, LearntAlpha):
@@ -50,20 +52,17 @@ class SimplexFamily[S: Statistics](Family[S]):
         alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
         return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
 
-    @override
     def mle(self, statistics: S) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no counts in a simplex."""
         tables = self.tables(statistics)
         theta = dirichlet.normalize(tables.counts, tables.sizes)
         return self._defined(theta, tables.sizes, statistics.axes, self._lacking)
 
-    @override
     def map(self, statistics: S) -> Parameters:
         """Return the mode; raises `DoesNotExist` where it is not unique or the density is unbounded."""
         alpha, sizes = self.posterior(statistics).simplexes()
         return self._defined(dirichlet.mode(alpha, sizes), sizes, self.axes, NO_MODE)
 
-    @override
     def posterior(self, statistics: S) -> Self:
         """Return Dirichlet(α + n)."""
         return self.with_alpha(self.simplexes()[0] + self.tables(statistics).counts)
@@ -72,27 +71,44 @@ class SimplexFamily[S: Statistics](Family[S]):
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
 
-    @override
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
+
+    @abstractmethod
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ to the open PyMC model and return it, or its parts.
+
+        Parameters
+        ----------
+        alpha
+            Concentration of each cell of `tables`, (outcome, cell): an array, or a variable where it is learned.
+        suffix
+            What is added to the names.
+        """
+
+    @abstractmethod
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the cells of rows, given θ as `pymc_theta` returns it."""
+
+    @override
+    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
+        """Add θ, observing the cells of each row."""
+        self.pymc_cells(X, rows, self.pymc_theta(self.simplexes()[0], suffix), suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from variables that hold the simplexes of one size each."""
         return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
         return np.asarray(self.log_density(X, self.mean())[0])
 
-    @override
     def log_normalizer(self) -> Array:
         """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""
         return dirichlet.log_beta(*self.simplexes())
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """A Dirichlet for each simplex."""
         return Density.of_simplexes("theta", parameters["theta"], *self.simplexes())

@@ -30,7 +30,7 @@ class LinearDesign:
     threshold
         Cells above it count as 1, others as 0; None where cells are used as they are.
     complete
-        Whether the weights hold for complete rows only, as is so for dependent columns.
+        Whether the weights hold for complete rows only, as those of dependent columns do.
     """
 
     features: tuple[str, ...]
@@ -77,10 +77,8 @@ class LinearDesign:
             return _product(events, terms.weight) - (terms.weight @ self.centre)[:, None]
         missing = np.isnan(X)
         if self.complete and missing.any():
-            raise InputError(
-                f"row {np.flatnonzero(missing.any(axis=1))[0] + 1} has a missing cell, but the implied weights of "
-                f"{self} hold for complete rows only, as these columns depend on each other; fill it in"
-            )
+            row = np.flatnonzero(missing.any(axis=1))[0] + 1
+            raise InputError(f"row {row} has a missing cell, but the weights of {self} need complete rows; fill it in")
         cells = X if self.threshold is None else (self.threshold < X).astype(float)
         total = _product(np.where(missing, 0.0, cells - self.centre), terms.weight)
         return total - _product(missing.astype(float), terms.offset) if missing.any() else total
@@ -104,8 +102,7 @@ class LinearTerms:
     @classmethod
     def of_logs(cls, theta: Array) -> Self:
         """Return one weight per probability, its logarithm, and no offset."""
-        with np.errstate(divide="ignore"):
-            weight = np.log(theta)
+        weight = dirichlet.logs(theta)
         return cls(weight, np.zeros_like(weight))
 
 
@@ -137,8 +134,7 @@ class Pair:
 
 def log_ratio(one: Array, other: Array) -> Array:
     """Return the logarithm of a ratio of probabilities; NaN where both are 0: impossible under either class."""
-    with np.errstate(divide="ignore"):
-        return difference(np.log(one), np.log(other))
+    return difference(dirichlet.logs(one), dirichlet.logs(other))
 
 
 def difference(one: Array, other: Array) -> Array:
@@ -215,6 +211,12 @@ class Density:
 
     log_density: Array
     part_of: Mapping[str, Integers]
+
+    @classmethod
+    def of_cells(cls, name: str, log_density: Array) -> Self:
+        """Return log densities (draw, outcome, …) of single values of a parameter, each a part of its own."""
+        part_of = np.arange(log_density[0].size).reshape(log_density.shape[1:])
+        return cls(log_density.reshape(len(log_density), -1), {name: part_of})
 
     @classmethod
     def of_simplexes(cls, name: str, theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Self:

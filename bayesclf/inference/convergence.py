@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.typing import Array
+from bayesclf.wording import named, part_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 MAX_RHAT = 1.01
@@ -22,6 +25,67 @@ MAX_SATURATED_SHARE = 0.05
 MIN_DRAWS = 4
 """Split chains need two draws per half."""
 
+LONGER = "draw longer, such as inference=NUTS(draws=2000, tune=1000)"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A measure of the draws, and what it says about them.
+
+    Attributes
+    ----------
+    values
+        The measure of each parameter, chain or draw.
+    problem
+        What is wrong, in words; empty where nothing is.
+    remedy
+        What to do about it.
+    """
+
+    values: Array
+    problem: str
+    remedy: str = LONGER
+
+
+@dataclass(frozen=True, eq=False)
+class Scalars:
+    """Single parameters that vary.
+
+    Attributes
+    ----------
+    names
+        Such as "weight[yes, age]".
+    draws
+        (scalar, chain, draw).
+    of
+        Number of all parameters, including those that do not vary.
+    not_finite
+        Names of parameters with draws that are not finite.
+    """
+
+    names: tuple[str, ...]
+    draws: Array
+    of: int
+    not_finite: tuple[str, ...] = ()
+
+    @property
+    def scope(self) -> str:
+        """The number of checked parameters, in words."""
+        return part_of(len(self.names), self.of, "parameters")
+
+    def broken(self) -> str:
+        """Name the parameters with draws that are not finite; empty where there are none."""
+        verb = "has" if len(self.not_finite) == 1 else "have"
+        return f"{named(self.not_finite)} {verb} draws that are not finite" if self.not_finite else ""
+
+    def worst(self, badness: Array, most: int, **columns: Array) -> pd.DataFrame:
+        """Return at most `most` parameters with their numbers (scalar), the worst first."""
+        import pandas as pd
+
+        order = np.argsort(-np.nan_to_num(badness, nan=np.inf), kind="stable")[:most]
+        names = [self.names[i] for i in order]
+        return pd.DataFrame({"parameter": names, **{name: values[order] for name, values in columns.items()}})
+
 
 def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth: int) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
@@ -31,7 +95,7 @@ def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth
     posterior
         Draws, every variable with dims (chain, draw, ...).
     stats
-        Sample statistics (chain, draw) under ArviZ's names; what is not there is not checked.
+        Sample statistics (chain, draw) under ArviZ's names; a statistic that is missing is not checked.
     max_treedepth
         The limit that the draws were made under.
 
@@ -46,93 +110,126 @@ def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth
     Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695.
     """
-    return (*_draw_problems(posterior), *_sampler_problems(stats, max_treedepth))
+    measured = (*_of_draws(scalars(posterior)), *_of_sampler(stats, max_treedepth))
+    return tuple(f"{found.problem}; {found.remedy}" for found in measured if found.problem)
 
 
-def _draw_problems(posterior: xr.Dataset) -> Iterator[str]:
+def _of_draws(found: Scalars) -> Iterator[Measured]:
+    chains, draws = found.draws.shape[1:]
+    if chains < 2:
+        yield one_chain()
+    if draws < MIN_DRAWS:
+        yield Measured(found.draws, f"{draws} draws per chain are too few to check")
+        return
+    yield Measured(found.draws, found.broken(), "look for extreme values in the data")
+    if found.names:
+        if chains > 1:
+            yield rhat(found)
+        sizes = np.fmin(ess(found, "bulk"), ess(found, "tail"))
+        yield sample_size(found, sizes, "posterior means and limits of credible intervals")
+
+
+def _of_sampler(stats: xr.Dataset, max_treedepth: int) -> Iterator[Measured]:
+    recorded = {str(name): stats[name].transpose("chain", "draw").values for name in stats}
+    if "diverging" in recorded:
+        yield divergences(recorded["diverging"])
+    if "reached_max_treedepth" in recorded:
+        yield saturation(recorded["reached_max_treedepth"], max_treedepth)
+    if "energy" in recorded and recorded["energy"].shape[1] >= MIN_DRAWS:
+        yield energy(recorded["energy"])
+
+
+def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], Array]:
+    """Return single parameters: their names, such as "mu[yes, age]", and their draws (scalar, chain, draw)."""
+    names: list[str] = []
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    draws = [np.empty((0, *sizes))]
+    for name in variables:
+        variable = posterior[name].transpose(..., "chain", "draw")
+        labels = [[str(label) for label in variable[dim].values] for dim in variable.dims[:-2]]
+        names += [f"{name}[{', '.join(place)}]" if place else name for place in product(*labels)]
+        draws.append(variable.values.reshape(-1, *sizes))
+    return names, np.concatenate(draws)
+
+
+def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
+    """Return the single parameters of a posterior (chain, draw, …), at most `most` of them, evenly spaced.
+
+    Constant parameters are left out: for example, the probability of the only level of a column never varies.
+    """
+    names, every = single(posterior, map(str, posterior))
+    step = 1 if most is None else max(-(-len(every) // most), 1)
+    some, shown = every[::step], names[::step]
+    finite = np.isfinite(some).all(axis=(1, 2))
+    kept = np.flatnonzero(finite & (np.ptp(some, axis=(1, 2)) > 0))
+    wrong = tuple(shown[i] for i in np.flatnonzero(~finite))
+    return Scalars(tuple(shown[i] for i in kept), some[kept], len(every), wrong)
+
+
+def one_chain() -> Measured:
+    """Return that a single chain cannot be compared with others."""
+    remedy = "run more of them, such as inference=NUTS(chains=4)"
+    return Measured(np.ones(1), "one chain cannot show whether chains agree", remedy)
+
+
+def rhat(found: Scalars) -> Measured:
+    """Return the larger of bulk and tail R-hat of each parameter, infinite for chains that never move."""
+    from arviz_stats.base import array_stats
+
+    with np.errstate(all="ignore"):  # chains that never move divide by zero
+        values = np.asarray(array_stats.rhat(found.draws))
+    values = np.where(np.isnan(values), np.inf, values)
+    above = int((values > MAX_RHAT).sum())
+    worst = f"R-hat is {values.max():.3f} for {found.names[int(values.argmax())]!r}"
+    problem = f"the chains disagree: {worst}, and above {MAX_RHAT} for {above} of {found.scope}"
+    return Measured(values, problem if above else "")
+
+
+def ess(found: Scalars, method: Literal["bulk", "tail"]) -> Array:
+    """Return the effective sample size of each parameter, (scalar), 0 where it is undefined."""
     from arviz_base import rcParams
     from arviz_stats.base import array_stats
 
-    x = _scalars(posterior)
-    n_chains, n_draws = x.shape[1:]
-    if n_chains < 2:
-        yield "one chain cannot show whether chains agree; run more of them (NUTS(chains=4))"
-    if n_draws < MIN_DRAWS:
-        yield f"{n_draws} draws per chain are too few to check; draw longer (NUTS(draws=…))"
-        return
-    finite = np.isfinite(x).all(axis=(1, 2))
-    if not finite.all():
-        yield f"{_worst(posterior, ~finite)} has draws that are not finite; look for extreme values in the data"
-    checked = np.flatnonzero(finite & (np.ptp(x, axis=(1, 2)) > 0))
-    if not checked.size:
-        return
-    x = x[checked]
-    with np.errstate(all="ignore"):  # chains that never move divide by zero
-        rhat = array_stats.rhat(x) if n_chains > 1 else np.ones(len(x))
-        bulk = array_stats.ess(x, method="bulk")
-        tail = array_stats.ess(x, method="tail", prob=rcParams["stats.ci_prob"])  # as az.summary has it
-    excess = np.zeros(len(finite))
-    excess[checked] = np.where(np.isnan(rhat), np.inf, rhat) - MAX_RHAT
-    if (excess > 0).any():
-        yield (
-            f"the chains disagree: R-hat is {excess.max() + MAX_RHAT:.3f} for {_worst(posterior, excess)} "
-            f"(limit {MAX_RHAT}); draw longer (NUTS(draws=…, tune=…))"
-        )
-    limit = MIN_ESS_PER_CHAIN * n_chains
-    shortage = np.zeros(len(finite))
-    shortage[checked] = limit - np.fmin(bulk, tail)
-    if (shortage > 0).any():
-        yield (
-            f"the draws are too dependent: the effective sample size is {limit - shortage.max():.0f} for "
-            f"{_worst(posterior, shortage)} (limit {limit}); draw longer (NUTS(draws=…))"
-        )
+    tail = {"prob": rcParams["stats.ci_prob"]} if method == "tail" else {}  # as az.summary has it
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.asarray(array_stats.ess(found.draws, method=method, **tail)), nan=0.0)
 
 
-def _sampler_problems(stats: xr.Dataset, max_treedepth: int) -> Iterator[str]:
+def sample_size(found: Scalars, sizes: Array, what: str) -> Measured:
+    """Compare effective sample sizes (scalar) with the limit for this number of chains; `what` needs them."""
+    limit = MIN_ESS_PER_CHAIN * found.draws.shape[1]
+    below = int((sizes < limit).sum())
+    problem = (
+        f"the draws are too dependent for {what}: they are worth {sizes.min():.0f} independent draws for "
+        f"{found.names[int(sizes.argmin())]!r}, and fewer than {limit} for {below} of {found.scope}"
+    )
+    return Measured(sizes, problem if below else "")
+
+
+def divergences(diverging: Array) -> Measured:
+    """Count divergent draws (chain, draw)."""
+    count = int(diverging.sum())
+    problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
+    remedy = "take smaller steps, inference=NUTS(target_accept=0.95), or narrower priors"
+    return Measured(diverging, problem if count else "", remedy)
+
+
+def saturation(reached: Array, max_treedepth: int) -> Measured:
+    """Compare the share of draws (chain, draw) that reached the maximum tree depth with its limit."""
+    problem = (
+        f"{reached.mean():.0%} of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
+        f"{MAX_SATURATED_SHARE:.0%}), before the trajectory turned back: they are more dependent than necessary"
+    )
+    remedy = f"allow more, inference=NUTS(max_treedepth={max_treedepth + 2}), or scale the data"
+    return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)
+
+
+def energy(energies: Array) -> Measured:
+    """Return the Bayesian fraction of missing information of each chain, from energies (chain, draw)."""
     from arviz_stats.base import array_stats
 
-    if "diverging" in stats and (diverging := int(stats["diverging"].sum())):
-        yield (
-            f"{diverging} of {stats['diverging'].size} draws diverged, so that a part of the posterior may be missing; "
-            "take smaller steps (NUTS(target_accept=0.95)) or narrower priors"
-        )
-    if "reached_max_treedepth" in stats:
-        share = float(stats["reached_max_treedepth"].mean())
-        if share > MAX_SATURATED_SHARE:
-            yield (
-                f"{share:.0%} of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
-                f"{MAX_SATURATED_SHARE:.0%}); allow more (NUTS(max_treedepth={max_treedepth + 2})) or scale the data"
-            )
-    if "energy" in stats and stats.sizes["draw"] >= MIN_DRAWS:
-        with np.errstate(all="ignore"):  # a chain that never moves has no energy to compare
-            bfmi = array_stats.bfmi(stats["energy"].transpose("chain", "draw").values)
-        if (bfmi < MIN_BFMI).any():
-            yield (
-                f"chain {int(np.nanargmin(bfmi))} explores the tails slowly: E-BFMI is {np.nanmin(bfmi):.2f} (limit "
-                f"{MIN_BFMI}); draw longer (NUTS(draws=…, tune=…)) or use narrower priors"
-            )
-
-
-def _scalars(posterior: xr.Dataset) -> Array:
-    """Return every number of every variable as (scalar, chain, draw)."""
-    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
-    parts = [variable.transpose(..., "chain", "draw").values.reshape(-1, *sizes) for variable in posterior.values()]
-    return np.concatenate([np.empty((0, *sizes)), *parts])
-
-
-def _worst(posterior: xr.Dataset, badness: Array | NDArray[np.bool_]) -> str:
-    """Name the scalar of the greatest badness with its coordinates, and count the others above zero."""
-    position = int(np.argmax(badness))
-    others = int((badness > 0).sum()) - 1
-    return f"{_name(posterior, position)}" + (f" and {others} more" if others else "")
-
-
-def _name(posterior: xr.Dataset, position: int) -> str:
-    for name, variable in posterior.items():
-        one = variable.isel(chain=0, draw=0, drop=True)
-        if position < one.size:
-            index = np.unravel_index(position, one.shape)
-            labels = [str(one[dim].values[i]) for dim, i in zip(one.dims, index, strict=True)]
-            return f"'{name}[{', '.join(labels)}]'" if labels else f"'{name}'"
-        position -= one.size
-    raise IndexError(position)
+    with np.errstate(all="ignore"):  # the energy of a chain that never moves has variance 0
+        bfmi = np.nan_to_num(np.asarray(array_stats.bfmi(energies)), nan=0.0)
+    lowest = f"E-BFMI is {bfmi.min():.2f} (limit {MIN_BFMI})"
+    problem = f"chain {int(bfmi.argmin())} explores the tails slowly: {lowest}"
+    return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", f"{LONGER}, or use narrower priors")

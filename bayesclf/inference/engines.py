@@ -30,7 +30,7 @@ FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""
 AMPLE, HOPELESS = 1.5, 0.8
 """Multiples of the effective number that is needed: where a few proposals promise less than the first, twice as many as
-usual are drawn, and where even these promise less than the second, none. (Of heavy tails, a few promise too much.)"""
+usual are drawn, and where even these promise less than the second, none. (With heavy tails a few promise too much.)"""
 PILOT_STREAM = 3
 """Number of the random stream of the pilot, next to those of predictions."""
 
@@ -81,29 +81,19 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """What came of the attempt to do without a Markov chain.
+def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample | None, str]:
+    """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
-    Attributes
-    ----------
-    sample
-        The draws; None where they would not have been as good as exact ones.
-    note
-        A sentence for the user: how the posterior was drawn, and why so.
+    Returns
+    -------
+    tuple
+        The draws, None where they would not have been as good; and for the user, how the posterior was drawn and why.
     """
-
-    sample: LaplaceSample | None
-    note: str
-
-
-def attempt(model: Model, settings: Laplace, seed: int) -> Attempt:
-    """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take."""
     wanted = settings.draws * settings.chains
     try:
         pilot = laplace.propose(model, LEAST_PROPOSALS, np.random.default_rng([seed, PILOT_STREAM]))
     except (DoesNotExist, Refused) as reason:
-        return Attempt(None, f"the posterior was sampled by NUTS: {reason}")
+        return None, f"the posterior was sampled by NUTS: {reason}"
     share, number = pilot.ess / len(pilot), settings.proposals
     if share * number < AMPLE * wanted:
         number *= 2
@@ -113,8 +103,8 @@ def attempt(model: Model, settings: Laplace, seed: int) -> Attempt:
         if proposals.khat <= settings.limit and proposals.ess >= wanted:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {number:,} proposals"
-            return Attempt(laplace.resample(proposals, settings, rng), f"{how}: {quality}")
-    return Attempt(None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good")
+            return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
+    return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
 
 
 MOST_NUTS_PARAMETERS = 5_000
@@ -143,6 +133,13 @@ class Exact:
 
 type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton
 
+OPTIMISERS = (GradientAscent, ConjugateGradient, LBFGSOptimiser, Newton)
+
+
+def _check_optimiser(optimiser: object) -> None:
+    if optimiser is not None and not isinstance(optimiser, OPTIMISERS):
+        raise InputError(f"optimiser must be an optimizer, such as GradientAscent(), or None, not {optimiser!r}")
+
 
 @dataclass(frozen=True)
 class MLE:
@@ -157,6 +154,9 @@ class MLE:
 
     optimiser: Optimiser | None = None
 
+    def __post_init__(self) -> None:
+        _check_optimiser(self.optimiser)
+
 
 @dataclass(frozen=True)
 class MAP:
@@ -169,6 +169,9 @@ class MAP:
     """
 
     optimiser: Optimiser | None = None
+
+    def __post_init__(self) -> None:
+        _check_optimiser(self.optimiser)
 
 
 type Engine = MLE | MAP | Exact | NUTS | Laplace | Auto
@@ -245,10 +248,10 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
-    tried = attempt(model, engine.laplace, seed)
-    if tried.sample is None:
-        return Inferred(engine.nuts, draw(model, engine.nuts, seed), (tried.note,))
-    return Inferred(engine.laplace, _laplace(tried.sample, engine.laplace), (tried.note,))
+    sample, note = attempt(model, engine.laplace, seed)
+    if sample is None:
+        return Inferred(engine.nuts, draw(model, engine.nuts, seed), (note,))
+    return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
 
 
 def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
@@ -272,10 +275,8 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
     """Return the draws, with a warning where they stand for too few independent ones."""
     limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
     if sampled.ess < limit:
-        problems.append(
-            f"the importance weights of the Laplace approximation are too unequal: {sampled.ess:.0f} effective draws "
-            f"(limit {limit}); take inference='nuts'"
-        )
+        size = f"{sampled.ess:.0f} effective draws (limit {limit})"
+        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='nuts'")
         warn(problems[0], ConvergenceWarning)
     return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 
@@ -296,11 +297,8 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
-        raise Refused(
-            f"the model has {count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}; take "
-            "inference='exact' where the model is conjugate, 'map', or fewer columns"
-        )
-
+        size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
+        raise Refused(f"the model has {size}; take inference='exact' if it is conjugate, 'map', or fewer columns")
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is None:
         sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
@@ -327,9 +325,7 @@ def _machine_code(model: Model) -> MachineCode | None:
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
     """Join (chain, draw, ...) to (draw, ...)."""
-    return {
-        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]) for name, values in draws.items()
-    }
+    return {name: np.concatenate(values) for name, values in draws.items()}
 
 
 def estimate(model: Model, name: str) -> Parameters:

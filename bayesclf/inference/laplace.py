@@ -138,10 +138,8 @@ def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) 
     rng = np.random.default_rng(seed)
     proposals = propose(model, settings.proposals, rng)
     if not proposals.khat <= settings.limit:
-        raise Refused(
-            f"the Laplace approximation is refused: k̂ = {proposals.khat:.2f} is above {settings.limit}, so the "
-            "posterior is too far from a normal for its draws to be corrected by weights; use inference='nuts'"
-        )
+        cause = f"k̂ = {proposals.khat:.2f} is above {settings.limit}, too far from a normal to be corrected by weights"
+        raise Refused(f"the Laplace approximation is refused: {cause}; use inference='nuts'")
     return resample(proposals, settings, rng)
 
 
@@ -183,17 +181,10 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) 
     import xarray as xr
 
     shape = (settings.chains, settings.draws)
-    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng)
-    stats = xr.Dataset(
-        {
-            "log_weight": (("chain", "draw"), proposals.log_weight[chosen].reshape(shape)),
-            "pareto_k": proposals.khat,
-            "importance_ess": proposals.ess,
-        }
-    )
-    parameters = {
-        name: values[chosen].reshape(*shape, *values.shape[1:]) for name, values in proposals.parameters.items()
-    }
+    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
+    of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
+    stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
+    parameters = {name: values[chosen] for name, values in proposals.parameters.items()}
     return LaplaceSample(parameters, stats, proposals.khat, proposals.ess)
 
 

@@ -7,14 +7,15 @@ sd of their columns. Steps and gradients are in these coordinates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from bayesclf.errors import InputError
+from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, Objective, newton
 from bayesclf.typing import Array
 
 FALLING_STEPS = 5
@@ -70,7 +71,7 @@ class Trace:
 class _Recorder:
     """Collects the objective and its gradient's norm along the trajectory."""
 
-    def __init__(self, objective: Likelihood | LogPosterior) -> None:
+    def __init__(self, objective: Objective) -> None:
         self._objective = objective
         self.values: list[float] = []
         self.norms: list[float] = []
@@ -132,7 +133,7 @@ class GradientAscent:
         if self.decay < 0 or self.passes < 1 or not self.tolerance > 0:
             raise InputError("decay must be at least 0, passes at least 1 and tolerance above 0")
 
-    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         limit = 2 / largest_curvature(objective)
         step = limit / 2 if self.step is None else self.step
@@ -147,14 +148,12 @@ class GradientAscent:
                 slope = recorder.look(theta)
             falling = falling + 1 if not recorder.values[-1] >= recorder.values[-2] else 0
             if not np.isfinite(recorder.values[-1]) or (self.batch is None and falling >= FALLING_STEPS):
-                trouble = (
-                    f"the step {step:.3g} diverges (the objective fell from {recorder.values[0]:.4g} to "
-                    f"{recorder.values[-1]:.4g}); take one below 2/L = {limit:.3g}"
-                )
+                fell = f"the objective fell from {recorder.values[0]:.4g} to {recorder.values[-1]:.4g}"
+                trouble = f"the step {step:.3g} diverges ({fell}); take one below 2/L = {limit:.3g}"
                 return recorder.trace(theta, self.tolerance, trouble)
         return recorder.trace(theta, self.tolerance)
 
-    def _pass(self, objective: Likelihood | LogPosterior, theta: Array, eta: float, rng: np.random.Generator) -> Array:
+    def _pass(self, objective: Objective, theta: Array, eta: float, rng: np.random.Generator) -> Array:
         """Return θ after one pass over the rows in random order, `batch` at a time."""
         assert self.batch is not None
         likelihood, prior = _parts(objective)
@@ -175,7 +174,7 @@ class ConjugateGradient:
     steps: int = 10_000
     tolerance: float = 1e-6
 
-    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
 
@@ -187,7 +186,7 @@ class LBFGSOptimiser:
     steps: int = 10_000
     tolerance: float = 1e-6
 
-    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
         return _by_scipy("L-BFGS-B", objective, start, self.tolerance / np.sqrt(start.size), options)
@@ -199,7 +198,7 @@ class Newton:
 
     tolerance: float = 1e-6
 
-    def run(self, objective: Likelihood | LogPosterior, start: Array, rng: np.random.Generator) -> Trace:
+    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         recorder = _Recorder(objective)
         recorder.look(start)
@@ -226,13 +225,7 @@ OPTIMISERS = {
 """Optimizers by name."""
 
 
-def _by_scipy(
-    method: Literal["CG", "L-BFGS-B"],
-    objective: Likelihood | LogPosterior,
-    start: Array,
-    tolerance: float,
-    options: dict[str, float],
-) -> Trace:
+def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float, options: dict[str, float]) -> Trace:
     """Maximize by one of SciPy's methods, recording each accepted step."""
     recorder = _Recorder(objective)
     recorder.look(start)
@@ -250,7 +243,7 @@ def _by_scipy(
     return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
 
 
-def largest_curvature(objective: Likelihood | LogPosterior) -> float:
+def largest_curvature(objective: Objective) -> float:
     """Return a bound L of the objective's curvature: λ_max(½(I − 11ᵀ/K) ⊗ Σ w x xᵀ) plus the prior's.
 
     References
@@ -258,19 +251,18 @@ def largest_curvature(objective: Likelihood | LogPosterior) -> float:
     Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
     """
     likelihood, posterior = _parts(objective)
-    gram = (likelihood.X * likelihood.weight[:, None]).T @ likelihood.X
     share = 0.25 if likelihood.vectors == 1 else 0.5
-    largest = share * float(np.linalg.eigvalsh(gram)[-1])
+    largest = share * float(np.linalg.eigvalsh(gram(likelihood.X, likelihood.weight))[-1])
     if posterior is not None:
         largest += float(np.linalg.eigvalsh(posterior.prior.precision())[-1])
     return largest
 
 
-def _parts(objective: Likelihood | LogPosterior) -> tuple[Likelihood, LogPosterior | None]:
+def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
     return (objective.likelihood, objective) if isinstance(objective, LogPosterior) else (objective, None)
 
 
-def _definite(objective: Likelihood | LogPosterior, theta: Array) -> bool | None:
+def _definite(objective: Objective, theta: Array) -> bool | None:
     """Return whether minus the Hessian is positive definite."""
     if theta.size > DENSE_PARAMETERS or not np.isfinite(theta).all():
         return None

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
+from bayesclf.families import dirichlet
 from bayesclf.models.logistic.model import LinearScores
 from bayesclf.posterior import linear
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
@@ -55,44 +56,28 @@ LEAST_WORK = 2**21
 """Numbers to compute below which threads cost more than they save."""
 
 
-@dataclass(frozen=True)
-class AveragedProba:
-    """Probabilities of the Bayes-optimal classifier.
+def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> tuple[Array, NDArray[np.bool_]]:
+    """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and whether a row is impossible under all hypotheses, (row).
 
-    Attributes
-    ----------
-    log_proba
-        log Σ_s w_s P(k | x, h_s), (row, outcome).
-    impossible
-        Whether x has density 0 in every class under all hypotheses, (row); their class priors are averaged there.
-    """
-
-    log_proba: Array
-    impossible: NDArray[np.bool_]
-
-
-def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> AveragedProba:
-    """Average the probabilities alone; arguments and errors as in `average`.
-
-    Scores that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
+    Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class. Scores
+    that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
     """
     scores = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     if scores is None or len(hypotheses) == 1:
         found = averaged(hypotheses, rows, given_x, "log_proba", "impossible")
-        return AveragedProba(found["log_proba"], found["impossible"] > NEARLY)
+        return found["log_proba"], found["impossible"] > NEARLY
     proba = _linear_mean(scores, rows)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
     small = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
     if len(small):
         log_proba[small] = averaged(hypotheses, rows[small], given_x, "log_proba")["log_proba"]
-    return AveragedProba(log_proba, impossible)
+    return log_proba, impossible
 
 
 def _linear_mean(scores: LinearScores, rows: Rows) -> Array:
     """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses with linear scores; as in `LinearMixture.proba`."""
     work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    code = linear.machine_code() if work >= linear.MACHINE_CODE_WORK else None
-    mixture = linear.LinearMixture(scores, Memory().array, code)
+    mixture = linear.LinearMixture(scores, Memory().array)
     tasks = [rows[start : start + linear.TASK_ROWS] for start in range(0, len(rows), linear.TASK_ROWS)]
     return np.concatenate([np.empty((0, scores.labels)), *each(mixture.proba, tasks, work)])
 
@@ -288,8 +273,7 @@ def _log_mean(answers: Answers) -> Array:
 
 def _logarithms(proba: Array) -> Array:
     """Return log P (row, outcome) of probabilities whose small ones are precise: the largest is one less the others."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(proba)
+    logs = dirichlet.logs(proba)
     rows, largest = np.arange(len(proba)), proba.argmax(axis=1)
     others = proba.copy()
     others[rows, largest] = 0.0
@@ -335,7 +319,9 @@ def averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) 
     total: Part | None = None
     for part in hypotheses.parts():
         found = over_rows(part, rows, given_x, *WEIGHTS, *(SUMS[name] for name in names))
-        own = Part.of(dict(zip(names, found[2:], strict=True)), len(part) / len(hypotheses), *found[:2])
+        share = len(part) / len(hypotheses)
+        weights = found[0] + np.log(share), found[1] + 2 * np.log(share)
+        own = Part(dict(zip(names, found[2:], strict=True)), share, *weights)
         total = own if total is None else total + own
     assert total is not None
     if given_x and hypotheses.generative:
@@ -362,28 +348,19 @@ class Part:
     log_mass: Array
     log_square: Array
 
-    @classmethod
-    def of(cls, averages: dict[str, Array], share: float, log_mass: Array, log_square: Array) -> Part:
-        """Make one of averages under the part's own weights."""
-        return cls(averages, share, log_mass + np.log(share), log_square + 2 * np.log(share))
-
     def __add__(self, other: Part) -> Part:
         """Return the averages over both: each counts by its weight, or by its share where x is impossible in both."""
         share, log_mass = self.share + other.share, np.logaddexp(self.log_mass, other.log_mass)
-        nowhere = np.isneginf(log_mass)
+        lost = np.isneginf(log_mass)
         with np.errstate(invalid="ignore"):
-            weights = [
-                np.where(nowhere, part.share / share, np.exp(part.log_mass - log_mass)) for part in (self, other)
-            ]
+            weights = [np.where(lost, part.share / share, np.exp(part.log_mass - log_mass)) for part in (self, other)]
         averages = {name: _mixed(name, (mine, other.averages[name]), weights) for name, mine in self.averages.items()}
         return Part(averages, share, log_mass, np.logaddexp(self.log_square, other.log_square))
 
 
 def _mixed(name: str, averages: tuple[Array, Array], weights: list[Array]) -> Array:
     """Return the weighted sum of two averages (row, …); one of weight 0 counts for nothing, infinite ones included."""
-    by_weight = [
-        (values, w.reshape(-1, *(1,) * (values.ndim - 1))) for values, w in zip(averages, weights, strict=True)
-    ]
+    by_weight = [(values, w.reshape(-1, *[1] * (values.ndim - 1))) for values, w in zip(averages, weights, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
         if name == "log_proba":
             return np.asarray(np.logaddexp(*(values + np.log(w) for values, w in by_weight)))
@@ -404,9 +381,8 @@ def require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_squa
     needed = min(MINIMUM_PREDICTIVE_ESS, draws / 2)
     if ess[worst] < needed:
         raise Refused(
-            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {draws} when they are "
-            f"weighted by p(x | θ), too few for P(θ | D, x) (limit {needed:.0f}); take more draws, or the rule "
-            "'bayes-optimal'"
+            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {draws} (limit {needed:.0f}) when "
+            "weighted by p(x | θ); take more draws, or the rule 'bayes-optimal'"
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from bayesclf.posterior.answers import (
     SUMS,
@@ -76,6 +77,13 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
     return Averages(**averaged(hypotheses, rows, given_x, *SUMS))
 
 
+def log_joint(hypotheses: HypothesisSet, rows: Rows) -> Array:
+    """Return log Σ_s w_s p(x, k | h_s), (row, outcome), of generative hypotheses."""
+    log_weights = hypotheses.log_weights[:, None, None]
+    found = [logsumexp(log_weights + hypotheses.log_scores(rows[some]), axis=0) for some in blocks(hypotheses, rows)]
+    return np.concatenate(found)
+
+
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:
     """Return the equal-tailed interval of P(k | x, h) over the posterior, (row, outcome, bound)."""
     tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
@@ -106,14 +114,8 @@ class Conditional:
 
 def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
     """Return the answers of all hypotheses to some rows, such as those of one of the `blocks`."""
-    parts = []
-    for part in hypotheses.parts():
-        scores = np.moveaxis(part.log_scores(rows), 0, -1)
-        answers = Answers.of(scores, part, Memory())
-        parts.append((answers.log_proba, answers.log_x, answers.impossible))
-    if len(parts) == 1:
-        return Conditional(*parts[0])
-    log_proba, log_x, impossible = zip(*parts, strict=True)
+    of_parts = (Answers.of(np.moveaxis(part.log_scores(rows), 0, -1), part, Memory()) for part in hypotheses.parts())
+    log_proba, log_x, impossible = zip(*((of.log_proba, of.log_x, of.impossible) for of in of_parts), strict=True)
     return Conditional(np.concatenate(log_proba, axis=2), np.concatenate(log_x, axis=1), np.concatenate(impossible, 1))
 
 

@@ -338,8 +338,9 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     """
     model = hypotheses.model
     coords, dims = model.coords(), model.dims()
-    picked = {axis: _positions(coords[axis], names) for axes in dims.values() for axis in axes if axis != "outcome"}
-    lacking = set(names).difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
+    wanted, others = set(names), {axis for axes in dims.values() for axis in axes if axis != "outcome"}
+    picked = {axis: [j for j, name in enumerate(coords[axis]) if name in wanted] for axis in others}
+    lacking = wanted.difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
     if lacking:
         raise InputError(f"{sorted(lacking)[0]!r} is not a feature of the model; look at clf.model_.coords()")
     shown = {name: axes for name, axes in dims.items() if all(len(picked.get(axis, [0])) for axis in axes)}
@@ -353,8 +354,3 @@ def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str],
     some = {axis: [coords[axis][j] for j in found] for axis, found in picked.items()}
     joined = {name: np.concatenate(values) for name, values in parts.items()}
     return to_dataset(joined, shown, {**coords, **some}, chains)
-
-
-def _positions(coordinates: Sequence[str], names: Sequence[str]) -> Integers:
-    wanted = set(names)
-    return np.array([j for j, name in enumerate(coordinates) if name in wanted], dtype=np.intp)

@@ -7,14 +7,13 @@ underflows are computed in logs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import cast
+from functools import cached_property
 
 import numpy as np
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
@@ -25,29 +24,14 @@ TASK_ROWS = 1024
 TILE_DRAWS = 512
 """Most draws of a tile."""
 
-UNPACKED = 10**6
-"""Size of a product (row × column × draw) up to which OpenBLAS multiplies without packing, which saves a seventh."""
-
 CACHED = 2**17
 """Exponentials of a tile, which several passes go over."""
-
-LEAST_PRODUCT = 2**14
-"""Rows × draws of a product below which there are so many columns that packing does not matter."""
-
-MACHINE_CODE_WORK = 2**29
-"""Numbers to compute from which machine code saves more than loading it costs; NUTS will have loaded Numba itself."""
 
 UNLIKELY = 0.9
 """Where the label that should be the less likely of two has more, the other's probability is not 1 less this one."""
 
 LOG2_E = 1 / np.log(2)
 """NumPy's powers of two are faster than those of e."""
-
-COEFFICIENTS = tuple(math.log(2) ** n / math.factorial(n) for n in range(13))
-"""Of the powers of x in 2^x, enough for 16 digits where |x| ≤ 1/2."""
-
-SMALLEST, LARGEST = -1022.0, 1024.0
-"""Exponents of two between which a power is a number of full precision; that of the last is infinite already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +49,10 @@ class LinearMixture:
         The scores.
     array
         From a name and a shape to an array that each thread reuses.
-    add_sums
-        Machine code of `add_sums`; None for NumPy to do the same.
     """
 
     scores: LinearScores
     array: Callable[[str, tuple[int, ...]], Array]
-    add_sums: Callable[[Array, Array], None] | None = None
 
     def proba(self, rows: Rows) -> Array:
         """Return Σ_s w_s P(k | x, h_s), (row, outcome).
@@ -83,15 +64,15 @@ class LinearMixture:
             expected = z @ self._mean[: z.shape[1]]
             return self._of_two(z, expected[:, 0]) if self.scores.labels == 2 else self._of_many(z, expected)
 
-    def _of_two(self, z: Array, expected: Array) -> Array:
+    def _of_two(self, z: Matrix, expected: Array) -> Array:
         """Return the averages of rows z (row, column) with expected log-odds (row) against the reference."""
         sign = np.where(expected < 0, -1.0, 1.0)
         pivot = np.where(expected < 0, 1 - self.scores.reference, self.scores.reference)
-        (own,) = self._means(z * sign[:, None], self._pieces)
+        (own,) = self._means(z, self._pieces, sign)
         own[own > UNLIKELY] = np.nan
         return np.asarray(np.where(pivot[:, None] == [0, 1], own[:, None], 1 - own[:, None]))
 
-    def _of_many(self, z: Array, expected: Array) -> Array:
+    def _of_many(self, z: Matrix, expected: Array) -> Array:
         """Return the same for more labels; expected log-odds (row, outcome), the reference left out."""
         labels, reference = self.scores.labels, self.scores.reference
         proba = np.empty((len(z), labels))
@@ -107,7 +88,7 @@ class LinearMixture:
             proba[rows[:, None], order] = self._means(z[rows], pieces).T
         return proba
 
-    def _means(self, z: Array, pieces: Iterable[Array]) -> Array:
+    def _means(self, z: Matrix, pieces: Iterable[Array], sign: Array | None = None) -> Array:
         """Return the averages, (outcome, row), of the pivot and then the others; of two labels the pivot's alone.
 
         Parameters
@@ -116,26 +97,26 @@ class LinearMixture:
             Rows (row, column).
         pieces
             Coefficients of the others less the pivot's, (outcome, column, draw), some draws at a time.
+        sign
+            What to multiply the exponents of each row by, (row).
         """
-        columns, others, draws = self.scores.coefficient.shape
-        width = self._pieces[0].shape[2]
-        area = UNPACKED // columns if UNPACKED // columns >= LEAST_PRODUCT else CACHED
-        products = -(-len(z) * width // area)
-        height = -(-len(z) // products)
-        stack = np.zeros((products, height, z.shape[1]))
-        stack.reshape(-1, z.shape[1])[: len(z)] = z
-        deep = max(1, CACHED // (others * height * width))
-        sums = np.zeros((1 if others == 1 else others + 1, len(stack) * height))
-        add = self.add_sums or numpy_add_sums
+        _, others, draws = self.scores.coefficient.shape
+        height = max(1, CACHED // (others * self._pieces[0].shape[2]))
+        sums = np.zeros((1 if others == 1 else others + 1, len(z)))
         for piece in pieces:
-            for first in range(0, len(stack), deep):
-                some = stack[first : first + deep]
-                exponents = self.array("exponents", (others, *some.shape[:2], piece.shape[2]))
+            for first in range(0, len(z), height):
+                rows = slice(first, first + height)
+                some = z[rows]
+                exponents = self.array("exponents", (others, len(some), piece.shape[2]))
                 for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
-                    np.matmul(some, coefficient, out=own)
-                rows = slice(first * height, first * height + some.shape[0] * height)
-                add(exponents.reshape(others, -1, piece.shape[2]), sums[:, rows])
-        return np.asarray(sums[:, : len(z)] / draws)
+                    if isinstance(some, CenteredRows):
+                        own[:] = some @ coefficient
+                    else:
+                        np.matmul(some, coefficient, out=own)
+                if sign is not None:
+                    exponents *= sign[rows, None]
+                _add_sums(exponents, sums[:, rows])
+        return np.asarray(sums / draws)
 
     @cached_property
     def _mean(self) -> Array:
@@ -156,40 +137,7 @@ def _against(piece: Array, place: int) -> Array:
     return np.concatenate([np.delete(piece, place, axis=0) - own, -own[None]])
 
 
-def numpy_add_sums(exponents: Array, sums: Array) -> None:
-    """Do what `add_sums` does with NumPy, which goes over the numbers four times or more."""
-    ones = np.ones(exponents.shape[2])
-    np.exp2(exponents, out=exponents)
-    first = exponents[0] if len(sums) == 1 else exponents.sum(axis=0)
-    first += 1
-    np.divide(1, first, out=first)
-    sums[0] += first @ ones
-    if len(sums) > 1:
-        exponents *= first
-        sums[1:] += exponents @ ones
-
-
-@cache
-def machine_code() -> Callable[[Array, Array], None]:
-    """Return `add_sums` as machine code, which Numba makes when it is first needed and keeps on disk.
-
-    It takes no Python object and no lock, so that threads run at once; a row's numbers stay in the cache, and loops
-    over them become vector instructions.
-    """
-    import numba as nb
-    from numba import types
-
-    signature = types.void(types.double[:, :, ::1], types.double[:, :])
-    # sums may be taken in any order, or they are not vectorized; infinity and NaN keep their meaning
-    options = {"error_model": "numpy", "nogil": True, "fastmath": {"reassoc", "contract", "nsz"}}
-    try:
-        code = nb.njit(signature, cache=True, **options)(add_sums)
-    except RuntimeError:  # there is no folder that Numba may write to
-        code = nb.njit(signature, **options)(add_sums)
-    return cast(Callable[[Array, Array], None], code)
-
-
-def add_sums(exponents: Array, sums: Array) -> None:
+def _add_sums(exponents: Array, sums: Array) -> None:
     """Add Σ_s P_k to `sums`, where P_0 = 1/(1 + Σ_j 2^x_j) and P_j = 2^x_j P_0; NaN makes a sum NaN.
 
     Parameters
@@ -199,39 +147,12 @@ def add_sums(exponents: Array, sums: Array) -> None:
     sums
         (outcome, row), of the first label and then of the others; of the first alone where there is one other.
     """
-
-    def power_of_two(exponent: float) -> float:
-        # that of the nearest whole number goes into the bits of the exponent
-        exponent = SMALLEST if exponent < SMALLEST else exponent
-        exponent = LARGEST if exponent > LARGEST else exponent
-        whole = math.floor(exponent + 0.5)
-        power = COEFFICIENTS[12]
-        for n in range(11, -1, -1):
-            power = COEFFICIENTS[n] + power * (exponent - whole)
-        bits = np.float64(power).view(np.int64) + (np.int64(whole) << 52)
-        return float(np.int64(bits).view(np.float64))
-
-    others, rows, draws = exponents.shape
-    first = np.empty(draws)
-    for row in range(rows):
-        total = 0.0
-        if others == 1:
-            for draw in range(draws):
-                total += 1.0 / (1.0 + power_of_two(exponents[0, row, draw]))
-            sums[0, row] += total
-            continue
-        first[:] = 1.0
-        for k in range(others):
-            for draw in range(draws):
-                power = power_of_two(exponents[k, row, draw])
-                exponents[k, row, draw] = power
-                first[draw] += power
-        for draw in range(draws):
-            first[draw] = 1.0 / first[draw]
-            total += first[draw]
-        sums[0, row] += total
-        for k in range(others):
-            total = 0.0
-            for draw in range(draws):
-                total += exponents[k, row, draw] * first[draw]
-            sums[1 + k, row] += total
+    ones = np.ones(exponents.shape[2])
+    np.exp2(exponents, out=exponents)
+    first = exponents[0] if len(sums) == 1 else exponents.sum(axis=0)
+    first += 1
+    np.divide(1, first, out=first)
+    sums[0] += first @ ones
+    if len(sums) > 1:
+        exponents *= first
+        sums[1:] += exponents @ ones

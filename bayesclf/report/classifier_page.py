@@ -16,7 +16,7 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
-from bayesclf.errors import Refused
+from bayesclf.diagnostics.finding import as_table
 from bayesclf.report import document, figures, table
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
@@ -125,38 +125,24 @@ def groups(diagnosis: Diagnosis, prefix: str = "") -> list[dict[str, Any]]:
 
 def _check(finding: Finding, prefix: str) -> dict[str, Any]:
     """Return what the template shows of one check: what it found, and the first rows of its evidence."""
-    evidence = finding.evidence
-    if isinstance(evidence, Mapping):
-        rows = [tuple(evidence.values())] if evidence else []
-    else:
-        rows = list(evidence.itertuples(index=False, name=None))
+    evidence = as_table(finding.evidence)
+    lines = evidence.head(MOST_LINES).itertuples(index=False, name=None)
     return {
         "finding": finding,
         "anchor": f"{prefix}{finding.code}",
         "headings": [str(name).replace("_", " ") for name in evidence],
-        "lines": [[table.cell(value) for value in row] for row in rows[:MOST_LINES]],
-        "more": max(0, len(rows) - MOST_LINES),
+        "lines": [[table.cell(value) for value in line] for line in lines],
+        "more": max(0, len(evidence) - MOST_LINES),
     }
 
 
 def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, str]]:
     """Return the figures of the posterior, as far as it has them."""
-    return _drawn(
-        {
-            "forest": partial(plots.posterior_forest, classifier),
-            "weights": partial(_weights, classifier),
-            "trace": partial(plots.posterior_trace, classifier),
-            "rank": partial(plots.posterior_rank, classifier),
-            "energy": partial(plots.energy, classifier),
-        }
-    )
-
-
-def _weights(classifier: BayesClassifier) -> Figure:
-    """Draw logistic weights, of logistic regression; other classifiers are refused."""
-    if not isinstance(classifier, LogisticRegression):
-        raise Refused("")
-    return plots.posterior_weights(classifier)
+    wanted: dict[str, Callable[..., Figure]] = {"forest": plots.posterior_forest}
+    if isinstance(classifier, LogisticRegression):
+        wanted["weights"] = plots.posterior_weights
+    wanted |= {"trace": plots.posterior_trace, "rank": plots.posterior_rank, "energy": plots.energy}
+    return _drawn({name: partial(draw, classifier) for name, draw in wanted.items()})
 
 
 def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tuple[Markup | str, str]]:

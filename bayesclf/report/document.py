@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 from base64 import b64encode
@@ -15,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bayesclf.errors import InputError
+from bayesclf.files import output_file
 
 PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-learn", "pandas", "xarray")
 
@@ -54,18 +54,6 @@ def writable(path: str | os.PathLike[str]) -> Path:
     """Check a path before any figure is drawn."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a report needs the name of a file, such as 'report.html', not {path!r}")
-    target = Path(path)
-    try:
-        os.stat(target)
-    except ValueError:
-        raise InputError(f"the name {str(target)!r} is not a valid file name; choose another one") from None
-    except OSError as error:  # it is normal that there is no such file yet
-        if error.errno == errno.ENAMETOOLONG:
-            raise InputError(f"the name {target.name[:20]}… of the report is too long; choose a shorter one") from None
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; give the name of a file for the report, such as {target}/report.html")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to write the report into; create it first")
-    if not os.access(target.parent, os.W_OK):
-        raise InputError(f"the folder {target.parent} cannot be written to; choose another place for the report")
+    target = output_file(os.fspath(path), "the report")
+    assert target is not None  # as a name is given
     return target

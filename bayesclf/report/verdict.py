@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, joined, number, pair, percent
@@ -31,10 +32,8 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 READING = (
     "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
     "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
-    "Credible intervals, of parameters and of probabilities, are conditional on the model: under a false assumption "
-    "they shrink around a wrong value.",
-    "The ratio of the Gibbs error to the Bayes-optimal error obeys no bound on real data; twice is a bound only for "
-    "targets drawn from the prior.",
+    "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
+    "The Gibbs error is at most twice the Bayes-optimal error for targets drawn from the prior; real data are not.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
     "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
 )
@@ -85,7 +84,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
 
 def _name(record: dict[Any, Any]) -> str:
-    return f"{record['model']} under {record['rule']}"
+    return record["model"] if record["rule"] == NO_RULE else f"{record['model']} under {record['rule']}"
 
 
 def is_clear(difference: float, error: float, folds: float = np.inf) -> bool:
@@ -126,13 +125,12 @@ def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
     """Name the most accurate entry, against the one with the smallest log loss."""
     top = max(record["accuracy"] for record in records)
     leaders = [record for record in records if top - record["accuracy"] < 1e-9]
+    others = counted(len(leaders) - 1, "other entry", "other entries")
     if best in leaders:
-        others = (
-            f", shared with {counted(len(leaders) - 1, 'other entry', 'other entries')}" if len(leaders) > 1 else ""
-        )
-        return (f"Its accuracy is the best as well{others}.",) if np.isfinite(best["log_loss"]) else ()
+        shared = f", shared with {others}" if len(leaders) > 1 else ""
+        return (f"Its accuracy is the best as well{shared}.",) if np.isfinite(best["log_loss"]) else ()
     leader = leaders[0]
-    equal = f" (as has {counted(len(leaders) - 1, 'other entry', 'other entries')})" if len(leaders) > 1 else ""
+    equal = f" (as has {others})" if len(leaders) > 1 else ""
     sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
     if not np.isfinite(best["log_loss"]):
         return (f"{sentence}.",)
@@ -152,10 +150,8 @@ def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
     saved, error = -leader["cost_diff"], leader["cost_diff_se"]
     word = "clearly" if is_clear(saved, error, folds) else "indistinguishably"
-    return (
-        f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {word} below that entry's (by "
-        f"{pair(saved, error)}).",
-    )
+    size = f"{word} below that entry's (by {pair(saved, error)})"
+    return (f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {size}.",)
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -163,7 +159,8 @@ def _unavailable(comparison: Comparison) -> list[str]:
     for (model, reason), rules in failures(comparison).items():
         models.setdefault((joined(rules), reason), []).append(model)
     return [
-        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer under {rules}: {reason.rstrip('.')}."
+        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer"
+        f"{'' if rules == NO_RULE else f' under {rules}'}: {reason.rstrip('.')}."
         for (rules, reason), names in models.items()
     ]
 
@@ -219,9 +216,12 @@ def _overconfident(comparison: Comparison) -> list[str]:
         if not clear:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
-        text = f"{model} is over-confident under {joined(clear)}"
         points = number(100 * clear[worst], 1)
-        text += f": under {worst} its mean confidence exceeds its accuracy by {points} points"
+        excess = f"its mean confidence exceeds its accuracy by {points} points"
+        if worst == NO_RULE:
+            sentences.append(f"{model} is over-confident: {excess}.")
+            continue
+        text = f"{model} is over-confident under {joined(clear)}: under {worst} {excess}"
         sentences.append(f"{text}{_averaging(gaps)}.")
     return sentences
 
@@ -231,10 +231,7 @@ def _averaging(gaps: dict[str, float]) -> str:
     averaged = [rule for rule in gaps if RULES[rule].averages]
     repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
     if repaired and left:
-        return (
-            f"; averaging over the posterior repairs it under {joined(repaired)}, but does not repair it under "
-            f"{joined(left)}"
-        )
+        return f"; averaging over the posterior repairs it under {joined(repaired)}, but not under {joined(left)}"
     if left:
         return "; averaging over the posterior does not repair it"
     return "; averaging repairs it" if repaired else ""

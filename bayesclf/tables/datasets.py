@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.tables import openml, shipped
-from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +24,14 @@ LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
 CHEAP_BYTES = 1_000_000
 """Files up to this size are read to list their rows and columns."""
+SHOWN_NAMES = 8
+"""Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
 """The most known names that an error message lists."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Displayed):
     """A table with the column that is to be predicted.
 
     Attributes
@@ -57,6 +60,19 @@ class Dataset:
     license: str = ""
     changes: str = ""
     note: str = ""
+
+    def _display(self) -> Display:
+        columns = [str(name) for name in self.frame.columns if name != self.target]
+        size = f"{counted(len(self.frame), 'row')}, {counted(len(columns), 'column')}"
+        labels = self.y.unique().tolist()
+        return Display(
+            f"{self.name}: {size}",
+            sentences=(
+                self.description,
+                f"target {self.target!r}: {listed(labels, SHOWN_NAMES, IN_ALL)}",
+                f"columns {listed(map(repr, columns), SHOWN_NAMES, IN_ALL)}",
+            ),
+        )
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802

@@ -21,8 +21,8 @@ from helpers.faults import (
 )
 
 import bayesclf as bc
-from bayesclf.diagnostics.chains import scalars
-from bayesclf.inference.convergence import convergence_problems
+from bayesclf.diagnostics.thresholds import MAX_SCALARS
+from bayesclf.inference.convergence import convergence_problems, scalars
 
 OF_CHAINS = ["P01", "P02", "P03", "P05", "P06", "P07"]
 
@@ -76,7 +76,7 @@ def test_parameters_that_cannot_vary_are_left_out():
 def test_of_many_parameters_some_are_checked():
     X, y = normal_rows(40, 300)
     clf, _ = gaussian(X, y)
-    found = scalars(clf.posterior_["posterior"].to_dataset())
+    found = scalars(clf.posterior_["posterior"].to_dataset(), MAX_SCALARS)
     assert found.of == 1202
     assert 500 < len(found.names) <= 1000
     assert found.scope == f"{len(found.names)} of 1,202 parameters"

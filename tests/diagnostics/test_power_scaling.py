@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import bayesclf as bc
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.power_scaling import _parts, _recorded, _weights, sensitivities
+from bayesclf.diagnostics.power_scaling import _parts, _weights, sensitivities
 
 GENERATIVE = {
     **{
@@ -46,9 +46,8 @@ def words():
 
 
 def inputs(clf):
-    """Return a fit's model, draws and their statistics, and no rows, as `sensitivities` takes them."""
-    context = Context.of(clf, None, None, None, None)
-    return clf.model_, context.posterior, context.statistics, None
+    """Return a fit's model and draws, and no rows, as `sensitivities` takes them."""
+    return clf.model_, Context.of(clf, None, None, None, None).posterior, None
 
 
 @pytest.mark.parametrize("name", [name for name in GENERATIVE if name != "half-normal"])
@@ -77,7 +76,7 @@ def test_likelihood_of_logistic_regression_is_that_of_the_rows():
     np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-8)
 
 
-def test_recorded_density_of_chains_is_that_of_the_rows():
+def test_likelihood_of_chains_is_that_of_the_rows():
     engine = bc.NUTS(draws=50, tune=100, chains=2)
     with pytest.warns(bc.errors.ConvergenceWarning):
         clf, (X, y) = logistic(*normal_rows(50), inference=engine)
@@ -307,12 +306,3 @@ def test_one_draw_that_was_resampled_often_can_be_weighed():
         array_stats.power_scale_lw(part.log_prior, 1.01, axis=[-2, -1])
     np.testing.assert_allclose(_weights(part.log_prior, 1.01).sum(), 1.0)
     assert clf.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
-
-
-def test_a_recorded_density_is_believed_only_where_it_is_the_density():
-    clf, _ = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
-    posterior, model = clf.posterior_["posterior"].to_dataset(), clf.model_
-    density = model.log_posterior(clf.draws_.parameters["intercept"], clf.draws_.parameters["weight"])
-    for lp, believed in ((density + 7.0, True), (0.9 * density, False)):
-        stats = xr.Dataset({"lp": (("chain", "draw"), lp.reshape(4, 50))})
-        assert (_recorded(model, posterior, stats) is not None) == believed

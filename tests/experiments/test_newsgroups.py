@@ -176,14 +176,15 @@ def test_log_odds_of_words_are_those_of_the_whole_posterior(rng):
     alpha = 2 + rng.poisson(rng.gamma(0.3, 40, size=(3, 60)))
     found = informative_words(alpha, 3, 10_000, rng)
     theta = np.stack([rng.dirichlet(row, 10_000) for row in alpha], axis=1)
-    for k, words in enumerate(found):
+    for k, words in found.groupby("outcome"):
         others = np.delete(theta, k, axis=1).mean(axis=1)
         log_odds = np.log(theta[:, k]) - np.log(others)
         low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
-        assert [line.word for line in words] == np.argsort(-low)[:3].tolist()
-        for line in words:
+        assert words["word"].tolist() == np.argsort(-low)[:3].tolist()
+        assert words["rank"].tolist() == [1, 2, 3]
+        for line in words.itertuples():
             spread = log_odds[:, line.word].std()
-            assert line.mean == pytest.approx(log_odds[:, line.word].mean(), abs=4 * spread * np.sqrt(2 / 10_000))
+            assert line.log_odds == pytest.approx(log_odds[:, line.word].mean(), abs=4 * spread * np.sqrt(2 / 10_000))
             # a normal density at a tail of 5.5 % is 0.11 / sd
             error = spread * np.sqrt(2 * 0.055 * 0.945 / 10_000) / 0.11
             assert line.low == pytest.approx(low[line.word], abs=5 * error)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, ng_jordan, problems
-from bayesclf.experiments.curves import crossing, last_crossing
+from bayesclf.experiments.curves import Crossing, crossing, last_crossing
 from bayesclf.experiments.ng_jordan import averaging, judge, with_every_rule
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.tables import openml
@@ -274,26 +274,25 @@ def test_one_block_has_no_interval(rng):
 def test_level_curves_are_seldom_judged():
     """Of pairs of level curves one in twenty, at most, is called apart."""
     rng = np.random.default_rng(3)
-    sizes = (4, 9, 20, 45, 100, 225)
+    sizes = np.array([4, 9, 20, 45, 100, 225])
     judged = []
     for _ in range(200):
         wide = 0.3 + rng.normal(0, 0.02, (30, 2, len(sizes)))
         wide[:, 1, -1] -= 0.1  # logistic regression overtakes at the end
+        block, model, m = np.indices(wide.shape).reshape(3, -1)
         frame = pd.DataFrame(
             {
                 "problem": "a",
-                "block": b,
-                "m": m,
-                "model": model,
+                "block": block,
+                "m": sizes[m],
+                "model": np.array(["nb", "lr"])[model],
                 "rule": "map",
                 "answered": 10,
-                "error": 10 * wide[b, k, j],
+                "error": 10 * wide.ravel(),
             }
-            for b in range(30)
-            for k, model in enumerate(("nb", "lr"))
-            for j, m in enumerate(sizes)
         )
-        judged.append(judge("a", frame, ng_jordan.crossings(frame, 0)["a", "map"], 1000).ahead_first)
+        overtaken = Crossing(last_crossing(sizes, (wide[:, 0] - wide[:, 1]).mean(axis=0)), math.nan, math.nan)
+        judged.append(judge("a", frame, overtaken, 1000).ahead_first)
     assert sum(judged) <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
 
@@ -329,7 +328,7 @@ def test_a_problem_is_judged_by_its_curves(nb, lr, agrees, words):
     judged = judge("made", frame, ng_jordan.crossings(frame, 0)["made", "map"], 1000)
     assert judged.agrees == agrees
     assert words in judged.sentence
-    assert judged.sentence.startswith("made: with 4 rows naive Bayes errs in")
+    assert judged.sentence.startswith("made: naive Bayes and logistic regression err in")
 
 
 def test_what_averaging_gains_is_split_into_smoothing_and_averaging():

@@ -87,5 +87,5 @@ def test_the_page_has_a_panel_a_method_and_a_panel_a_number(outcome):
 
 @pytest.mark.parametrize("settings", [{"half_width": 0.0}, {"half_width": 0.5}, {"level": 1.0}])
 def test_numbers_outside_their_range_are_refused(settings):
-    with pytest.raises(InputError, match="half_width must lie between"):
+    with pytest.raises(InputError, match="must lie between"):
         EXPERIMENT.units(EXPERIMENT.Settings(**settings))

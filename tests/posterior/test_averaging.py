@@ -3,7 +3,6 @@
 import tracemalloc
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 import pytest
 import threadpoolctl
@@ -102,13 +101,6 @@ def rng():
     return np.random.default_rng(12)
 
 
-@pytest.fixture(params=[False, True], ids=["numpy", "machine-code"])
-def either_code(request, monkeypatch):
-    if request.param:
-        monkeypatch.setattr(mixture, "MACHINE_CODE_WORK", 0)
-
-
-@pytest.mark.usefixtures("either_code")
 class TestMixture:
     """The answers of linear scores, by powers of two in tiles, are the averages in logs."""
 
@@ -198,7 +190,6 @@ def logistic(rng: np.random.Generator) -> tuple[LogisticModel, dict[str, np.ndar
     return model, parameters, Rows((numbers, codes), 60)
 
 
-@pytest.mark.usefixtures("either_code")
 class TestTilesAndThreads:
     """Neither tiles nor threads change an answer."""
 
@@ -237,7 +228,6 @@ class TestTilesAndThreads:
         [
             {"TASK_ROWS": 7},
             {"TILE_DRAWS": 11, "CACHED": 40},
-            {"UNPACKED": 201 * 90, "LEAST_PRODUCT": 1},
             {"BLOCK_BYTES": 1, "LEAST_ROWS": 5},
         ],
     )
@@ -273,41 +263,6 @@ class Spread:
         weight = parameters["weight"].T[:, None]
         coefficient = np.concatenate([np.zeros((1, *weight.shape[1:])), weight])
         return LinearScores(lambda rows: np.insert(rows.parts[0], 0, 1.0, axis=1), coefficient, 0)
-
-
-class TestMachineCode:
-    """It adds up what NumPy does."""
-
-    @staticmethod
-    def added(code, exponents: np.ndarray) -> np.ndarray:
-        sums = np.ones((len(exponents) + (len(exponents) > 1), exponents.shape[1]))
-        with np.errstate(over="ignore", invalid="ignore"):
-            code(exponents.copy(), sums)
-        return sums
-
-    @pytest.mark.parametrize("others", [1, 2, 5])
-    @pytest.mark.parametrize("scale", [1, 30, 600])
-    def test_of_numbers_of_any_size(self, rng, others, scale):
-        exponents = scale * rng.standard_normal((others, 40, 77))
-        found, expected = (self.added(code, exponents) for code in (mixture.machine_code(), mixture.numpy_add_sums))
-        np.testing.assert_allclose(found, expected, rtol=1e-13)
-
-    @pytest.mark.parametrize("others", [1, 2])
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1024.0, -1075.0, 0.5, -0.5, 0.0])
-    def test_of_numbers_outside_the_common_range(self, others, value):
-        exponents = np.zeros((others, 1, 9))
-        exponents[-1, 0, 4] = value
-        found, expected = (self.added(code, exponents) for code in (mixture.machine_code(), mixture.numpy_add_sums))
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
-
-    def test_it_is_compiled_anew_where_it_cannot_be_kept(self, monkeypatch):
-        def njit(signature, cache=False, **options):
-            if cache:
-                raise RuntimeError("cannot cache function: no locator available")
-            return lambda function: function
-
-        monkeypatch.setattr(numba, "njit", njit)
-        assert mixture.machine_code.__wrapped__() is mixture.add_sums
 
 
 class TestThreads:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.families.base import require_each
 from bayesclf.families.multivariate.covariance import collinear, submatrix
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.typing import Array, Parameters
@@ -52,22 +52,15 @@ def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: N
 def require_estimable(statistics: Scatters, shared: bool) -> None:
     """Raise where a class has no cell of a column, or no row has two columns that need a covariance."""
     labels, names = statistics.axes.labels, statistics.axes.features
-    empty = np.argwhere(statistics.cells().n == 0)
-    if empty.size:
-        label, feature = empty[0]
-        raise DoesNotExist(
-            f"class {labels[label]!r} has no value in column {names[feature]!r}, so no mean by maximum likelihood"
-        )
+    require_each(statistics.cells().n > 0, statistics.axes, "has no value", ", so no mean by maximum likelihood")
     both = statistics.seen[:, :, None] & statistics.seen[:, None, :]
     together = shared_scatter(np.einsum("pk,pij->kij", statistics.n, both.astype(float)), shared)
     apart = np.argwhere(together == 0)
     if apart.size:
         group, one, other = apart[0]
         subject = "no row" if shared else f"class {labels[group]!r} has no row that"
-        raise DoesNotExist(
-            f"{subject} has both columns {names[one]!r} and {names[other]!r}, so their covariance has no maximum "
-            "likelihood estimate"
-        )
+        both_columns = f"both columns {names[one]!r} and {names[other]!r}"
+        raise DoesNotExist(f"{subject} has {both_columns}, so no covariance by maximum likelihood")
 
 
 def start(statistics: Scatters, shared: bool) -> Parameters:
@@ -97,39 +90,23 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
     return matrices
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Result of expectation and maximization.
-
-    Attributes
-    ----------
-    parameters
-        μ and Σ, draw axis of length 1.
-    settled
-        Whether it has converged.
-    """
-
-    parameters: Parameters
-    settled: bool
-
-
 def estimate(statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters) -> Parameters:
     """Return the estimate, directly from complete rows; raises `DoesNotExist` where it does not converge."""
     if not statistics.missing():
         return maximization(statistics)
-    found = maximize(statistics, maximization, start)
-    if not found.settled:
-        raise DoesNotExist(
-            f"the estimate has not converged after {STEPS} steps of expectation and maximization: too few rows have "
-            "the same cells; use inference='nuts', or drop columns"
-        )
-    return found.parameters
+    parameters, converged = maximize(statistics, maximization, start)
+    if not converged:
+        reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
+        raise DoesNotExist(f"{reason}; use inference='nuts', or drop columns")
+    return parameters
 
 
 def maximize(
     statistics: Scatters, maximization: Callable[[Scatters], Parameters], start: Parameters, steps: int = STEPS
-) -> Estimate:
-    """Return the estimate from rows with missing cells; no step lowers its observed-data likelihood (times prior).
+) -> tuple[Parameters, bool]:
+    """Return the estimate from rows with missing cells, and whether it has converged.
+
+    No step lowers the observed-data likelihood (times prior).
 
     Parameters
     ----------
@@ -152,8 +129,8 @@ def maximize(
         change = _change(now, after)
         now = after
         if change < TOLERANCE:
-            return Estimate(now, True)
-    return Estimate(now, False)
+            return now, True
+    return now, False
 
 
 def expectation(statistics: Scatters, parameters: Parameters) -> Scatters:

@@ -30,12 +30,12 @@ from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.multivariate.pymc import Reference
+    from pytensor.tensor import TensorVariable
 
-COVARIANCE_DIMS = {
-    "shared": ("feature", "other_feature"),
-    "class": ("outcome", "feature", "other_feature"),
-}
+    from bayesclf.families.multivariate.pymc import Reference
+    from bayesclf.families.pymc_rows import LabeledRows
+
+COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
 
 WHITENINGS = Whitenings()
@@ -103,7 +103,6 @@ class MultivariateGaussian(Family[Scatters]):
             if getattr(self, name) is not None:
                 raise InputError(f"{name} belongs to the normal-inverse-Wishart prior; leave it out with an LKJ prior")
 
-    @override
     def resolve_prior(self, statistics: Scatters) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
         labels, d = statistics.mean.shape[1:]
@@ -118,10 +117,7 @@ class MultivariateGaussian(Family[Scatters]):
         if not (nu > d - 1).all():
             raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
         if self.psi is None and not (nu > d + 1).all():
-            raise InputError(
-                f"nu is {nu.min():g}, at most {d + 1}, where Σ has no prior mean to set psi by; give psi too, or a "
-                "larger nu"
-            )
+            raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
         unit_information = (nu - d - 1)[:, None, None] * np.diag(s2)
         return replace(
             self,
@@ -132,7 +128,6 @@ class MultivariateGaussian(Family[Scatters]):
             axes=statistics.axes,
         )
 
-    @override
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
         lkj = self.covariance_prior
@@ -141,24 +136,18 @@ class MultivariateGaussian(Family[Scatters]):
             return np.ones(len(statistics.axes.features), dtype=bool)
         return ~statistics.cells().constant()
 
-    @override
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
         estimates.require_estimable(statistics, self._shared)
         of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
         return estimates.estimate(statistics, of_complete, estimates.start(statistics, self._shared))
 
-    @override
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
-            raise DoesNotExist(
-                "the posterior mode under an LKJ prior has no closed form; take the rule 'mean' or 'bayes-optimal', or "
-                "the normal-inverse-Wishart prior"
-            )
+            raise DoesNotExist("the posterior mode under an LKJ prior has no closed form; take another rule than 'map'")
         return estimates.estimate(statistics, self._mode, estimates.start(statistics, self._shared))
 
-    @override
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return that the prior is an LKJ, or that cells are missing."""
         if self.covariance_prior is not None:
@@ -169,7 +158,6 @@ class MultivariateGaussian(Family[Scatters]):
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
-    @override
     def posterior(self, statistics: Scatters) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
         if reason := self.not_conjugate(statistics):
@@ -177,7 +165,6 @@ class MultivariateGaussian(Family[Scatters]):
         m, kappa, nu, psi = self._updated(statistics)
         return replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw Σ and μ | Σ."""
         if self.covariance_prior is not None:
@@ -190,7 +177,6 @@ class MultivariateGaussian(Family[Scatters]):
         noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
         return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors))}
 
-    @override
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
         if self.covariance_prior is not None:
@@ -200,15 +186,26 @@ class MultivariateGaussian(Family[Scatters]):
         m, _, nu, psi = self._hyperparameters()
         freedom = nu - m.shape[1] - 1
         if np.any(freedom <= 0):
-            raise DoesNotExist(
-                "the posterior mean of a covariance is infinite (ν ≤ d + 1); give a prior with larger nu"
-            )
+            raise DoesNotExist("the posterior mean of a covariance is infinite (ν ≤ d + 1); give a larger nu")
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
     @override
     def pymc(self, statistics: Scatters, suffix: str) -> None:
         """Add μ and Σ, observing the scatters."""
-        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj, observe_scatters
+        from bayesclf.families.multivariate.pymc import observe_scatters
+
+        observe_scatters(suffix, *self._pymc_parameters(statistics, suffix), statistics)
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Scatters, suffix: str) -> None:
+        """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
+        from bayesclf.families.multivariate.pymc import observe_rows
+
+        observe_rows(suffix, *self._pymc_parameters(statistics, suffix), X, rows, ("row", f"feature{suffix}"))
+
+    def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+        """Add μ and Σ to the open PyMC model; return them."""
+        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj
 
         lkj, conjugate = self.covariance_prior, self
         if lkj is not None:
@@ -216,13 +213,10 @@ class MultivariateGaussian(Family[Scatters]):
             conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
         reference, m = conjugate.reference(statistics), np.asarray(self.m)
         if lkj is not None:
-            mu, Sigma = add_lkj(lkj, m, reference, suffix)
-        else:
-            _, kappa, nu, psi = self._hyperparameters()
-            mu, Sigma = add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
-        observe_scatters(f"x{suffix}", mu, Sigma, statistics)
+            return add_lkj(lkj, m, reference, suffix)
+        _, kappa, nu, psi = self._hyperparameters()
+        return add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
 
-    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
@@ -235,7 +229,6 @@ class MultivariateGaussian(Family[Scatters]):
             out[rows] = squares
         return np.moveaxis(out, 2, 0)
 
-    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""
         if self.covariance_prior is not None:
@@ -250,7 +243,6 @@ class MultivariateGaussian(Family[Scatters]):
             out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
         return out
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Multivariate t with ν − 1 and Ψ − c uuᵀ, u = x − m and c = κ/(κ − 1) of the own class (Sherman–Morrison)."""
         # The only rows with a missing cell, in a conjugate model, are those without any cell.
@@ -259,7 +251,6 @@ class MultivariateGaussian(Family[Scatters]):
         out[seen] = self._log_t_without(X[seen], y[seen])
         return out
 
-    @override
     def log_normalizer(self) -> Array:
         """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
 
@@ -273,13 +264,11 @@ class MultivariateGaussian(Family[Scatters]):
         of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
         return np.asarray(of_covariance - of_means)[:, None]
 
-    @override
     def log_base(self, statistics: Scatters) -> Array:
         """log (2π)^(−nd/2)."""
         n = estimates.shared_scatter(statistics.n.sum(axis=0), self._shared)
         return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part if the classes share Σ, else one per class."""
         if self.covariance_prior is not None:
@@ -298,25 +287,19 @@ class MultivariateGaussian(Family[Scatters]):
         of_Sigma = np.broadcast_to(part[:, None, None], (labels, d, d))
         return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma})
 
-    @override
     def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
         mean = statistics.cells().pooled().mean[0]
         return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean), complete=True)
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
         if not self._shared:
-            raise Refused(
-                f"{design} has a covariance for each class, so that products of its columns stay in its log-odds; "
-                "covariance='shared' implies logistic weights"
-            )
+            raise Refused(f"{design} has a covariance for each class; only covariance='shared' has linear log-odds")
         distance = parameters["mu"] - design.centre
         weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
         return LinearTerms(weight, -0.5 * distance * weight)
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
         mu = parameters["mu"][0]
@@ -324,7 +307,6 @@ class MultivariateGaussian(Family[Scatters]):
         factors = np.broadcast_to(factors, (len(mu), *factors.shape[1:]))
         return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first if not shared."""
         return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
@@ -340,7 +322,7 @@ class MultivariateGaussian(Family[Scatters]):
 
         m, kappa, nu, psi = self._hyperparameters()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point = estimates.maximize(statistics, self._mode, guess, steps=100).parameters
+        point, _ = estimates.maximize(statistics, self._mode, guess, steps=100)
         n = statistics.n.sum(axis=0)
         return Reference(
             point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))

@@ -43,7 +43,6 @@ class Scatters(Statistics):
     scatter: Array
 
     @classmethod
-    @override
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:
         """Return the scatters of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -74,13 +73,10 @@ class Scatters(Statistics):
     def pooled(self) -> Scatters:
         return reduce(Scatters.__add__, map(self._of_label, range(len(self.axes.labels))))
 
-    @override
     def select(self, features: Booleans) -> Scatters:
         """Return the scatters of some features; patterns that now have the same cells become one."""
-        scatter = self.scatter[:, :, features][:, :, :, features]
-        return _collected(
-            self.axes.select(features), self.seen[:, features], self.n, self.mean[:, :, features], scatter
-        )
+        mean, scatter = self.mean[:, :, features], self.scatter[:, :, features][:, :, :, features]
+        return _collected(self.axes.select(features), self.seen[:, features], self.n, mean, scatter)
 
     @override
     def reindex(self, axes: Axes) -> Scatters:

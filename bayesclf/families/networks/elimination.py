@@ -68,9 +68,8 @@ def _seen(cells: Integers, theta: Array) -> Array:
 
 def _summed_out(layout: Layout, X: Integers, theta: Array, hidden: Hidden) -> Array:
     """Return log Σ Π_f θ over the values of the hidden features, (draw, row, outcome), rows of one pattern."""
-    widest = max(
-        layout.count(tuple(j for j in layout.factors[f].scope if j in hidden.features)) for f in hidden.factors
-    )
+    missing = (set(layout.factors[f].scope) & set(hidden.features) for f in hidden.factors)
+    widest = max(layout.count(tuple(features)) for features in missing)
     per_row = 8 * widest * theta.shape[0] * theta.shape[1]
     step = max(1, WORK_BYTES // per_row)
     parts = [_eliminated(layout, X[start : start + step], theta, hidden) for start in range(0, len(X), step)]
@@ -107,8 +106,7 @@ def _table(layout: Layout, X: Integers, theta: Array, f: int, missing: tuple[int
     for axis, j in enumerate(own):
         values = np.arange(layout.axes.sizes[j]) * strides[j]
         cells = cells + values.reshape(-1, *(1 for _ in own[axis + 1 :]))
-    with np.errstate(divide="ignore"):
-        return own, np.log(theta[:, :, cells])
+    return own, dirichlet.logs(theta[:, :, cells])
 
 
 def _aligned(table: Table, features: tuple[int, ...]) -> Array:
@@ -122,15 +120,13 @@ def _logsumexp(values: Array, axis: int) -> Array:
     """Return log Σ exp over an axis; −∞ where all are."""
     top = values.max(axis=axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis))
+    return dirichlet.logs(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis)
 
 
 def _require_small(layout: Layout, features: tuple[int, ...]) -> None:
     combinations = layout.count(features)
     if combinations > LARGEST_TABLE:
         names = ", ".join(repr(layout.axes.features[j]) for j in features)
-        raise Refused(
-            f"summing out the missing cells of columns {names} takes a table of {combinations:,} combinations "
-            f"(limit {LARGEST_TABLE:,}); fit with missing='level', or with fewer edges"
-        )
+        size = f"a table of {combinations:,} combinations (limit {LARGEST_TABLE:,})"
+        remedy = "fit with missing='level', or with fewer edges"
+        raise Refused(f"summing out the missing cells of columns {names} takes {size}; {remedy}")

@@ -58,7 +58,6 @@ class JointTable(ConditionalTables):
 
     name: ClassVar[str] = "joint"
 
-    @override
     def layout(self, axes: Axes) -> Layout:
         """Return one table of all features."""
         return Layout(axes, (Factor(tuple(range(len(axes.features)))),))
@@ -117,14 +116,12 @@ class BayesianNetwork(ConditionalTables):
         elif self.edges != LEARNT:
             raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
 
-    @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
         if not isinstance(self.edges, str):
             structure.check_columns(self.edges, statistics.axes.features)
         return super().informative(statistics)
 
-    @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with its edges, without those of features that are not used, and α in numbers."""
         learned = structure.tan(statistics) if isinstance(self.edges, str) else self.edges
@@ -132,19 +129,14 @@ class BayesianNetwork(ConditionalTables):
         edges = tuple((parent, child) for parent, child in learned if {parent, child} <= used)
         return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
 
-    @override
     def layout(self, axes: Axes) -> Layout:
         """Return a table for each feature, parents first."""
         if isinstance(self.edges, str):
             raise InputError("the edges are not learned yet; resolve_prior learns them")
         position = {name: j for j, name in enumerate(axes.features)}
-        return Layout(
-            axes,
-            tuple(
-                Factor((position[name],), tuple(position[parent] for parent in parents))
-                for name, parents in structure.in_order(self.edges, axes.features)
-            ),
-        )
+        ordered = structure.in_order(self.edges, axes.features)
+        factors = (Factor((position[name],), tuple(position[other] for other in given)) for name, given in ordered)
+        return Layout(axes, tuple(factors))
 
     @override
     def _what(self, layout: Layout) -> str:

@@ -38,7 +38,6 @@ class RowCounts(Statistics):
     counts: Array
 
     @classmethod
-    @override
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
         """Count rows `X` (row, feature) with label codes `y` (row)."""
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

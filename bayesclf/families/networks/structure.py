@@ -77,15 +77,10 @@ def conditional_information(statistics: RowCounts) -> Array:
         # A margin of a pair is taken over the rows that have both features, (level of i, feature j).
         margin = pairs @ blocks
         number = blocks.T @ margin
-        total += blocks.T @ xlogy(pairs, pairs) @ blocks - _sums(blocks, margin) + xlogy(number, number)
+        of_margin = blocks.T @ xlogy(margin, margin)
+        total += blocks.T @ xlogy(pairs, pairs) @ blocks - (of_margin + of_margin.T) + xlogy(number, number)
         weight += number
     return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-
-
-def _sums(blocks: sparse.csr_array, margin: Array) -> Array:
-    """Return Σ n_i log n_i + Σ n_j log n_j of each pair, (feature, feature)."""
-    one = np.asarray(blocks.T @ xlogy(margin, margin))
-    return one + one.T
 
 
 def check_edges(edges: object) -> tuple[Edge, ...]:

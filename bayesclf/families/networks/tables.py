@@ -5,20 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from math import log10
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.networks import completions, elimination
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
@@ -48,7 +50,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         layout = self.layout(self.axes)
         return len(self.axes.labels) * (layout.cells - len(layout.simplexes))
 
-    @override
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with α as an array (outcome, cell).
 
@@ -60,20 +61,18 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         layout = self.layout(statistics.axes)
         shape = (len(statistics.axes.labels), layout.cells)
         if shape[0] * shape[1] > LARGEST_THETA:
+            cells = f"{shape[1]:,}" if shape[1] < 10**12 else f"{shape[1]:.0e}"
             raise Refused(
-                f"{self._what(layout)} has {shape[0]} × {_count(shape[1])} probabilities "
-                f"({_size(8 * shape[0] * shape[1])} per hypothesis, {_size(8000 * shape[0] * shape[1])} for 1,000 "
-                f"draws; limit {LARGEST_THETA:,} probabilities); take fewer columns, or naive Bayes"
+                f"{self._what(layout)} has {shape[0]} × {cells} probabilities (limit {LARGEST_THETA:,}); take fewer "
+                "columns, or naive Bayes"
             )
         alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
         return replace(self, alpha=alpha, axes=statistics.axes)
 
-    @override
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
         return np.asarray((statistics.rows >= 0).any(axis=0))
 
-    @override
     def mle(self, statistics: RowCounts) -> Parameters:
         """Return the relative frequencies, by EM where cells are missing.
 
@@ -85,7 +84,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         DoesNotExist
             If there is no estimate; the message names the class and what its rows lack.
         """
-        _require_seen(statistics)
+        require_each(statistics.counts @ (statistics.rows >= 0) > 0, statistics.axes, "has no value")
         layout = self.layout(statistics.axes)
         counts, sums = completions.split(layout, statistics)
         if len(sums):
@@ -97,7 +96,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         _require_irrelevant(layout, undefined, filled)
         return {"theta": filled}
 
-    @override
     def map(self, statistics: RowCounts) -> Parameters:
         """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
         layout = self.layout(self.axes)
@@ -119,7 +117,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             )
         return {"theta": theta[None]}
 
-    @override
     def not_conjugate(self, statistics: RowCounts) -> str:
         """Return the first column whose missing training cells couple the tables."""
         layout = self.layout(statistics.axes)
@@ -129,7 +126,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
-    @override
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
         if reason := self.not_conjugate(statistics):
@@ -144,31 +140,42 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        import pymc as pm
-        import pytensor.tensor as pt
+        from bayesclf.families.networks.pymc import observe_sums
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
 
-        from bayesclf.families.pymc_statistics import observe_simplexes
-
-        counts, sums = completions.split(self.layout(self.axes), statistics)
-        alpha, sizes = self.simplexes()
-        parts = observe_simplexes(alpha, counts, sizes, suffix)
+        layout = self.layout(self.axes)
+        counts, sums = completions.split(layout, statistics)
+        by_size = add_simplexes(self.simplexes()[0], layout.simplexes, layout.simplex_names(), suffix)
+        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
+        observe_simplexes(by_size, counts, layout.simplexes, suffix)
         if len(sums):
-            cells = np.concatenate(list(dirichlet.cells_by_size(sizes).values()))
-            back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
-            completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
+            observe_sums(f"sums{suffix}", theta, sums)
 
     @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, cell), above the simplexes of each size."""
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+
+        layout = self.layout(self.axes)
+        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
+        return join_simplexes(by_size, layout.simplexes, suffix, "cell")
+
+    @override
+    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the level codes of rows, one table after the other; missing cells are summed out."""
+        from bayesclf.families.networks.pymc import observe_codes
+
+        observe_codes(f"codes{suffix}", self.layout(self.axes), theta[rows.y], X, rows.weight, f"column{suffix}")
+
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
         return elimination.log_density(self.layout(self.axes), X, parameters["theta"])
 
-    @override
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior."""
         cells = self.layout(self.axes).cells_of(X)
         return self._with_own(X, y, dirichlet.log_mean_without(*self.simplexes(), cells, y))
 
-    @override
     def log_normalizer(self) -> Array:
         """log B(α), summed over all simplexes: the edges are those of the whole block.
 
@@ -178,7 +185,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """
         return super().log_normalizer().sum(axis=1, keepdims=True)
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), one factor after the other."""
         layout, theta = self.layout(self.axes), parameters["theta"][0]
@@ -197,12 +203,10 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return {"theta": ("outcome", "cell")}
 
     @property
-    @override
     def variant(self) -> str:
         """How many simplexes of each size there are."""
         return str(Counter(self.simplexes()[1]))
 
-    @override
     def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""
         return {"cell": self.layout(self.axes).names()}
@@ -210,14 +214,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @abstractmethod
     def _what(self, layout: Layout) -> str:
         """Return the name of the tables in messages."""
-
-
-def _require_seen(statistics: RowCounts) -> None:
-    """Raise for the first class and feature without a single observed cell."""
-    seen = statistics.counts @ (statistics.rows >= 0)
-    for label, feature in np.argwhere(seen == 0):
-        axes = statistics.axes
-        raise DoesNotExist(f"class {axes.labels[label]!r} has no value in column {axes.features[feature]!r}")
 
 
 def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
@@ -238,14 +234,3 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
                 cell = layout.names()[start + number * width].partition(" | ")[2]
                 where = f" where {cell}" if cell else ""
                 raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
-
-
-def _size(size: float) -> str:
-    """Return a number of bytes in a readable unit."""
-    power = min(int(log10(size)) // 3, 5)
-    return f"{_count(round(size / 1000**power))} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
-
-
-def _count(number: int) -> str:
-    """Return a number with thousands separators, a very large one in scientific notation."""
-    return f"{number:,}" if number < 10**12 else f"{number:.0e}"

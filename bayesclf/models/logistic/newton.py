@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.typing import Array
 
 DENSE_PARAMETERS = 3_000
@@ -31,8 +31,17 @@ KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
 """A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
 
 
-type Objective = Likelihood | LogPosterior
-"""A concave function of θ (outcome, column), with its derivatives."""
+class Objective(Protocol):
+    """A concave function of θ (outcome, column), with its derivatives."""
+
+    def value(self, theta: Array, /) -> float:
+        """Return the function's value."""
+
+    def gradient(self, theta: Array, /) -> tuple[float, Array]:
+        """Return value and gradient (outcome, column)."""
+
+    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
+        """Return value, gradient, and minus the Hessian of θ raveled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +87,9 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
         return -value, -slope.ravel()
 
     steepest = float(np.abs(negative(start.ravel())[1]).max())
-    found = optimize.minimize(
-        negative,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxiter": steps,
-            "maxfun": 2 * steps,
-            "ftol": 0.0,
-            "gtol": tolerance * max(1.0, steepest),
-            "maxcor": 20,
-        },
-    )
+    gtol = tolerance * max(1.0, steepest)
+    options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
+    found = optimize.minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x, dtype=float).reshape(start.shape)
 
 

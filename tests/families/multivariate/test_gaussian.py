@@ -171,7 +171,7 @@ def test_no_step_lowers_the_observed_likelihood(covariance):
     for _ in range(40):
         found.append(row_log_density(X, y, now).sum())
         np.testing.assert_allclose(observed_log_likelihood(statistics, now), found[-1], rtol=1e-11)
-        now = maximize(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1).parameters
+        now = maximize(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1)[0]
     assert (np.diff(found) > -1e-10).all()
     assert found[-1] > found[0] + 1
 

@@ -21,7 +21,7 @@ class TestPriorSettings:
             ({"prior_mean": np.nan}, "prior_mean must be finite"),
             ({"prior_mean": "big"}, "prior_mean must be a number"),
             ({"prior_scale": 0.0}, "prior_scale must be above 0"),
-            ({"prior_scale": {"x0": INF}}, "prior_scale must be above 0 and finite"),
+            ({"prior_scale": {"x0": -INF}}, "prior_scale must be above 0, infinity allowed"),
             ({"intercept_mean": INF}, "intercept_mean must be finite"),
             ({"intercept_scale": -1.0}, "intercept_scale must be above 0"),
         ],
@@ -33,7 +33,7 @@ class TestPriorSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"prior_scale": np.ones(3)}, r"prior_scale has shape \(3,\); it must be .* array of 2 columns"),
+            ({"prior_scale": np.ones(3)}, r"prior_scale has shape \(3,\); it must be .* array of shape \(2,\)"),
             ({"prior_mean": {"x9": 1.0}}, "prior_mean names 'x9', which no column of the design has"),
             ({"prior_scale": np.ones((2, 2))}, "needs prior_form='reference'"),
         ],
