@@ -25,9 +25,6 @@ FENCE = re.compile(
 )
 MOST_SECONDS = 1800
 
-TARGET_NOT_KEPT = "does not say which column is the label"
-"""Part of a sentence that `bayesclf report` says as long as a model file does not keep the name of the label."""
-
 
 @dataclass(frozen=True)
 class Block:
@@ -129,16 +126,10 @@ def test_a_block_runs_as_printed(block, folder):
         assert done.returncode == 0, done.stderr
         assert done.stdout
         return
-    awaited = []
     for line in block.commands:
         done = run(["bash", "-c", line], folder)
-        if line.startswith("bayesclf report ") and TARGET_NOT_KEPT in done.stderr:
-            awaited.append(line)
-            continue
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         left = ["report.html"] if "tasks.py demo" in line else []
         for name in (*left, *re.findall(r"--(?:output|report|figure) (\S+)", line)):
             assert (folder / name).stat().st_size > 0, line
-    if awaited:
-        pytest.xfail(f"a model file does not keep the name of the label yet: {awaited}")
