@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
+    from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.inference import (
         MAP,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     )
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.posterior import averaging
+    from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
@@ -59,12 +61,14 @@ _NAMES = {
     ),
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.inference": (
         *("Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),
@@ -93,7 +97,10 @@ _RENAMED = {
 }
 """Modules of earlier versions, and where their contents are today."""
 
-_MODULES = ("averaging", "coverage", "datasets", "diagnostics", "families", "plots", "predictive_checks", "rules")
+_MODULES = (
+    *("averaging", "coverage", "datasets", "diagnostics", "experiments", "families", "hypotheses", "plots"),
+    *("predictive_checks", "rules", "sample_size"),
+)
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
@@ -115,6 +122,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
@@ -129,12 +137,17 @@ __all__ = [
     "coverage",
     "datasets",
     "diagnostics",
+    "experiments",
     "families",
+    "hypotheses",
+    "learning_curve",
     "load",
     "loo",
     "plots",
     "predictive_checks",
     "rules",
+    "sample_size",
+    "set_progress",
 ]
 
 

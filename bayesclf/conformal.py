@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import train_test_split
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import rules
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, take_over_input_tags
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.training import checked_labels, possible_labels, seed_of
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
 from bayesclf.typing import Array
@@ -32,7 +33,7 @@ HASHED_DIGITS = 6
 """Digits of log P(k | x) after the point that are hashed."""
 
 
-class SplitConformal(BaseEstimator):  # type: ignore[misc]
+class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Prediction sets whose coverage is at least `level` if rows are exchangeable, for whatever model and data.
 
     A score s(x, k) says how badly a class fits a row. With the scores s_1, …, s_n of n labeled rows that the
@@ -42,7 +43,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     calibration rows, n < level/(1 − level), each set holds all classes, and a warning says so.
 
     ========= ======================================== ============================================================
-    score     s(x, k)                                  sets
+    name      s(x, k)                                  sets
     ========= ======================================== ============================================================
     ``"lac"`` 1 − P(k | x)                             smallest on average where P is right; empty where no class fits
     ``"aps"`` P(j more probable than k | x) + u P(k|x) grow with how unsure a row is; u is uniform, by row
@@ -53,30 +54,36 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    classifier
-        A classifier of bayesclf: unfitted for `fit`, fitted for `calibrate`.
-    level
+    classifier : BayesClassifier, Pipeline or FrozenEstimator
+        A classifier of bayesclf, or a pipeline whose last step is one: unfitted for `fit`, fitted for `calibrate`.
+        A fitted one in a `sklearn.frozen.FrozenEstimator` stays as it is, and `fit` calibrates on all rows.
+    level : float
         Least coverage, in (0, 1).
-    score
-        ``"lac"`` or ``"aps"``.
-    by_class
+    nonconformity : {"lac", "aps"}
+        The score s(x, k). Earlier versions called this parameter `score`, which is still accepted by the constructor
+        and by `set_params`; the attribute `score` is the method that scikit-learn's classifiers have.
+    by_class : bool
         Whether the promise holds within each class, P(y in the set | y = k) ≥ level, from the calibration rows of
         that class. A class of too few rows is in every set.
-    share
+    share : float
         Share of the rows that `fit` sets aside for calibration, in (0, 1); drawn without regard to labels, as
         stratified rows are not exchangeable with a new one.
-    rule
+    rule : str, optional
         Rule of the probabilities, any but ``"gibbs"``; by default the classifier's own.
-    random_state
+    random_state : int, Generator or None
         Seed of the split and of u. A row has the same u whatever other rows are predicted with it.
 
     Attributes
     ----------
-    classifier_
-        The fitted classifier.
-    n_calibration_
+    classifier_ : BayesClassifier, Pipeline or FrozenEstimator
+        The fitted classifier, which `predict`, `predict_proba` and `score` ask.
+    classes_ : ndarray of shape (outcome,)
+        Labels in order.
+    n_features_in_, feature_names_in_
+        Number of columns and their names, where the classifier has them.
+    n_calibration_ : ndarray of shape (outcome,)
         Calibration rows, (outcome): of each class with `by_class`, else all rows.
-    thresholds_
+    thresholds_ : ndarray of shape (outcome,)
         q for each class (outcome), in terms of −log P(k | x) for ``"lac"``, and of −log(1 − s) for ``"aps"``.
 
     References
@@ -99,26 +106,39 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     array([0.88, 0.92])
     """
 
+    EARLIER_NAMES: ClassVar[dict[str, str]] = {"score": "nonconformity"}
+    """Parameters by the names that they had before."""
+
     def __init__(
         self,
-        classifier: BayesClassifier,
+        classifier: Any,
         level: float = 0.9,
-        score: str = "lac",
+        nonconformity: str = "lac",
         *,
         by_class: bool = False,
         share: float = 0.25,
         rule: str | None = None,
         random_state: Any = None,
+        **earlier: Any,
     ) -> None:
         self.classifier = classifier
         self.level = level
-        self.score = score
+        self.nonconformity = nonconformity
         self.by_class = by_class
         self.share = share
         self.rule = rule
         self.random_state = random_state
+        for name, value in earlier.items():
+            if name not in self.EARLIER_NAMES:
+                raise TypeError(f"SplitConformal has no parameter {name!r}")
+            setattr(self, self.EARLIER_NAMES[name], value)
 
-    def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the classifier as ``classifier__…``, and return the estimator."""
+        super().set_params(**{self.EARLIER_NAMES.get(name, name): value for name, value in params.items()})
+        return self
+
+    def fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Fit a copy of the classifier on some of the rows, and calibrate on the others.
 
         Parameters
@@ -127,6 +147,9 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
             Table (row, feature) and labels (row).
         classes
             All labels that can occur, where the rows may lack some.
+        sample_weight
+            Weights (row) for the fit of the classifier. Calibration rows count once each, as the promise is about
+            one new row like them; a row of weight 0 counts as absent.
 
         Raises
         ------
@@ -138,20 +161,42 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         self._check()
         check_between("share", self.share)
         labels = checked_labels(y, _num_samples(X))
+        known = possible_labels(labels, classes)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
+            counted = np.flatnonzero(weight > 0)
+            X, labels, weight = _safe_indexing(X, counted), labels[counted], weight[counted]
+        if is_frozen(self.classifier):
+            return self.calibrate(X, labels)
         if len(labels) < 2:
             raise InputError("a split needs at least two rows, one to fit and one to calibrate")
         aside = min(max(1, round(self.share * len(labels))), len(labels) - 1)
         self.seed_ = seed_of(self.random_state)
-        X_fit, X_rest, y_fit, y_rest = train_test_split(X, labels, test_size=aside, random_state=self.seed_)
-        known = np.unique(labels if classes is None else _announced(labels, classes))
-        return self._calibrate(clone(self.classifier).fit(X_fit, y_fit, classes=known), X_rest, y_rest)
+        rows = np.arange(len(labels))
+        fit, rest = train_test_split(rows, test_size=aside, random_state=self.seed_)
+        of_fit = None if weight is None else weight[fit]
+        fitted = fitted_with(
+            clone(self.classifier), _safe_indexing(X, fit), labels[fit], classes=known, sample_weight=of_fit
+        )
+        return self._calibrate(fitted, _safe_indexing(X, rest), labels[rest])
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Calibrate the classifier, which is fitted already, on rows that it was not fitted on; errors as in `fit`."""
         self._check()
-        check_is_fitted(self.classifier, "classes_")
+        check_is_fitted(innermost(self.classifier), "classes_")
         self.seed_ = seed_of(self.random_state)
         return self._calibrate(self.classifier, X, checked_labels(y, _num_samples(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classifier's label for each row (row)."""
+        check_is_fitted(self, "thresholds_")
+        return np.asarray(self.classifier_.predict(X, rule=self.rule))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the classifier's P(y = k | x), (row, outcome)."""
+        check_is_fitted(self, "thresholds_")
+        return np.asarray(self.classifier_.predict_proba(X, rule=self.rule))
 
     def predict_set(self, X: Any) -> PredictionSets:
         """Return the set of classes of each row of a table (row, feature)."""
@@ -159,7 +204,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         # a row that equals a calibration row has its score, but perhaps other last digits: these must not cost coverage
         limit = self.thresholds_ + TOLERANCE * (1 + np.abs(self.thresholds_))
         member = self._scores(self.classifier_, X) <= limit
-        return PredictionSets(member, self.classifier_.classes_, self.level)
+        return PredictionSets(member, self.classes_, self.level)
 
     def coverage_interval(self, ci_prob: float = CI_PROB) -> Array:
         """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
@@ -176,18 +221,24 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         """Raise for options that cannot be used."""
         check_between("level", self.level)
-        if self.score not in SCORES:
-            raise InputError(f"score must be one of {', '.join(map(repr, SCORES))}, not {self.score!r}")
-        if not isinstance(self.classifier, BayesClassifier):
-            raise InputError(f"classifier must be one of bayesclf, such as NaiveBayes(), not {self.classifier!r}")
-        rule = self.classifier.rule if self.rule is None else self.rule
+        if self.nonconformity not in SCORES:
+            raise InputError(
+                f"the nonconformity score must be one of {', '.join(map(repr, SCORES))}, not {self.nonconformity!r}"
+            )
+        classifier = innermost(self.classifier)
+        if classifier is None:
+            raise InputError(
+                "classifier must be one of bayesclf, such as NaiveBayes(), or a pipeline that ends in one, not "
+                f"{self.classifier!r}"
+            )
+        rule = classifier.rule if self.rule is None else self.rule
         if rule is not None and rules.resolve(rule)[0].name == "gibbs":
             raise Refused(
                 "the rule 'gibbs' draws a hypothesis for each row, so that scores of different rows do not compare; "
                 "take 'bayes-optimal'"
             )
 
-    def _calibrate(self, fitted: BayesClassifier, X: Any, y: NDArray[Any]) -> Self:
+    def _calibrate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Self:
         """Set the thresholds from calibration rows and their labels."""
         unknown = ~np.isin(y, fitted.classes_)
         if unknown.any():
@@ -201,7 +252,10 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         groups = [codes == k for k in range(labels)] if self.by_class else [np.ones(len(codes), dtype=bool)] * labels
         self.n_calibration_ = np.array([group.sum() for group in groups], dtype=np.intp)
         self.thresholds_ = np.array([quantile(own[group], self.level) for group in groups])
-        self.classifier_ = fitted
+        self.classifier_, self.classes_ = fitted, fitted.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
         self._warn_of_few(fitted.classes_)
         return self
 
@@ -223,22 +277,17 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
                 PredictionWarning,
             )
 
-    def _scores(self, fitted: BayesClassifier, X: Any) -> Array:
+    def _scores(self, fitted: Any, X: Any) -> Array:
         """Return how badly each class fits, (row, outcome), on the scale of `thresholds_`."""
-        log_proba = fitted.predict_log_proba(X, self.rule)
-        return -log_proba if self.score == "lac" else adaptive_scores(log_proba, uniforms(log_proba, self.seed_))
+        log_proba = fitted.predict_log_proba(X, rule=self.rule)
+        if self.nonconformity == "lac":
+            return np.asarray(-log_proba)
+        return adaptive_scores(log_proba, uniforms(log_proba, self.seed_))
 
-
-def _announced(labels: NDArray[Any], classes: Any) -> NDArray[Any]:
-    """Return labels and all that can occur, (label), or raise for a label that is not among these."""
-    possible = np.ravel(np.asarray(classes))
-    unknown = ~np.isin(labels, possible)
-    if unknown.any():
-        raise InputError(
-            f"y has the label {str(labels[unknown][0])!r}, which is not among the classes given, "
-            f"{', '.join(map(repr, possible.tolist()))}; name all labels that can occur"
-        )
-    return np.concatenate([labels, possible])
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        take_over_input_tags(tags, [self.classifier])
+        return tags
 
 
 def rank(n: int, level: float) -> int:

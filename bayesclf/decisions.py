@@ -8,11 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, check_between, is_number
 from bayesclf.posterior.answers import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted, joined, listed, percent
 
 REJECTED = -1
 """The code of a row that is rejected: it gets no class."""
@@ -178,8 +180,8 @@ def _decided(log_proba: Array, costs: Costs) -> Integers:
     return costs.decide(log_proba.transpose(0, 2, 1).reshape(rows * draws, labels)).reshape(rows, draws)
 
 
-@dataclass(frozen=True, eq=False)
-class PredictionSets:
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionSets(Displayed):
     """A set of classes for each row.
 
     Attributes
@@ -206,6 +208,18 @@ class PredictionSets:
         """The labels of each set, in the order of `classes`, one tuple per row."""
         names = self.classes.tolist()
         return tuple(tuple(name for name, inside in zip(names, row, strict=True) if inside) for row in self.member)
+
+    def _display(self) -> Display:
+        sizes, counts = np.unique(self.sizes, return_counts=True)
+        rows = max(len(self.member), 1)
+        of_sizes = (f"{counted(size, 'label')} in {percent(n / rows)}" for size, n in zip(sizes, counts, strict=True))
+        shown = PredictionSets(self.member[:MOST_LINES], self.classes, self.level)
+        return Display(
+            f"Prediction sets at level {self.level:g} of {counted(rows, 'row')}: {joined(of_sizes)}",
+            ("row", "labels"),
+            [(row, "{" + listed(labels) + "}") for row, labels in enumerate(shown.labels)],
+            left_out=len(self.member) - len(shown.member),
+        )
 
     def contains(self, y: Any) -> NDArray[np.bool_]:
         """Return whether each set has the label `y` of its row, (row); their mean is the coverage on these rows."""

@@ -2,6 +2,8 @@
 
 import os
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from numbers import Real
 from typing import Any
 
@@ -22,12 +24,49 @@ class Refused(ValueError):
     """A question that this model, engine or rule cannot answer honestly; the message says why."""
 
 
+class RefusedAttribute(Refused, AttributeError):
+    """A `Refused` attribute, which is absent for ``hasattr`` and for ``getattr`` with a default."""
+
+
+class AttributeDoesNotExist(DoesNotExist, AttributeError):
+    """An attribute that `DoesNotExist`, which is absent for ``hasattr`` and for ``getattr`` with a default."""
+
+
 class ConvergenceWarning(UserWarning):
     """The draws of a posterior cannot be trusted yet."""
 
 
 class PredictionWarning(UserWarning):
     """Predictions were made, but some rows deserve a second look."""
+
+
+def may_be_absent[**P, T](attribute: Callable[P, T]) -> Callable[P, T]:
+    """Let the function of a property raise an `AttributeError`, with the same message, where it refuses.
+
+    Python's ``hasattr`` and ``getattr`` with a default expect that of an attribute that an object lacks, and so do
+    scikit-learn, IPython's completion and ``inspect.getmembers``.
+
+    Examples
+    --------
+    >>> class Answer:
+    ...     @property
+    ...     @may_be_absent
+    ...     def weight_(self):
+    ...         raise Refused("its log-odds are not linear")
+    >>> hasattr(Answer(), "weight_")
+    False
+    """
+
+    @wraps(attribute)
+    def computed(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return attribute(*args, **kwargs)
+        except Refused as reason:
+            raise RefusedAttribute(str(reason)) from reason
+        except DoesNotExist as reason:
+            raise AttributeDoesNotExist(str(reason)) from reason
+
+    return computed
 
 
 def is_number(value: object) -> bool:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.nested import fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 PREFIT = "prefit"
 
@@ -33,26 +35,31 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    models
-        Classifiers by name. `fit` fits copies of them, and leaves them as they are.
-    rule
+    models : mapping from str to BayesClassifier, Pipeline or FrozenEstimator
+        Classifiers of bayesclf, or pipelines whose last step is one, by name. `fit` fits copies of them, and leaves
+        them as they are. ``set_params(name__parameter=…)`` reaches into the model `name`.
+    rule : str, optional
         Rule by which each model answers, any but ``"gibbs"``; None is each model's own, Bayes-optimal by default.
-    cv
+    cv : int, "prefit", splitter, iterable or None
         How rows are left out. None: one by one, as `bayesclf.loo` does. A number: in so many folds, stratified by
-        label. ``"prefit"``: one by one, from models that are fitted already, to the rows that `fit` is given.
-    random_state
+        label. A splitter of scikit-learn, or pairs of training and test rows: in its folds, in which each row is a test
+        row once. ``"prefit"``: one by one, from models that are fitted already, to the rows that `fit` is given. One
+        by one, the transformers of a pipeline are those fitted on all rows; in folds they are fitted anew.
+    random_state : int
         Seed of the folds.
 
     Attributes
     ----------
-    weights_
+    weights_ : dict
         Weight of each model, by name; they add up to 1.
-    models_, rules_
+    models_, rules_ : dict
         The fitted models, and the rule by which each answers, by name.
-    log_scores_
-        log P_m(y_i | x_i) of rows left out, (row, model).
-    classes_
+    log_scores_ : ndarray of shape (row, model)
+        log P_m(y_i | x_i) of rows left out.
+    classes_ : ndarray of shape (outcome,)
         Labels in order.
+    n_features_in_, feature_names_in_
+        Number of columns and their names, where the first model has them.
 
     References
     ----------
@@ -70,17 +77,17 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
-    models_: dict[str, BayesClassifier]
+    models_: dict[str, Any]
     rules_: dict[str, str]
     weights_: dict[str, float]
     log_scores_: Array
 
     def __init__(
         self,
-        models: Mapping[str, BayesClassifier],
+        models: Mapping[str, Any],
         *,
         rule: str | None = None,
-        cv: int | str | None = None,
+        cv: Any = None,
         random_state: int = 0,
     ) -> None:
         self.models = models
@@ -88,7 +95,28 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; with `deep` also the models by their names, and theirs as ``name__parameter``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        own = set(params)
+        for name, model in self.models.items() if deep and isinstance(self.models, Mapping) else ():
+            if name not in own and "__" not in name:
+                params[name] = model
+                params |= {f"{name}__{key}": value for key, value in model.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters: own ones, whole models by their names, and those of models as ``name__parameter``."""
+        if "models" in params:
+            self.models = params.pop("models")
+        if isinstance(self.models, Mapping):
+            whole = set(params).intersection(self.models).difference(super().get_params(deep=False))
+            if whole:
+                self.models = {**self.models, **{name: params.pop(name) for name in whole}}
+        super().set_params(**params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every model, and weight them by their predictions of left-out rows.
 
         Parameters
@@ -97,6 +125,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Table (row, feature), as all models take it.
         y
             Labels (row).
+        sample_weight
+            Weights (row), at least 0: how often each row counts. Where rows are left out one by one they must be
+            whole numbers.
 
         Returns
         -------
@@ -112,18 +143,29 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_options()
         prefit = self.cv == PREFIT
-        models = {name: model if prefit else clone(model).fit(X, y) for name, model in self.models.items()}
+        one_by_one = prefit or self.cv is None
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, np.empty(_num_samples(X)), ensure_non_negative=True)
+        if weight is not None and one_by_one:
+            X, y, weight = *_repeated(X, y, weight), None
+        models = {
+            name: model if prefit else fitted_with(clone(model), X, y, sample_weight=weight)
+            for name, model in self.models.items()
+        }
         first = next(iter(models.values()))
         for name, model in models.items():
-            check_is_fitted(model, "classes_")
+            check_is_fitted(innermost(model), "classes_")
             if not np.array_equal(model.classes_, first.classes_):
                 raise InputError(f"model {name!r} knows other classes than the first; fit all with the same classes")
-        self.models_, self.classes_, self.n_features_in_ = models, first.classes_, first.n_features_in_
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
-        self.rules_ = {name: scored(model.requested_rule(self.rule)) for name, model in models.items()}
-        self.log_scores_ = self._one_by_one(X, y) if prefit or self.cv is None else self._fold_by_fold(X, y)
-        self.weights_ = dict(zip(models, stacking_weights(self.log_scores_).tolist(), strict=True))
+        self.models_, self.classes_ = models, first.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        self.rules_ = {name: scored(_inside(model).requested_rule(self.rule)) for name, model in models.items()}
+        self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
+        found = stacking_weights(self.log_scores_, weight)
+        self.weights_ = dict(zip(models, found.tolist(), strict=True))
         return self
 
     def predict(self, X: Any, cost: Any = None, reject: float | None = None) -> NDArray[Any]:
@@ -158,37 +200,72 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _one_by_one(self, X: Any, y: Any) -> Array:
         """Return the log scores of rows, each left out by itself, (row, model)."""
-        return np.column_stack([loo(model, X, y, self.rules_[name]).elpd_i for name, model in self.models_.items()])
+        scores = [
+            loo(_inside(model), transformed(model, X), y, self.rules_[name]).elpd_i
+            for name, model in self.models_.items()
+        ]
+        return np.column_stack(scores)
 
-    def _fold_by_fold(self, X: Any, y: Any) -> Array:
+    def _fold_by_fold(self, X: Any, y: Any, weight: Array | None) -> Array:
         """Return the log scores of rows, left out fold by fold, (row, model)."""
         X, y = indexable(X, y)
         codes = np.searchsorted(self.classes_, checked_labels(y, len(y)))
-        assert isinstance(self.cv, int)
-        splits, _ = cross_validation.split(codes, self.cv, 1, self.random_state)
+        splits = self._splits(X, codes)
         scores = np.empty((len(codes), len(self.models)))
         for m, (name, model) in enumerate(self.models.items()):
             for train, test in splits:
                 parts = (_safe_indexing(X, train), _safe_indexing(y, train))
-                fitted = clone(model).fit(*parts, classes=self.classes_)
+                of_train = None if weight is None else weight[train]
+                fitted = fitted_with(clone(model), *parts, classes=self.classes_, sample_weight=of_train)
                 log_proba = fitted.predict_log_proba(_safe_indexing(X, test), rule=self.rules_[name])
                 scores[test, m] = log_proba[np.arange(len(test)), codes[test]]
         return scores
+
+    def _splits(self, X: Any, codes: Integers) -> list[tuple[Integers, Integers]]:
+        """Return training and test rows of each fold."""
+        if isinstance(self.cv, int):
+            return list(cross_validation.split(codes, self.cv, 1, self.random_state)[0])
+        splits = list(check_cv(self.cv).split(X, codes))
+        times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(codes))
+        if (times != 1).any():
+            row = int(np.flatnonzero(times != 1)[0])
+            raise InputError(
+                f"cv has row {row + 1} {times[row]} times among its test rows; give folds in which each row is one once"
+            )
+        return splits
 
     def _check_options(self) -> None:
         """Raise for arguments of the wrong kind."""
         if not isinstance(self.models, Mapping) or not self.models:
             raise InputError("models must be a mapping from names to classifiers, such as {'nb': NaiveBayes()}")
         for name, model in self.models.items():
-            if not isinstance(model, BayesClassifier):
+            if innermost(model) is None:
                 raise InputError(f"model {name!r} is not a bayesclf classifier but {model!r}")
-        if self.cv not in (None, PREFIT) and (not isinstance(self.cv, int) or isinstance(self.cv, bool)):
-            raise InputError(f"cv must be None, {PREFIT!r} or a number of folds, not {self.cv!r}")
+        number = isinstance(self.cv, int) and not isinstance(self.cv, bool)
+        folds = hasattr(self.cv, "split") or isinstance(self.cv, Iterable)
+        if (isinstance(self.cv, str) and self.cv != PREFIT) or not (self.cv is None or number or folds):
+            raise InputError(f"cv must be None, {PREFIT!r} or a number of folds, not {self.cv!r}; or give the folds")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        of_models = [model.__sklearn_tags__().input_tags for model in self.models.values()]
-        for name in ("allow_nan", "categorical", "sparse", "string", "two_d_array"):
-            setattr(tags.input_tags, name, all(getattr(one, name) for one in of_models))
-        tags.input_tags.positive_only = any(one.positive_only for one in of_models)
+        take_over_input_tags(tags, self.models.values())
         return tags
+
+
+def _inside(model: Any) -> BayesClassifier:
+    """Return the classifier of bayesclf inside a model, which there is."""
+    found = innermost(model)
+    assert found is not None
+    return found
+
+
+def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
+    """Return rows and labels, each as often as its weight says."""
+    if (weight != np.round(weight)).any():
+        raise InputError(
+            "leaving out rows one by one needs weights that are whole numbers, how often each row counts; take "
+            "cv=5 for others"
+        )
+    X, y = indexable(X, y)
+    rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
+    return _safe_indexing(X, rows), _safe_indexing(y, rows)

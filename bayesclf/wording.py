@@ -97,6 +97,32 @@ def flagged_rows(flags: Iterable[object]) -> str:
     return f"row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS, IN_ALL)}"
 
 
+def one_line(text: object) -> str:
+    """Return text on one line, without characters that would move the cursor.
+
+    Examples
+    --------
+    >>> one_line("a\\nb\\x1b[2J")
+    'a b [2J'
+    """
+    return "".join(character if character.isprintable() else " " for character in str(text)).strip()
+
+
+def clipped(text: object, longest: int) -> str:
+    """Return text on one line of at most so many characters, its middle left out: names often differ at their end.
+
+    Examples
+    --------
+    >>> clipped("the longest name of them all", 12)
+    'the lon… all'
+    """
+    line = one_line(text)
+    if len(line) <= longest:
+        return line
+    tail = longest // 3
+    return f"{line[: longest - tail - 1]}…{line[-tail:]}"
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint at the closest of the known names, in brackets after a space; empty if none is close.
 

@@ -2,7 +2,7 @@
 
 Run from the project's folder; without --nuts, which takes minutes, it is short:
 
-    BAYESCLF_DATA=FOLDER .venv/bin/python benchmarks/logistic_rows.py --nuts --json FILE
+    .venv/bin/python benchmarks/logistic_rows.py --nuts --json FILE
 
 48,842 rows, 6 numbers and 8 categories with missing cells, the default prior; encoding the table is part of each time.
 """
@@ -34,7 +34,7 @@ def main(words: list[str]) -> None:
     }
     if options.nuts:
         engines["NUTS"] = bc.NUTS(), 1
-    table = bc.datasets.load("folder:adult")
+    table = bc.datasets.load("adult")
     found: dict[str, dict[str, Any]] = {}
     for name, (engine, repeats) in engines.items():
         seconds = []

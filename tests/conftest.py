@@ -1,7 +1,9 @@
 """What several test files share: two small tables, a folder of larger ones, and a generator."""
 
 import os
+import sys
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -13,13 +15,15 @@ from bayesclf.tables import datasets
 for name in ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
     os.environ.pop(name, None)  # what rich and typer take from whoever started the tests
 os.environ["MPLBACKEND"] = "agg"
+# PyTensor would compile the inner graphs of distributions by a C compiler, which takes minutes, to draw them once.
+os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
 
 # A test may take long on a busy machine without being wrong.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-SPREAD = {"contracts", "test_notebooks.py"}
-"""Folders and files whose tests share little, so that several workers may take tests of one file."""
+SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py"}
+"""Files whose tests share little, so that several workers may take tests of one file."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -33,9 +37,27 @@ def pytest_xdist_make_scheduler(config, log):
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            return nodeid if SPREAD.intersection(Path(file).parts) else file
+            return nodeid if Path(file).name in SPREAD else file
 
     return ByFile(config, log)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close what a test has drawn, as pyplot keeps figures and warns of more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Let no test fetch from openml.org; those that are about it bring an answer of their own."""
+
+    def fetch(**_):
+        raise URLError("tests do not use the network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "files"},
+    {"errors", "typing", "wording", "display", "progress", "files"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -36,12 +36,17 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.summary"),
+    ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),
     ("classifiers.base", "evaluation.predictive_checks"),
     ("classifiers.base", "diagnostics"),
     ("classifiers.base", "report"),
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
+    ("evaluation.comparison", "report.overview"),
+    ("evaluation.learning", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""
@@ -92,12 +97,15 @@ def imports(node, deferred=False):
         yield from imports(child, deferred or is_deferred(child))
 
 
-IMPORTS = {
-    (name, target, deferred)
-    for name, path in MODULES.items()
-    for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
-    if target != name
-}
+@pytest.fixture(scope="module")
+def all_imports():
+    """Return every import of the package as (module, what it imports, whether that is deferred)."""
+    return {
+        (name, target, deferred)
+        for name, path in MODULES.items()
+        for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if target != name
+    }
 
 
 def level(name):
@@ -108,17 +116,17 @@ def test_every_room_has_a_layer():
     assert {name.partition(".")[0] for name in MODULES} == set(LEVEL)
 
 
-def test_imports_point_one_way():
-    assert {(name, target) for name, target, _ in IMPORTS if level(target) > level(name)} == UPWARD
+def test_imports_point_one_way(all_imports):
+    assert {(name, target) for name, target, _ in all_imports if level(target) > level(name)} == UPWARD
 
 
-def test_upward_imports_are_inside_functions():
-    assert [(name, target) for name, target, deferred in IMPORTS if (name, target) in UPWARD and not deferred] == []
+def test_upward_imports_are_inside_functions(all_imports):
+    assert [(name, target) for name, target, deferred in all_imports if (name, target) in UPWARD and not deferred] == []
 
 
-def test_no_imports_run_in_a_circle():
+def test_no_imports_run_in_a_circle(all_imports):
     below = {name: set() for name in MODULES}
-    for name, target, _ in IMPORTS:
+    for name, target, _ in all_imports:
         if (name, target) not in UPWARD:
             below[name].add(target)
     try:
@@ -127,19 +135,34 @@ def test_no_imports_run_in_a_circle():
         pytest.fail(" -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize(
-    ("module", "heavy"),
-    [
-        ("bayesclf", {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray"}),
-        ("bayesclf.cli", {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray", "scipy", "numpy"}),
-        ("bayesclf.classifiers", {"pymc", "arviz", "matplotlib", "nutpie", "pytensor"}),
-        ("bayesclf.inference.nuts", {"pymc", "arviz", "nutpie", "pytensor"}),
-        ("bayesclf.plots", {"pymc", "arviz_plots", "matplotlib"}),
-        ("bayesclf.storage", {"pymc", "arviz", "pandas", "sklearn", "xarray", "h5netcdf", "h5py"}),
-        ("bayesclf.tables.datasets", {"pandas", "sklearn", "pyarrow"}),
-    ],
-)
-def test_import_is_light(module, heavy):
-    program = f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert heavy.isdisjoint(loaded)
+HEAVY = {
+    "bayesclf": {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray"},
+    "bayesclf.cli": {"pymc", "arviz", "matplotlib", "pandas", "sklearn", "xarray", "scipy", "numpy"},
+    "bayesclf.storage": {"pymc", "arviz", "pandas", "sklearn", "xarray", "h5netcdf", "h5py"},
+    "bayesclf.tables.datasets": {"pandas", "sklearn", "pyarrow"},
+    "bayesclf.inference.nuts": {"pymc", "arviz", "nutpie", "pytensor"},
+    "bayesclf.classifiers": {"pymc", "arviz", "matplotlib", "nutpie", "pytensor"},
+    "bayesclf.plots": {"pymc", "arviz_plots", "matplotlib"},
+}
+"""What importing a module must not load, nor importing all modules above it."""
+
+IMPORTER = """
+import importlib, sys
+for module in sys.argv[1:]:
+    importlib.import_module(module)
+    print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Return the libraries that a process has loaded after importing each of the modules in turn."""
+    program = [sys.executable, "-c", IMPORTER, *HEAVY]
+    lines = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
+    return dict(zip(HEAVY, map(str.split, lines), strict=True))
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_import_is_light(module, loaded):
+    assert module.partition(".")[0] in loaded[module]
+    assert HEAVY[module].isdisjoint(loaded[module])

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from bayesclf.display import Display, Displayed
 from bayesclf.typing import Array
+from bayesclf.wording import counted, number
+
+SHOWN = 5
+"""Rows that a display of uncertainties names."""
 
 
-@dataclass(frozen=True)
-class Uncertainty:
+@dataclass(frozen=True, repr=False)
+class Uncertainty(Displayed):
     """Entropy of the predicted class in nats, each (row).
 
     Attributes
@@ -25,6 +32,19 @@ class Uncertainty:
     total: Array
     aleatoric: Array
     epistemic: Array
+
+    def _display(self) -> Display:
+        rows = len(self.total)
+        most = np.argsort(-self.epistemic, kind="stable")[:SHOWN]
+        parts = (self.total, self.aleatoric, self.epistemic)
+        lines = [("mean", *(number(float(part.mean())) for part in parts))] if rows else []
+        lines += [(f"row {row}", *(number(float(part[row])) for part in parts)) for row in most]
+        return Display(
+            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows of which more data would teach most",
+            ("", "total", "aleatoric", "epistemic"),
+            lines,
+            left_out=rows - len(most),
+        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
-from bayesclf.classifiers.training import checked_labels
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import named_draws, to_constants, to_dataset
+from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
+from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
+from bayesclf.typing import Parameters
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pymc as pm
     import xarray as xr
     from arviz_stats import ELPDData
@@ -28,7 +32,15 @@ if TYPE_CHECKING:
 
 
 class BayesClassifier(Predictor):
-    """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files."""
+    """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files.
+
+    Attributes
+    ----------
+    posterior_ : xarray.DataTree
+        The draws and the point estimates, as ArviZ reads them.
+    pymc_model_ : pymc.Model
+        The PyMC model of prior and data.
+    """
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labeled rows under each draw of the posterior."""
@@ -46,6 +58,7 @@ class BayesClassifier(Predictor):
         )
 
     @cached_property
+    @may_be_absent
     def posterior_(self) -> xr.DataTree:
         """The hypotheses as an `xarray.DataTree`: `posterior`, `sample_stats`, `map`, `mle`, as far as they exist."""
         import xarray as xr
@@ -59,7 +72,7 @@ class BayesClassifier(Predictor):
                 groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
             try:
-                groups[name] = to_dataset(self._point(name), dims, coords)
+                groups[name] = to_dataset(self._shown(self._point(name)), dims, coords)
             except DoesNotExist as reason:
                 groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
         constants = to_constants(coords)
@@ -75,8 +88,9 @@ class BayesClassifier(Predictor):
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
         dims, coords = self.model_.dims(), self.model_.coords()
-        held = {name: axes for name, axes in dims.items() if name in self.draws_.parameters}
-        dataset = to_dataset(self.draws_.parameters, held, coords, self.draws_.chains)
+        parameters = self._shown(self.draws_.parameters)
+        held = {name: axes for name, axes in dims.items() if name in parameters}
+        dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
@@ -94,14 +108,50 @@ class BayesClassifier(Predictor):
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
+        if isinstance(hypotheses, Hypotheses):
+            hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
+    def _shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters (draw, …) as the user asked to see them, which is as the PyMC model has them."""
+        return parameters
+
     @cached_property
+    @may_be_absent
     def pymc_model_(self) -> pm.Model:
-        """The PyMC model of prior and data: what NUTS samples, to look at, extend or draw as a graph."""
+        """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
+
+        For a generative model the data are sufficient statistics, so that a million rows cost what a thousand do: it
+        generates statistics, given the number of rows of each class and their missing cells, and
+        `pymc.compute_log_likelihood` is of statistics too, of no use to `arviz.loo`. `to_pymc` observes the rows.
+        """
         check_is_fitted(self, "classes_")
         return self.model_.pymc()
+
+    def to_pymc(self, X: Any, y: Any, sample_weight: Any = None) -> pm.Model:
+        """Return the PyMC model of the same prior over the rows themselves, to extend in PyMC.
+
+        The label ``y`` of a row is a variable, y ~ Categorical(π), and its cells are variables whose parameters ``y``
+        picks, so that both generate, and each can be replaced. Its log density is that of `pymc_model_` for the
+        training rows; `pymc.compute_log_likelihood` is by row. A missing cell is 0 in the data and in what is drawn,
+        and adds nothing. Where α is learned, θ is a variable here, while `pymc_model_` has integrated it out.
+
+        Parameters
+        ----------
+        X, y
+            Labeled rows, usually those of the fit; priors are those of the fit.
+        sample_weight
+            How often each row counts, (row); rows of weight 0 are left out.
+
+        Raises
+        ------
+        Refused
+            Where PyMC has no such model: `select=True`, or a table too large for its rows to be dense.
+        """
+        table = self.frame(X)
+        frame, codes, weight = weighted(table, self.known_codes(checked_labels(y, len(table))), sample_weight)
+        return self.model_.pymc_rows(self.encode(frame), codes, np.ones(len(codes)) if weight is None else weight)
 
     def diagnose(
         self,
@@ -111,6 +161,7 @@ class BayesClassifier(Predictor):
         new: Any = None,
         against: BayesClassifier | None = None,
         checks: Sequence[str] | None = None,
+        progress: Progress = None,
     ) -> Diagnosis:
         """Check the posterior, the model and its predictions; parameters are those of `bayesclf.diagnostics.diagnose`.
 
@@ -119,13 +170,56 @@ class BayesClassifier(Predictor):
         from bayesclf.diagnostics import diagnose
 
         check_is_fitted(self, "classes_")
-        return diagnose(self, X, y, new=new, against=against, checks=checks)
+        return diagnose(self, X, y, new=new, against=against, checks=checks, progress=progress)
 
-    def loo(self, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+    def loo(
+        self,
+        X: Any,
+        y: Any,
+        rule: str | Gibbs = "bayes-optimal",
+        method: str = "auto",
+        progress: Progress = None,
+    ) -> ELPDData:
         """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
         from bayesclf.evaluation.leave_one_out import loo
 
-        return loo(self, X, y, rule, method)
+        return loo(self, X, y, rule, method, progress)
+
+    def predict_frame(
+        self,
+        X: Any,
+        rule: str | Gibbs | None = None,
+        interval: float | None = CI_PROB,
+        sets: float | None = 0.9,
+        uncertainty: bool = True,
+    ) -> Any:
+        """Return predictions as a table: label, probabilities, intervals, prediction sets and entropies.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature).
+        rule
+            As in `predict`.
+        interval
+            Posterior probability of the intervals of P(k | x), as in `predict_interval`; None or False leaves them out.
+        sets
+            Least probability of the sets, as in `predict_set`; None or False leaves them out.
+        uncertainty
+            Whether to add the entropies of `uncertainty`.
+
+        Returns
+        -------
+        DataFrame
+            One line per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
+            ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
+            `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
+            Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table
+            says so.
+        """
+        from bayesclf.interpretation.predictions import predict_frame
+
+        return predict_frame(self, X, rule, interval, sets, uncertainty)
 
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
@@ -138,6 +232,15 @@ class BayesClassifier(Predictor):
         from bayesclf.decisions import posterior_sets
 
         return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
+
+    def to_datatree(self, X: Any, y: Any, draws: int | None = None, random_state: Any = None) -> xr.DataTree:
+        """Return prior, posterior, predictions and log densities of the training rows as a tree for ArviZ.
+
+        Groups and parameters are those of `bayesclf.evaluation.datatree.to_datatree`.
+        """
+        from bayesclf.evaluation.datatree import to_datatree
+
+        return to_datatree(self, X, y, draws, random_state)
 
     def predictive_check(
         self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
@@ -156,12 +259,24 @@ class BayesClassifier(Predictor):
 
         return explain(self, X, outcome, against, ci_prob, rule)
 
-    def report(self, path: Any, X: Any = None, y: Any = None) -> None:
-        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions."""
+    def summary(self, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
+        """Return odds ratios or parameters, with intervals, as a table; see `bayesclf.interpretation.summary.summary`.
+
+        Logistic regression has ``of="odds"`` by default, all others ``of="parameters"``.
+        """
+        from bayesclf.interpretation.summary import summary
+
+        return summary(self, ci_prob, of)
+
+    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
+        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions.
+
+        `progress` is that of `diagnose`, which takes most of the time.
+        """
         from bayesclf.report import write_classifier
 
         check_is_fitted(self, "classes_")
-        write_classifier(self, path, X, y)
+        write_classifier(self, path, X, y, progress=progress)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""

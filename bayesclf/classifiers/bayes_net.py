@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import Refused
 from bayesclf.families import BayesianNetwork, JointTable
@@ -31,14 +31,17 @@ class BayesNetClassifier(GenerativeClassifier):
 
     Parameters
     ----------
-    structure
+    structure : "tan" or sequence of pairs
         ``"tan"``, or edges as pairs of column names, (parent, child), for every class.
-    alpha
+    alpha : float or array
         Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell).
-    basis
+    basis : {"simplex", "softmax"}
         As in `CategoricalNB`.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    edges_ : tuple of pairs
+        The edges in use, (parent, child).
 
     Examples
     --------
@@ -70,6 +73,11 @@ class BayesNetClassifier(GenerativeClassifier):
                 edges += block.family.edges
         return tuple(edges)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "level" or not is_exact(self.inference)
+        return tags
+
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
         names = categories(frame, "a Bayesian network")
@@ -86,12 +94,10 @@ class JointBayes(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell).
-    basis
+    basis : {"simplex", "softmax"}
         As in `CategoricalNB`.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
 
     Examples
     --------
@@ -108,6 +114,11 @@ class JointBayes(GenerativeClassifier):
     alpha: float | Array = 2.0
     _: KW_ONLY
     basis: str = "simplex"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "level" or not is_exact(self.inference)
+        return tags
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""

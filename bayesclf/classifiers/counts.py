@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
@@ -31,16 +31,9 @@ class CountClassifier(GenerativeClassifier):
         """Return nothing: for a hundred thousand columns of numbers their names are enough."""
         return {}
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """Check a table, dense or sparse."""
-        if not sparse.issparse(X):
-            return super()._validated(X, reset)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return columns.to_sparse_table(X, None if reset else self._learnt.blocks[0].names)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.missing != "level"  # a sparse table has no missing cells
         tags.input_tags.categorical = False
         tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
         return tags
@@ -55,13 +48,25 @@ class BernoulliNB(CountClassifier):
 
     Parameters
     ----------
-    alpha, beta
-        Shapes of the prior, above 0: numbers, or arrays that broadcast to (outcome, feature). MAP adds α − 1 presences
-        and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
-    binarize
+    alpha : float or array
+        First shape of the prior, above 0: a number, or an array that broadcasts to (outcome, feature). MAP adds α − 1
+        presences and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
+    beta : float or array
+        Second shape of the prior, likewise.
+    binarize : float or None
         Cells above it are present; None demands a table of 0 and 1 only.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
 
     Examples
     --------
@@ -86,11 +91,11 @@ class BernoulliNB(CountClassifier):
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        if self.missing == "level" and sparse.issparse(X):
+            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
         table = super()._validated(X, reset)
         if self.binarize is None:
             _require_events(table)
-        if self.missing == "level" and isinstance(table, SparseTable):
-            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
         return table
 
 
@@ -103,12 +108,24 @@ class MultinomialNB(CountClassifier):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         Concentration, above 0: a number, or an array that broadcasts to (outcome, word). MAP adds l = α − 1 to every
         count: 2 is Laplace's rule, `sklearn.naive_bayes.MultinomialNB(alpha=1)`, and with ``class_prior="empirical"``
         Naive_Bayes_text of Mitchell 1997 Table 6.2.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`; a missing count is always refused.
+    missing : {"ignore", "level"}
+        Without effect: a missing count is always refused.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
 
     Examples
     --------

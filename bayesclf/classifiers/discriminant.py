@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families import LKJ, MultivariateGaussian
 from bayesclf.typing import Array
@@ -24,14 +24,34 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
 
     Parameters
     ----------
-    covariance
+    covariance : {"shared", "class"}
         ``"shared"`` Σ, whose P(y | x) is logistic in x; ``"class"`` Σ_k.
-    m, kappa, nu, psi, covariance_prior
-        Hyperparameters as in `bayesclf.families.MultivariateGaussian`; where None, unit information from the pooled
-        rows, which needs no more rows than features.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`. With missing cells in the training rows
-        the posterior is not conjugate: ``"auto"`` samples it by NUTS.
+    m : float, array or None
+        Prior mean of the means, as in `bayesclf.families.MultivariateGaussian`; where None, as for the other
+        hyperparameters, unit information from the pooled rows, which needs no more rows than features.
+    kappa : float, array or None
+        Rows that the prior mean is worth.
+    nu : float, array or None
+        Degrees of freedom of the inverse Wishart prior of Σ, above the number of features less 1.
+    psi : float, array or None
+        Scale matrix of the inverse Wishart prior of Σ.
+    covariance_prior : LKJ or None
+        A prior of correlations and standard deviations instead of the inverse Wishart; then NUTS samples the posterior.
+    inference : {"auto", "exact", "nuts", "map", "mle"} or Engine
+        ``"auto"`` is exact where the training rows have no missing cells; with missing cells the posterior is not
+        conjugate, and NUTS samples it.
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (outcome, feature)
+        Mean of each column in each class: the posterior mean, or the requested point. NaN where a column is not used.
+    covariance_ : ndarray of shape (feature, feature) or (outcome, feature, feature)
+        Σ, or Σ_k of each class, likewise.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model, ``covariance="shared"``: of the second of two classes, or of each of
+        more, adding up to 0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
 
     Examples
     --------
@@ -53,6 +73,12 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     nu: float | Array | None = None
     psi: float | Array | None = None
     covariance_prior: LKJ | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        tags.input_tags.allow_nan = not is_exact(self.inference)
+        return tags
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""

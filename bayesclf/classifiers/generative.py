@@ -13,7 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf import rules
+from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
@@ -22,16 +25,18 @@ from bayesclf.classifiers.training import (
     Learnt,
     checked_labels,
     known_class_prior,
+    possible_labels,
     weighted,
 )
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
-from bayesclf.inference import Engine
+from bayesclf.inference import Engine, Exact
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -46,30 +51,37 @@ UNIT_RATIO = 10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GenerativeClassifier(BayesClassifier):
+class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
 
     Parameters
     ----------
-    class_prior
+    class_prior : {"dirichlet", "empirical", "uniform"}, array of shape (outcome,) or dict
         ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learned; ``"empirical"``: the training frequencies,
         taken as known; ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
-    class_concentration
+    class_concentration : float or array of shape (outcome,)
         α of the class prior, above 0: a number, or one per class.
-    missing
+    missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
         class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
-    unseen
+    unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
-    inference
+    inference : {"auto", "exact", "nuts", "map", "mle"} or Engine
         ``"auto"`` (exact), ``"exact"``, ``"nuts"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``.
-    rule
+    rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
-    random_state
+    random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
-    prior
+    prior : FrozenPrior or None
         A posterior turned prior by `as_prior`; it replaces all other priors.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (outcome,)
+        Weight of the training rows of each class.
+    class_prior_ : ndarray of shape (outcome,)
+        P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
     """
 
     class_prior: Any = "dirichlet"
@@ -95,15 +107,61 @@ class GenerativeClassifier(BayesClassifier):
         X, y, sample_weight
             As in `fit`.
         classes
-            All labels that can occur; needed at the first call unless these rows have them all.
+            All labels that can occur; needed at the first call unless these rows have them all, and the same
+            ones, if any, at the others.
+
+        Raises
+        ------
+        InputError
+            As `fit`; and for other classes than those of the first call.
         """
         first = not hasattr(self, "_learnt")
-        frame = self._validated(X, reset=first)
-        codes = self._label_codes(y, len(frame), classes) if first else self.known_codes(checked_labels(y, len(frame)))
-        added = self._learn(*weighted(frame, codes, sample_weight), None if first else self._learnt.blocks)
-        self._learnt = added if first else self._learnt + added
-        self._infer(self._conditioned())
+        with self._rollback_on_error():
+            frame = self._validated(X, reset=first)
+            codes_of = self._label_codes if first else self._codes_of_more
+            rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
+            added = self._learn(*rows, None if first else self._learnt.blocks)
+            self._learnt = added if first else self._learnt + added
+            self._infer(self._conditioned())
         return self
+
+    def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
+        labels = checked_labels(y, rows)
+        if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
+            raise InputError(
+                f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
+                f"{self.classes_.tolist()}; name the same classes, or none after the first call"
+            )
+        return self.known_codes(labels)
+
+    def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
+        """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
+
+        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
+        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature); what is missing is integrated out.
+        rule
+            As in `predict`, any but ``"gibbs"``.
+        class_prior
+            Other base rates (outcome) than the training rows'.
+        """
+        resolved, _ = rules.resolve(self.requested_rule(rule))
+        if resolved.name == "gibbs":
+            raise Refused(
+                "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
+                "the average of all"
+            )
+        rows = self.rows(X)
+        hypotheses = self.hypotheses(resolved.source, class_prior)
+        if resolved.source != "posterior":
+            return np.array(hypotheses.log_scores(rows)[0])
+        joint = hypotheses.log_predictive(rows)
+        return averaging.log_joint(hypotheses, rows) if joint is None else joint
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
@@ -272,25 +330,40 @@ class GenerativeClassifier(BayesClassifier):
         """Return the model of prior and statistics, without the uninformative features."""
         learnt = self._learnt
         blocks: list[Block] = []
-        kept = []
         self.notes_: list[str] = []
-        used: dict[str, int] = {}
-        for index, (column_block, statistics) in enumerate(zip(learnt.blocks, learnt.statistics, strict=True)):
-            if self.prior is not None:
-                keep, family = self.prior.kept[index], self.prior.families[index]
-            else:
-                keep, family = self._informative(column_block, statistics), column_block.family
-            kept.append(keep)
+        if self.prior is not None:
+            families, self._kept = self.prior.families, self.prior.kept
+        else:
+            families = tuple(block.family for block in learnt.blocks)
+            self._kept = tuple(map(self._informative, learnt.blocks, learnt.statistics))
+        suffixes = self._suffixes(families)
+        described = zip(learnt.blocks, learnt.statistics, families, self._kept, suffixes, strict=True)
+        for column_block, statistics, family, keep, suffix in described:
             self._note_unused(column_block, keep)
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            number = _number(family, used)
             resolved = family if self.prior is not None else _resolved(family, selected, column_block.names, keep)
-            blocks.append(Block(resolved, selected, "" if number == 1 else f"_{number}"))
+            blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
-        self._kept = tuple(kept)
         return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
+
+    def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
+        """Return what is added to the names of each block's parameters, as several blocks may have the same.
+
+        Blocks that the user named are numbered last, so that naming one does not rename the parameters of the others.
+        """
+        used: dict[str, int] = {}
+        suffixes = [""] * len(families)
+        for index in sorted(range(len(families)), key=lambda index: index < self._named_blocks):
+            if self._kept[index].any() and (number := _number(families[index], used)) > 1:
+                suffixes[index] = f"_{number}"
+        return suffixes
+
+    @property
+    def _named_blocks(self) -> int:
+        """How many of the first blocks the user named."""
+        return 0
 
     def _informative(self, block: ColumnBlock, statistics: Any) -> NDArray[np.bool_]:
         """Return which features can be informative about the label."""
@@ -343,6 +416,11 @@ class GenerativeClassifier(BayesClassifier):
         return known_class_prior(self.class_prior, self.classes_)
 
     def _check_options(self) -> None:
+        if self.prior is not None and not isinstance(self.prior, FrozenPrior):
+            raise InputError(
+                f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
+                "clf.as_prior() returns has it already, so fit that one to the new rows"
+            )
         if self.missing not in ("ignore", "level"):
             raise InputError(f"missing must be 'ignore' or 'level', not {self.missing!r}")
         if self.unseen not in ("ignore", "error"):
@@ -374,8 +452,13 @@ class GenerativeClassifier(BayesClassifier):
         return Rows(tuple(parts), len(frame))
 
 
+def is_exact(inference: str | Engine) -> bool:
+    """Return whether an engine takes models in closed form only."""
+    return inference == "exact" or isinstance(inference, Exact)
+
+
 def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
-    """Return the class, its constructor's signature in order: its own options, then those of every generative one.
+    """Return the class, its options in order: its own, then those of every generative one, which are documented too.
 
     A dataclass puts the fields of its bases first, and a reader looks for the options that make the difference.
     """
@@ -383,6 +466,7 @@ def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
     signature = inspect.signature(cls.__init__)
     ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
     cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    complete_docstring(cls)
     return cls
 
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import log_softmax
 
+from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.hypotheses import to_dataset
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Parameters
+from bayesclf.wording import pair
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,8 +44,8 @@ class Weights:
     offset: Array
 
 
-@dataclass(frozen=True, eq=False)
-class ImpliedLogistic:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImpliedLogistic(Displayed):
     """log P(y = k | x, θ)/P(y = reference | x, θ) = intercept_k + weight_k · (x − centre), for each θ.
 
     It is exact for each hypothesis, not for averages over them: the mean of logistic functions is not logistic.
@@ -78,6 +80,28 @@ class ImpliedLogistic:
     chains: int = 1
     _designs: tuple[LinearDesign, ...] = field(default=(), repr=False)
     _encode: Callable[[Any], Rows] | None = field(default=None, repr=False)
+
+    def _display(self) -> Display:
+        others = [label for label in self.labels if label != self.reference]
+        sources = {name: found for name, found in self.weights.items() if isinstance(found, Weights)}
+        source = next(iter(sources), "")
+        lines: list[tuple[str, ...]] = []
+        if source:
+            found = sources[source]
+            values = np.concatenate([found.intercept[:, :, None], found.weight], axis=2)[:, :, :MOST_LINES]
+            means, spreads = values.mean(axis=0), values.std(axis=0)
+            lines = [
+                (name, *(pair(float(means[k, j]), float(spreads[k, j]) or np.nan) for k in range(len(others))))
+                for j, name in enumerate(("(intercept)", *self.columns)[:MOST_LINES])
+            ]
+        what = "posterior mean ± standard deviation" if source == "posterior" else source
+        return Display(
+            f"Implied logistic regression, log-odds against {self.reference}: {what or 'no weights'}",
+            ("column", *others),
+            lines,
+            left_out=1 + len(self.columns) - len(lines),
+            sentences=tuple(f"{name}: {why}" for name, why in self.weights.items() if isinstance(why, DoesNotExist)),
+        )
 
     @cached_property
     def posterior_(self) -> xr.DataTree:
@@ -172,6 +196,20 @@ def implied_logistic(
         _designs=designs,
         _encode=encode,
     )
+
+
+def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
+    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks.
+
+    Raises
+    ------
+    DoesNotExist
+        For infinite weights.
+    Refused
+        For a block that is not linear; the message says why.
+    """
+    designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
+    return _weights(model, parameters, designs), designs
 
 
 def _weights_of(

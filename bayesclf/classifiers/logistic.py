@@ -7,9 +7,12 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.errors import InputError
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.models.base import Model
@@ -17,7 +20,7 @@ from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
@@ -30,7 +33,7 @@ UNSEEN_STREAM = 2
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(BayesClassifier):
+class LogisticRegression(LogisticAttributes, BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior
@@ -42,32 +45,47 @@ class LogisticRegression(BayesClassifier):
     a 0/1 column "… is missing" where training had gaps; a missing category contributes nothing; the weight of a
     level that the training rows lack comes from its prior, its mean under plug-in rules and draws under averaging.
 
+    A sparse table (SciPy's) stays sparse: its columns are centered and scaled by algebra, not cell by cell.
+
     Training rows with the same cells and label become one row with the sum of their weights, which changes nothing but
     the time it takes; `model_` holds these rows.
 
     Parameters
     ----------
-    prior_mean, prior_scale
-        Mean and sd of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping
-        from column name to number.
-    prior_form
+    prior_mean : float, array or dict
+        Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
+        column name to number.
+    prior_scale : float, array or dict
+        Its sd, likewise; infinite for a flat prior.
+    prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
-    intercept_mean, intercept_scale
-        Of the intercept, the log-odds at `intercept_at`; an infinite scale is allowed.
-    intercept_at
-        ``"means"``: at the column means, so that a shift of a column changes nothing; ``"zero"``: at x = 0.
-    standardize
+    intercept_mean : float
+        Prior mean of the intercept, the log-odds at `intercept_at`.
+    intercept_scale : float
+        Its prior sd; infinite for a flat prior.
+    intercept_at : {"means", "zero"}
+        Where prior, `posterior_` and `pymc_model_` have the intercept. ``"means"``: at the column means, so that a
+        shift of a column changes nothing; ``"zero"``: at x = 0.
+    standardize : bool
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
-    missing
+    missing : {"impute", "error"}
         ``"impute"``, the rule above, or ``"error"``.
-    inference
+    inference : {"auto", "nuts", "laplace", "map", "mle"} or Engine
         ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``. `auto`
         is Laplace where its check says that this is as good as exact, and NUTS otherwise; `notes_` says which, and
         `inference_` is the engine that was used. `bayesclf.Auto` has the settings of both.
-    rule
+    rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
-    random_state
+    random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds per unit of a column: of the second of two classes, or of each of more, adding up to 0.
+        The posterior mean, or the requested point. For tables of numbers; a missing cell is not in them.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0 in the columns' own units, likewise, wherever the prior has its intercept.
 
     Examples
     --------
@@ -98,8 +116,11 @@ class LogisticRegression(BayesClassifier):
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
 
-        It is less where there are many duplicate rows, which count as one.
+        It is less where there are many duplicate rows, which count as one. Of a sparse table only the stored cells
+        count.
         """
+        if sparse.issparse(X):
+            return int(X.nnz) * (labels - 1)
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)
@@ -110,11 +131,14 @@ class LogisticRegression(BayesClassifier):
         check_is_fitted(self, "classes_")
         return self._columns
 
-    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+    def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         if self.missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
         prior = LogisticPrior(**{option.name: getattr(self, option.name) for option in fields(LogisticPrior)})
-        self._columns = tuple(_column(frame, str(name)) for name in frame)
+        if isinstance(frame, SparseTable):
+            self._columns = tuple(Column(name, "number") for name in frame.columns)
+        else:
+            self._columns = tuple(_column(frame, str(name)) for name in frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
@@ -137,16 +161,33 @@ class LogisticRegression(BayesClassifier):
         return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
 
     @override
-    def encode(self, frame: pd.DataFrame) -> Rows:
+    def encode(self, frame: Table) -> Rows:
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
+        if isinstance(frame, SparseTable):
+            if categories:
+                raise InputError(
+                    f"column {categories[0]!r} is a category, and a sparse table holds numbers only; give a dense table"
+                )
+            return Rows((columns.sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
         if self.missing == "error":
             _refuse_missing(frame)
         parts = (columns.numbers(frame, numbers), columns.codes(frame, categories, levels))
         return Rows(parts, len(frame))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
     def _names(self, kind: str) -> tuple[str, ...]:
         return tuple(column.name for column in self._columns if column.kind == kind)
+
+    @override
+    def _shown(self, parameters: Parameters) -> Parameters:
+        model: Any = self.model_
+        return model.shown(parameters)  # type: ignore[no-any-return]
 
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""
@@ -182,3 +223,6 @@ def _refuse_missing(frame: pd.DataFrame) -> None:
                 f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
                 "missing='impute'"
             )
+
+
+complete_docstring(LogisticRegression)

@@ -31,16 +31,19 @@ class NaiveBayes(GenerativeClassifier):
 
     Parameters
     ----------
-    blocks
+    blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
-    select
+    select : bool
         Whether to average over which columns depend on the class at all, `bayesclf.families.Selected`; the posterior
         probabilities that they do are in `inclusion_`.
-    inclusion
+    inclusion : float
         Prior probability that a column depends on the class, with `select`.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    inclusion_ : Series
+        Posterior probability that each column depends on the class, with `select`.
 
     Examples
     --------
@@ -79,6 +82,10 @@ class NaiveBayes(GenerativeClassifier):
             raise AttributeError("inclusion_ exists for a fit with select=True only")
         return pd.Series(probabilities, index=names, name="inclusion")
 
+    @property
+    def _named_blocks(self) -> int:
+        return len(self.blocks or {})
+
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return the given blocks, then one for all other numbers and one for all other categories."""
         names = [str(name) for name in frame.columns]
@@ -111,14 +118,19 @@ class CategoricalNB(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha
+    alpha : float, array or LearntAlpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
         side by side; or `bayesclf.families.LearntAlpha(…)`, which learns it. MAP adds α − 1 to every count: 2 is
         Laplace's rule; 1 makes MAP equal MLE, zeros included.
-    basis
+    basis : {"simplex", "softmax"}
         ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα).
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    category_count_ : list of ndarray of shape (outcome, level)
+        Weight of each level in each class, one array for each column.
+    feature_log_prob_ : list of ndarray of shape (outcome, level)
+        log θ, of the posterior mean or the requested point.
 
     Examples
     --------
@@ -148,16 +160,34 @@ class GaussianNB(GenerativeClassifier):
 
     Parameters
     ----------
-    variance
+    variance : {"class-feature", "feature", "class", "shared"}
         ``"class-feature"`` σ_ik; ``"feature"`` σ_i, whose P(y | x) is logistic in x; ``"class"`` σ_k; ``"shared"`` σ.
-    m, kappa, a, b
-        Hyperparameters as in `bayesclf.families.Gaussian`; where None, unit information from the pooled rows.
-    unbiased
+    m : float, array or None
+        Prior mean of the means, as in `bayesclf.families.Gaussian`; where None, as for the other hyperparameters, unit
+        information from the pooled rows.
+    kappa : float, array or None
+        Rows that the prior mean is worth.
+    a : float, array or None
+        Shape of the inverse gamma prior of the variances.
+    b : float, array or None
+        Scale of the inverse gamma prior of the variances.
+    unbiased : bool
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
-    scale_prior
+    scale_prior : HalfNormal or None
         `bayesclf.families.HalfNormal()` instead of the inverse gamma; then NUTS samples the posterior.
-    class_prior, class_concentration, missing, unseen, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (outcome, feature)
+        Mean of each column in each class: the posterior mean, or the requested point. NaN where a column is not used.
+    var_ : ndarray of shape (outcome, feature)
+        Its variance, likewise.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model, ``variance="feature"`` or ``"shared"``: of the second of two
+        classes, or of each of more, adding up to 0. The average of `to_logistic` over the posterior, or that of the
+        requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
 
     Examples
     --------
@@ -179,6 +209,11 @@ class GaussianNB(GenerativeClassifier):
     b: float | Array | None = None
     unbiased: bool = False
     scale_prior: HalfNormal | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        return tags
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""

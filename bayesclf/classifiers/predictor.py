@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import entr
 from sklearn.base import ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.training import checked_labels, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.models.base import Model
@@ -37,7 +39,35 @@ CI_PROB = 0.89
 
 
 class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows."""
+    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (outcome,)
+        Labels in order.
+    n_features_in_ : int
+        Number of columns of the training table.
+    feature_names_in_ : ndarray of shape (feature,)
+        Their names, where all are strings.
+    columns_ : tuple of Column
+        The training columns, with what each holds and its levels.
+    notes_ : list of str
+        What the user should know of the fit, one sentence each.
+    inference_ : Engine
+        The engine that was used, with its settings.
+    convergence_problems_ : tuple of str
+        Why the draws cannot be trusted yet, one sentence each; empty where they can.
+    draws_ : Draws or None
+        The draws of the posterior; None for point estimates.
+    points_ : dict
+        The point estimates found so far.
+    model_ : Model
+        The model, conditioned on the training rows.
+    seed_ : int
+        Seed of the draws and of the Gibbs classifier.
+    trace_ : Trace or None
+        Trajectory of the optimizer, where one was given.
+    """
 
     inference: str | inference.Engine
     rule: str | Gibbs | None
@@ -45,6 +75,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     missing: str
     notes_: list[str]
     classes_: NDArray[Any]
+    target_name_: str | None
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -75,7 +106,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         sample_weight
             Weights (row), at least 0: how often each row counts.
         classes
-            All labels that can occur, where the training rows may lack some.
+            All labels that can occur, where the training rows may lack some; these must have no others.
 
         Returns
         -------
@@ -123,7 +154,12 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         ndarray
             Labels (row).
         """
-        log_proba = self.predict_log_proba(X, rule, class_prior)
+        return self.decided(self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
+
+    def decided(
+        self, log_proba: Array, rule: str | Gibbs | None = None, cost: Any = None, reject: float | None = None
+    ) -> NDArray[Any]:
+        """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
         resolved, gibbs = rules.resolve(self.requested_rule(rule))
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
@@ -142,6 +178,19 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         resolved, _ = rules.resolve(rule)
         hypotheses = self.hypotheses(resolved.source, class_prior)
         return rules.log_proba(rule, hypotheses, rows, self.seed_)
+
+    def decision_function(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log-odds: of two classes those of the second, (row), else each class's, (row, outcome).
+
+        They are those of `predict_proba` under the same rule; of more than two classes, log P(k | x) less the mean
+        over classes. Where the model is linear and the rule plugs in a point (``"map"``, ``"mle"``, ``"mean"``), they
+        are ``X @ coef_.T + intercept_``; averages over hypotheses are not linear in x. Arguments as in `predict`.
+        """
+        log_proba = self.predict_log_proba(X, rule, class_prior)
+        if log_proba.shape[1] == 2:
+            return np.asarray(log_proba[:, 1] - log_proba[:, 0])
+        possible = np.isfinite(log_proba)
+        return log_proba - log_proba.mean(axis=1, keepdims=True, where=possible)
 
     def predict_interval(
         self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
@@ -297,10 +346,14 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         check_is_fitted(self, "classes_")
         return self._validated(X, reset=False)
 
-    def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
+    def _validated(self, X: Any, reset: bool) -> Any:
         """Check a table; at prediction it may have its needed columns in any order, and others."""
         import pandas as pd
 
+        if sparse.issparse(X) and get_tags(self).input_tags.sparse:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return columns.to_sparse_table(X, None if reset else tuple(column.name for column in self.columns_))
+        X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
@@ -308,7 +361,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
                     f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
                     "empty where unknown"
                 )
-            X = X[list(self.feature_names_in_)]
+            names = list(self.feature_names_in_)
+            if names != list(X.columns):  # picking columns costs more than all other checks of a small table
+                X = X[names]
         frame = columns.to_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
@@ -317,10 +372,11 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         return frame
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Check training labels and set `classes_`; return their codes (row)."""
+        """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
         y = checked_labels(y, rows)
-        announced = y if classes is None else np.concatenate([y, np.asarray(classes)])
-        self.classes_ = np.unique(announced)
+        self.classes_ = possible_labels(y, classes)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
@@ -344,6 +400,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.non_deterministic = isinstance(self.rule, Gibbs) or self.rule == "gibbs"
         return tags
 
 

@@ -14,7 +14,7 @@ from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
-from bayesclf.tables.columns import Column, Rows, SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
@@ -43,16 +43,19 @@ class TextNB(CountClassifier):
 
     Parameters
     ----------
-    event_model
+    event_model : {"multinomial", "bernoulli"}
         ``"multinomial"``: θ_k ~ Dirichlet(α) over the vocabulary; ``"bernoulli"``: θ_ik ~ Beta(α, α) for each word.
-    alpha
+    alpha : float
         Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
         ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2.
-    vectorizer
+    vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
-    class_prior, class_concentration, inference, rule, random_state, prior
-        As for every `bayesclf.classifiers.generative.GenerativeClassifier`.
+
+    Attributes
+    ----------
+    vocabulary_ : tuple of str
+        The words that count, in order.
 
     Examples
     --------
@@ -226,6 +229,7 @@ def _one_dimensional(X: Any) -> list[Any]:
     """Return a list of documents, from a list, a Series or an array (row) or (row, 1)."""
     if isinstance(X, str):
         raise InputError("X is one string; give a list of documents, one string each")
+    X = without_mask(X)
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         X = X[:, 0]
     if getattr(X, "ndim", 1) != 1:

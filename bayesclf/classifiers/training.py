@@ -14,9 +14,9 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, without_mask
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, listed
+from bayesclf.wording import LISTED_ROWS, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,12 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
 
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
-    labels = pd.Series(column_or_1d(y, warn=True))
+    if isinstance(y, str):
+        raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
+    try:
+        labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"y must hold one label per row, text or whole numbers ({one_line(error)})") from error
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
@@ -47,15 +52,58 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("y has infinite labels; a label must be a class")
     if values.dtype.kind not in "biufUO":
         values = values.astype(object)
-    check_classification_targets(values)
+    try:
+        check_classification_targets(values)
+    except (ValueError, TypeError) as error:
+        reason = one_line(error).partition(". ")[0]
+        raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
     return values
+
+
+def _of_numpy(y: Any) -> Any:
+    """Return labels of a nullable type of pandas in the type of NumPy that it stands for; others as they are.
+
+    Integers would become floats otherwise, and the classes 0.0 and 1.0.
+    """
+    import pandas as pd
+
+    single = isinstance(y, pd.DataFrame) and y.shape[1] == 1
+    plain = getattr(y.dtypes.iloc[0] if single else getattr(y, "dtype", None), "numpy_dtype", None)
+    return y if plain is None or np.any(pd.isna(y)) else y.astype(plain)
+
+
+def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
+    """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`.
+
+    Parameters
+    ----------
+    y
+        Labels (row), as `checked_labels` returns them.
+    classes
+        What the user says can occur; None for the labels of the rows.
+    """
+    if classes is None:
+        return np.unique(y)
+    announced = np.ravel(np.asarray(classes))
+    possible = np.unique(checked_labels(announced, len(announced)))
+    unknown = ~np.isin(y, possible)
+    if unknown.any():
+        raise InputError(
+            f"y has the label {str(y[unknown][0])!r}, which is not among the classes given, "
+            f"{', '.join(map(repr, possible.tolist()))}; name all labels that can occur"
+        )
+    return possible
 
 
 def weighted(frame: pd.DataFrame, y: Integers, sample_weight: Any) -> tuple[pd.DataFrame, Integers, Array | None]:
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
-    weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+    try:
+        weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+    except (ValueError, TypeError) as error:
+        reason = one_line(error).partition(" [")[0]
+        raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
     kept = weight > 0
     if not kept.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")

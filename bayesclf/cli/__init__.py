@@ -1,4 +1,4 @@
-"""The command line: `bayesclf compare`, `fit`, `predict`, `report`, `experiment` and `datasets`.
+"""The command line: `bayesclf compare`, `learning-curve`, `fit`, `predict`, `report`, `experiment` and `datasets`.
 
 Importing it loads neither pandas nor scikit-learn nor PyMC, so that ``bayesclf --help`` answers at once; each command
 imports what it needs.
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, models, options
+from bayesclf.cli import compare, datasets, experiment, learning_curve, models, options
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
@@ -28,6 +28,7 @@ app = options.app(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command("compare")(compare.compare)
+app.command("learning-curve")(learning_curve.learning_curve)
 app.command("fit")(models.fit)
 app.command("predict")(models.predict)
 app.command("report")(models.report)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import progress_bar, stdout
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
@@ -40,6 +40,8 @@ def compare(
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
     kind: options.Kinds = None,
+    set: options.Sets = None,
+    missing: options.Missing = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
@@ -54,10 +56,10 @@ def compare(
     from bayesclf.cli.results import comparison_json, show_comparison
     from bayesclf.report import write_comparison
 
-    chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs))
+    chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
     options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
-    training = load_training(table, target, drop, options.column_kinds(kind))
+    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
     costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
@@ -92,16 +94,11 @@ def _costs(path: str, training: Training) -> Array:
 
 
 def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
-    """Run the comparison under a progress bar; raise if no model could answer under any rule."""
-    from bayesclf.classifiers import CLASSIFIERS
+    """Run the comparison; raise if no model could answer under any rule."""
     from bayesclf.evaluation.comparison import compare
 
-    classifiers: dict[str, Any] = {
-        name: CLASSIFIERS[name](inference=engine) for name, engine in chosen.inference.items()
-    }
     settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
-    with progress_bar(chosen.models[0]) as progress:
-        comparison = compare(classifiers, training.X, training.y, *settings, progress, costs, reject)
+    comparison = compare(chosen.classifiers(), training.X, training.y, *settings, cost=costs, reject=reject)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")

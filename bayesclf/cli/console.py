@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
@@ -29,8 +30,45 @@ def stdout(stderr: bool = False) -> Console:
 
 
 def complain(sentence: str) -> None:
-    """Print one line on stderr."""
-    print(f"bayesclf: {' '.join(sentence.split())}", file=sys.stderr)
+    """Print a sentence on stderr: on one line, or wrapped by words where that is a terminal."""
+    console = stdout(stderr=True)
+    text = f"bayesclf: {' '.join(sentence.split())}"
+    print(wrapped(text, console.width) if console.is_terminal else text, file=sys.stderr)
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Return a text in lines of at most so many characters, broken between words only.
+
+    Parameters
+    ----------
+    text
+        Words with spaces between them; one that is longer than a line stays whole, on a line of its own.
+    width
+        Characters in a line.
+    indent
+        What each line begins with.
+
+    Examples
+    --------
+    >>> print(wrapped("three rules of one posterior", 12))
+    three rules
+    of one
+    posterior
+    """
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
+def longest_word(texts: Iterable[str]) -> int:
+    """Return the number of characters of the longest word, the least width at which no word is broken."""
+    return max((len(word) for text in texts for word in text.split()), default=0)
 
 
 def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
@@ -60,36 +98,4 @@ def notes_for_warnings() -> Iterator[None]:
             for category in (ConvergenceWarning, PredictionWarning):
                 warnings.simplefilter("always", category)
         warnings.showwarning = show
-        yield
-
-
-@contextlib.contextmanager
-def progress_bar(first: str) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show progress and the time left, on stderr if that is a terminal; otherwise yield None."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    shown: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-        TextColumn("left"),
-    )
-    with Progress(*shown, console=console, transient=True) as progress:
-        task = progress.add_task(first, total=None)
-        yield lambda name, done, total: progress.update(task, description=name, completed=done, total=total)
-
-
-@contextlib.contextmanager
-def working(sentence: str) -> Iterator[None]:
-    """Show on stderr, if that is a terminal, that something takes a while."""
-    console = stdout(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(sentence):
         yield

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import plain_table, stdout
+from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.wording import counted
 
+if TYPE_CHECKING:
+    from bayesclf.tables.datasets import DatasetInfo
+
 app = options.app(None, "List, show or export the data sets that have a name.")
+
+HEADERS = ("name", "rows", "columns", "classes", "license", "from", "description")
+
+PLACES = {"own": "bayesclf", "sklearn": "scikit-learn", "folder": "BAYESCLF_DATA", "openml": "openml.org"}
+"""Where data sets of each place come from, in a word."""
+
+ROOM = 24
+"""Characters that a table leaves for its descriptions at least; where there are fewer, each data set is a paragraph."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `bayesclf datasets` lists it, or a file.")]
 
@@ -28,16 +39,33 @@ def list_names() -> None:
     """List the data sets with their sizes."""
     from bayesclf.tables import datasets
 
-    table = plain_table(["name", "rows", "columns", "description"], right=["rows", "columns"])
-    for info in datasets.available():
-        sizes = ("" if size is None else str(size) for size in (info.rows, info.columns))
-        # the user's own data sets are all in the folder that is named below
-        said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
-        table.add_row(info.name, *sizes, said)
-    stdout().print(table)
+    lines = [_line(info) for info in datasets.available()]
+    console = stdout()
+    widths = [longest_word(cells) for cells in zip(HEADERS, *lines, strict=True)]
+    if console.width < sum(widths[:-1]) + max(widths[-1], ROOM) + len(widths):
+        for name, rows, columns, classes, license, place, description in lines:
+            sizes = f"{rows or '?'} rows, {columns or '?'} columns, {classes or '?'} classes"
+            about = "; ".join(part for part in (sizes, license, f"from {place}", description) if part)
+            console.print(f"{name}\n{wrapped(about, console.width, '  ')}", soft_wrap=True)
+    else:
+        table = plain_table(HEADERS, right=HEADERS[1:4])
+        for column, width in zip(table.columns, widths, strict=True):
+            column.min_width = width
+        for line in lines:
+            table.add_row(*line)
+        console.print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""
-    stdout().print(f"\n{datasets.FOLDER_VARIABLE} names a folder with your own tables{now}")
+    said = f"{datasets.FOLDER_VARIABLE} names a folder with your own tables{now}"
+    console.print(f"\n{wrapped(said, console.width)}", soft_wrap=True)
+
+
+def _line(info: DatasetInfo) -> tuple[str, ...]:
+    """Return the cells of a data set, in the order of `HEADERS`."""
+    sizes = ("" if size is None else str(size) for size in (info.rows, info.columns, info.classes))
+    # the user's own data sets are all in the folder that is named below
+    said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
+    return (info.name, *sizes, info.license, PLACES[info.place], said)
 
 
 @app.command("show")
@@ -49,15 +77,18 @@ def show(name: Name) -> None:
 
     dataset = datasets.load(name)
     console = stdout()
-    console.print(f"{name}: {dataset.description}")
-    console.print(f"source: {dataset.source}")
+    console.print(wrapped(f"{name}: {dataset.description}", console.width), soft_wrap=True)
+    for what in ("creators", "source", "license", "changes", "note"):
+        said = getattr(dataset, what)
+        if said:
+            console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
-    console.print(column_table(columns, console.width))
+    console.print(column_table(columns, console.width), soft_wrap=True)
     for note in columns["note"]:
         if note:
-            console.print(f"note: {note}")
+            console.print(wrapped(f"note: {note}", console.width), soft_wrap=True)
 
 
 @app.command("export")

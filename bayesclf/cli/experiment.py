@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli.console import progress_bar, stdout
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import Jobs, option, processes
 from bayesclf.cli.options import app as group
 
@@ -64,8 +64,7 @@ def _run(
     settings = experiment.Settings(**options)
     line = shlex.join(["bayesclf", *context.obj])
     made = {"command": line, **{key.lower(): value for key, value in versions()}}
-    with progress_bar(name) as progress:
-        outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made, progress)
+    outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made)
     page = write_page(experiment, settings, outcome, line)
     console = stdout()
     console.print(outcome.results.headline)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bayesclf.cli.console import plain_table
+from bayesclf.cli.console import plain_table, wrapped
 from bayesclf.cli.options import PLURAL
 from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets
@@ -60,7 +60,11 @@ class Training:
 
 
 def load_training(
-    table: str, target: str | None, drop: Sequence[str] | None, kinds: Mapping[str, ColumnKind]
+    table: str,
+    target: str | None,
+    drop: Sequence[str] | None,
+    kinds: Mapping[str, ColumnKind],
+    missing: Mapping[str, Sequence[object]] | None = None,
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -74,6 +78,8 @@ def load_training(
         Columns to leave out.
     kinds
         Kinds of columns, instead of the inferred ones.
+    missing
+        By column, the values that stand for "missing".
 
     Returns
     -------
@@ -85,7 +91,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds)
+    dataset = datasets.load(table, target, kinds, missing)
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)
@@ -141,21 +147,21 @@ def show_training(console: Console, training: Training) -> None:
     notes = [note for note in training.columns["note"] if note]
     if len(training.kinds) <= LISTED_COLUMNS:
         console.print()
-        console.print(column_table(training.columns, console.width))
+        console.print(column_table(training.columns, console.width), soft_wrap=True)
     else:
         for kind in dict.fromkeys(training.kinds.values()):
             members = [name for name, own in training.kinds.items() if own == kind]
             line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {', '.join(members)}"
             console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
     for note in notes:
-        console.print(f"note: {note}")
+        console.print(wrapped(f"note: {note}", console.width), soft_wrap=True)
     if notes:
         console.print("(--kind COL=category, number or text sets the kind of a column)")
     console.print()
 
 
-def column_table(columns: pd.DataFrame, width: int) -> Table:
-    """Return a table for the terminal, one row per column.
+def column_table(columns: pd.DataFrame, width: int) -> Table | Text:
+    """Return a table for the terminal, one row per column, or a paragraph per column where it is too narrow for that.
 
     Parameters
     ----------
@@ -166,13 +172,22 @@ def column_table(columns: pd.DataFrame, width: int) -> Table:
     """
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
     longest = min(max(len(str(name)) for name in columns["column"]), LONGEST_NAME)
-    values = max(width - longest - OTHER_WIDTH, SHORTEST_VALUES)
+    values = width - longest - OTHER_WIDTH
+    if values < SHORTEST_VALUES:
+        return Text("\n".join(_paragraph(line, width) for line in columns.to_dict("records")))
     for line in columns.to_dict("records"):
         style = "bold" if line["kind"] == "label" else ""
         name, summary = _cut(str(line["column"]), longest), _cut(line["summary"], values)
         cells = (name, line["kind"], line["missing"] or "", line["distinct"], summary)
         table.add_row(*(Text(str(cell), no_wrap=True) for cell in cells), style=style)
     return table
+
+
+def _paragraph(line: Mapping[Hashable, Any], width: int) -> str:
+    """Return the name of a column, and what is known of it in indented lines."""
+    missing = f"{line['missing']} missing, " if line["missing"] else ""
+    about = f"{line['kind']}, {missing}{line['distinct']} distinct: {line['summary']}"
+    return f"{line['column']}\n{wrapped(about, width, '  ')}"
 
 
 def _cut(text: str, width: int) -> str:

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout, working
+from bayesclf.cli.console import stdout
 from bayesclf.cli.options import option
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
+from bayesclf.progress import shown
 
 
 def fit(
@@ -24,25 +25,31 @@ def fit(
     seed: options.Seed = 0,
     drop: options.Drop = None,
     kind: options.Kinds = None,
+    set: options.Sets = None,
+    missing: options.Missing = None,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.results import engine_name
-    from bayesclf.inference import ENGINES
+    from bayesclf.cli.settings import check_used, given_settings
+    from bayesclf.cli.settings import classifier as with_settings
+    from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
 
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
     options.one_of(inference, [options.AUTO, *ENGINES], "--inference")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
+    given = given_settings(set, [model])
+    check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
-    training = load_training(table, target, drop, options.column_kinds(kind))
+    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
-    classifier = CLASSIFIERS[model](inference=inference, random_state=seed)
-    with working(f"fitting {model}"):
+    classifier = with_settings(model, inference, given, Auto(), random_state=seed)
+    with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
@@ -78,23 +85,26 @@ def predict(
             "--uncertainty", help="Add the entropy of the label: from noise, from unknown parameters, and their sum."
         ),
     ] = False,
+    missing: options.Missing = None,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import Decision, Extras, predict_table, read_features
+    from bayesclf.cli.predictions import extras, predict_table, read_features
+    from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
     from bayesclf.storage import load
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
     options.check_reject(reject, cost)
-    extras = Extras(sets, interval, uncertainty)
+    wanted = extras(sets, interval, uncertainty)
     path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
+    empty = options.missing_values(missing)
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
-    with working(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier), decision, extras)
+    with shown(f"predicting {table}"):
+        predictions = predict_table(classifier, read_features(table, classifier, empty), decision, wanted)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
@@ -109,6 +119,7 @@ def report(
         str | None, option("--table", "TABLE", "The training table; a model file has only its statistics.", False)
     ] = None,
     target: options.Target = None,
+    missing: options.Missing = None,
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -123,8 +134,9 @@ def report(
         from bayesclf.cli.inputs import load_training
         from bayesclf.cli.predictions import read_features
 
-        y = load_training(table, target, None, {}).y
-        X = read_features(table, classifier)
-    with working(f"checking {model}"):
+        empty = options.missing_values(missing)
+        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty).y
+        X = read_features(table, classifier, empty)
+    with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

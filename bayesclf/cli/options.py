@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file
 from bayesclf.wording import did_you_mean, listed
@@ -26,9 +27,6 @@ MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joi
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
-
-AUTO = "auto"
-"""The default engine."""
 
 SEEDS = 2**32
 """Seeds are below this number."""
@@ -55,6 +53,19 @@ Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out; 
 Kinds = Annotated[
     list[str] | None,
     option("--kind", "COL=KIND", "Treat a column as category, number or text; can be repeated.", False),
+]
+Sets = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        "MODEL.NAME=VALUE",
+        "Set a parameter of a model or engine, as in Python: lr.prior_scale=1, nuts.draws=2000; can be repeated.",
+        False,
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    option("--missing", "COL=VALUE", "Take a value of a column for missing, such as 0; can be repeated.", False),
 ]
 CostFile = Annotated[
     str | None, option("--cost", "FILE", "Costs as csv: one row per true label, one column per predicted label.")
@@ -162,6 +173,23 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     return kinds
 
 
+def missing_values(given: Sequence[str] | None) -> dict[str, list[object]]:
+    """Return the values of each column that stand for "missing", from ``COL=VALUE``.
+
+    Raises
+    ------
+    InputError
+        If one has no "=" or no value.
+    """
+    values: dict[str, list[object]] = {}
+    for part in given or ():
+        column, equals, value = part.rpartition("=")
+        if not equals or not column or not value:
+            raise InputError(f"--missing {part} does not say which value is missing; write --missing COL=VALUE")
+        values.setdefault(column, []).append(value)
+    return values
+
+
 def probabilities(text: str | None, labels: Sequence[str]) -> list[float] | None:
     """Return base rates in the order of the labels, from ``LABEL=P,LABEL=P`` or ``P,P`` in that order.
 
@@ -264,6 +292,8 @@ class Settings:
         Name of the engine by model.
     cv, repeats, seed, jobs
         Folds, repeats, seed and processes.
+    set
+        Parameters of models and engines that were set, by model or engine and by name.
     """
 
     models: tuple[str, ...]
@@ -273,10 +303,26 @@ class Settings:
     repeats: int
     seed: int
     jobs: int
+    set: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def classifiers(self) -> dict[str, Any]:
+        """Return the unfitted classifiers of a comparison by name."""
+        from bayesclf.cli.settings import classifier
+        from bayesclf.inference.engines import COMPARISON_AUTO
+
+        return {name: classifier(name, engine, self.set, COMPARISON_AUTO) for name, engine in self.inference.items()}
 
 
-def settings(models: str, rules: str | None, inference: str, numbers: tuple[int, int, int, int]) -> Settings:
+def settings(
+    models: str,
+    rules: str | None,
+    inference: str,
+    numbers: tuple[int, int, int, int],
+    written: Sequence[str] | None = None,
+) -> Settings:
     """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules mean all of them.
+
+    `written` is what was given with --set.
 
     Raises
     ------
@@ -284,19 +330,24 @@ def settings(models: str, rules: str | None, inference: str, numbers: tuple[int,
         If a name is not known or a number is out of range.
     """
     from bayesclf.classifiers import CLASSIFIERS
+    from bayesclf.cli.settings import check_used, given_settings
     from bayesclf.inference import ENGINES
     from bayesclf.rules import RULES
 
     cv, repeats, seed, jobs = numbers
     chosen = names(models, CLASSIFIERS, "--models")
+    engine_of = engines(inference, chosen, ENGINES)
+    given = given_settings(written, chosen)
+    check_used(given, engine_of)
     return Settings(
         chosen,
         tuple(RULES) if rules is None else names(rules, RULES, "--rules"),
-        engines(inference, chosen, ENGINES),
+        engine_of,
         in_range(cv, 2, None, "--cv"),
         in_range(repeats, 1, None, "--repeats"),
         in_range(seed, 0, SEEDS - 1, "--seed"),
         processes(jobs),
+        given,
     )
 
 

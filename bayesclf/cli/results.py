@@ -92,7 +92,7 @@ def _score_table(
     """Return one row per model and rule, below a row with the name and engine of the model."""
     drawn = plain_table(["model, rule", *headers], right=headers)
     for model in comparison.models:
-        engine = engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
+        engine = _engine_of(comparison, model)
         drawn.add_row(Text.assemble((model, "bold"), (f" ({engine})", "dim")))
         for record in records:
             if record["model"] == model:
@@ -102,6 +102,13 @@ def _score_table(
                 style = "bold green" if best else ""
                 drawn.add_row(f"{BEST if best else ' '} {record['rule']}", *cells, style=style)
     return drawn
+
+
+def _engine_of(comparison: Comparison, model: str) -> str:
+    """Return the engine of a model, the class of one that has none, or "refused"."""
+    if model in comparison.peers:
+        return type(comparison.peers[model]).__name__
+    return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
 
 
 def _headers(comparison: Comparison, wide: bool) -> list[str]:
@@ -143,9 +150,9 @@ def _log_loss(record: Record) -> str:
 
 def _failed_cells(record: Record, engine: str, reasons: list[str]) -> list[str]:
     """Return cells that name in a word or two what is missing, and refer to the reason below the table."""
-    source, lacking = RULES[record["rule"]].source, "refused"
-    if engine != "refused" and source in ("mle", "map"):
-        lacking = f"no {source.upper()}"
+    rule, lacking = RULES.get(record["rule"]), "refused"
+    if rule is not None and engine != "refused" and rule.source in ("mle", "map"):
+        lacking = f"no {rule.source.upper()}"
     elif engine in ("mle", "map"):
         lacking = "no posterior"
     return [f"n/a {str(reasons.index(record['reason']) + 1).translate(RAISED)}", lacking]

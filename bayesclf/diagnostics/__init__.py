@@ -14,6 +14,7 @@ from bayesclf.diagnostics.context import Check, Context
 from bayesclf.diagnostics.diagnosis import Diagnosis
 from bayesclf.diagnostics.finding import Finding
 from bayesclf.errors import InputError
+from bayesclf.progress import Progress, shown
 
 __all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "diagnose"]
 
@@ -40,6 +41,7 @@ def diagnose(
     new: Any = None,
     against: BayesClassifier | None = None,
     checks: Sequence[str] | None = None,
+    progress: Progress = None,
 ) -> Diagnosis:
     """Run the checks on a fitted classifier; the results depend on its seed and on no other random state.
 
@@ -60,6 +62,9 @@ def diagnose(
         model with dependent columns.
     checks
         Codes to run, such as ``["P", "M03"]``; a letter selects its section. By default all checks.
+    progress
+        Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
+        None shows it in a notebook, and where stderr is a terminal.
 
     Returns
     -------
@@ -89,7 +94,12 @@ def diagnose(
     """
     run = _chosen(checks)
     context = Context.of(classifier, X, y, new, against)
-    return Diagnosis(type(classifier).__name__, tuple(check(context) for check in run))
+    findings = []
+    with shown("checks", len(run), progress) as tell:
+        for check in run:
+            findings.append(check(context))
+            tell(check.title, len(findings), len(run))
+    return Diagnosis(type(classifier).__name__, tuple(findings))
 
 
 def _chosen(codes: Sequence[str] | None) -> list[Check]:

@@ -10,6 +10,7 @@ from html import escape
 
 import pandas as pd
 
+from bayesclf import display
 from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section, as_table
 
 WIDTH = 100
@@ -148,10 +149,8 @@ def _table(evidence: Evidence) -> str:
     shown = as_table(evidence).head(MOST_LINES)
     if shown.empty:
         return ""
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in shown)
     lines = shown.itertuples(index=False, name=None)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in line)}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return display.table([*map(str, shown)], [[_cell(value) for value in line] for line in lines])
 
 
 def _cell(value: object) -> str:

@@ -16,10 +16,15 @@ from bayesclf.evaluation.predictive_checks import p_value_table, predictive_chec
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram, with_ones
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.typing import Array
 from bayesclf.wording import listed, part_of
+
+TASK_ROWS = 1024
+"""Rows of a sparse table that are looked at together."""
 
 RIDGE = 1e-9
 """Added to the variances, per row, so that directions without variation in the training rows have positive variance."""
@@ -123,12 +128,25 @@ def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, A
     numbers = len(model.design.varying)
     if not numbers:
         raise NotApplicable("the model has no column of numbers; for categories only unknown levels are counted")
-    known, asked = (np.insert(model.design.matrix(rows)[:, :numbers], 0, 1.0, axis=1) for rows in (training, new))
+    known, asked = (_ones_and_numbers(model.design, rows) for rows in (training, new))
     # The ridge exceeds rounding errors of collinear columns; a new row that violates the collinearity still stands out.
-    gram = known.T @ known + RIDGE * len(known) * np.eye(1 + numbers)
-    factor = np.linalg.cholesky(gram)
-    own, others = (np.square(np.linalg.solve(factor, rows.T)).sum(axis=0) for rows in (known, asked))
+    products = gram(known, np.ones(len(known))) + RIDGE * len(known) * np.eye(1 + numbers)
+    factor = np.linalg.cholesky(products)
+    own, others = (_squares(factor, rows) for rows in (known, asked))
     return own / np.maximum(1 - own, RIDGE), others
+
+
+def _ones_and_numbers(design: LogisticDesign, rows: Rows) -> Matrix:
+    """Return a column of ones and the columns of numbers, (row, 1 + number)."""
+    matrix = with_ones(design.matrix(rows))
+    return matrix if isinstance(matrix, CenteredRows) else matrix[:, : 1 + len(design.varying)]
+
+
+def _squares(factor: Array, X: Matrix) -> Array:
+    """Return |L⁻¹x|² of each row (row), a few rows of a sparse table at a time."""
+    size = TASK_ROWS if isinstance(X, CenteredRows) else len(X)
+    parts = [dense(X[start : start + size]) for start in range(0, len(X), size)]
+    return np.concatenate([np.square(np.linalg.solve(factor, part.T)).sum(axis=0) for part in parts])
 
 
 def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:

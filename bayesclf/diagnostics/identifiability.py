@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -15,7 +16,10 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.typing import Array
 from bayesclf.wording import named
 
 
@@ -52,12 +56,13 @@ def _separated_by_one_column(model: LogisticModel) -> list[str]:
     """Return the columns whose values in one class all lie on one side of those of all other rows, or at their end."""
     present = model.sample_weight > 0
     X, y = model.X[present], model.y[present]
+    cells: Array | sparse.csr_array = X.cells if isinstance(X, CenteredRows) else X
+    smallest, largest = extremes(cells)
     found = np.zeros(X.shape[1], dtype=bool)
     for k in range(len(model.labels)):
-        own, others = X[y == k], X[y != k]
-        if len(own) and len(others):
-            apart = (own.min(axis=0) >= others.max(axis=0)) | (own.max(axis=0) <= others.min(axis=0))
-            found |= apart & (np.ptp(X, axis=0) > 0)
+        if (y == k).any() and (y != k).any():
+            (least, most), (least_other, most_other) = extremes(cells[y == k]), extremes(cells[y != k])
+            found |= ((least >= most_other) | (most <= least_other)) & (largest > smallest)
     return [name for name, yes in zip(model.design.names, found, strict=True) if yes]
 
 

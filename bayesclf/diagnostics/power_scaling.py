@@ -143,7 +143,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     cells = model.X.shape[0] * model.weight_prior.mean.size
     step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
     posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
-    intercept, weight = _flat(posterior["intercept"]), _flat(posterior["weight"])
+    weight = _flat(posterior["weight"])
+    intercept = model.at_means(_flat(posterior["intercept"]), weight)
     theta = np.concatenate([intercept[:, :, None], weight * model.design.scale], axis=2)
     log_prior = model.weight_prior.log_density(theta)
     log_likelihood = model.log_posterior(intercept, weight) - log_prior

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from scipy import sparse
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.text import NAME
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.decisions import Costs
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation import cross_validation, scores, selective
+from bayesclf.evaluation import cross_validation, peers, scores, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
@@ -28,14 +31,14 @@ type Key = tuple[str, str]
 """A model and a rule."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed):
     """Classifiers × rules on one table.
 
     Attributes
     ----------
     answers
-        Scores by (model, rule).
+        Scores by (model, rule); the rule of a classifier of scikit-learn, which has none, is "—".
     fits
         Each classifier fitted on all rows, for its posterior; one that cannot be fitted is left out.
     X, y, classes
@@ -43,13 +46,17 @@ class Comparison:
     splits
         Training and test rows, one pair per fold, the folds of a repeat together.
     cv, repeats, seed
-        How the rows were split.
+        How the rows were split: folds, repeats, and the seed of everything.
     seconds
         Mean time of a fold, by model.
     notes
         What the user should know about the fits, each sentence once, by model.
     costs
         What decisions cost, and the limit beyond which rows are rejected; None if neither was given.
+    peers
+        Classifiers of scikit-learn fitted on all rows, like `fits`.
+    splitter
+        The splitter in words, where it was not a number of folds.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -64,6 +71,18 @@ class Comparison:
     seconds: dict[str, float]
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     costs: Costs | None = None
+    peers: dict[str, Any] = field(default_factory=dict)
+    splitter: str = ""
+
+    @cached_property
+    def tested(self) -> tuple[Integers, ...]:
+        """The numbers of the rows that each entry of `Answers.scores` is about; all rows, if cv was a number."""
+        return cross_validation.tested(self.splits, self.runs)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the splits that make up each entry of `Answers.scores`: the folds of one repeat."""
+        return cross_validation.runs(self.splits)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -102,8 +121,9 @@ class Comparison:
             for repeat, part in enumerate(answer.scores):
                 proba = pd.DataFrame(np.exp(part.log_proba), columns=[f"P({label})" for label in self.classes])
                 predicted = self.classes[part.log_proba.argmax(axis=1)]
-                frame = pd.DataFrame({"model": model, "rule": rule, "repeat": repeat, "row": np.arange(len(self.y))})
-                frame = frame.assign(label=self.classes[self.y], predicted=predicted)
+                rows = self.tested[repeat]
+                frame = pd.DataFrame({"model": model, "rule": rule, "repeat": repeat, "row": rows})
+                frame = frame.assign(label=self.classes[self.y[rows]], predicted=predicted)
                 if self.costs is not None:
                     frame["decided"] = decisions.named(self.costs.decide(part.log_proba), self.classes)
                 frames.append(pd.concat([frame, proba], axis=1))
@@ -111,7 +131,7 @@ class Comparison:
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """The rows on which the rules of one model decide differently, with one column per rule."""
+        """The rows, of the first repeat, on which the rules of one model decide differently: one column per rule."""
         frames = []
         for model in self.models:
             decided = {
@@ -120,9 +140,10 @@ class Comparison:
             if len(decided) < 2:
                 continue
             codes = np.column_stack(list(decided.values()))
-            rows = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
+            differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
+            rows = self.tested[0][differ]
             frame = pd.DataFrame({"model": model, "row": rows, "label": self.classes[self.y[rows]]})
-            frames.append(frame.assign(**{rule: self.classes[code[rows]] for rule, code in decided.items()}))
+            frames.append(frame.assign(**{rule: self.classes[code[differ]] for rule, code in decided.items()}))
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["model", "row", "label"])
 
     @property
@@ -137,7 +158,7 @@ class Comparison:
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
         parts = self.answers[model, rule].scores
-        return np.concatenate([part.log_proba for part in parts]), np.tile(self.y, len(parts))
+        return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
     def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
         """Return how good the remaining decisions are when those of large expected cost are rejected.
@@ -171,15 +192,20 @@ class Comparison:
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
-        folds = [(part.log_proba[test], self.y[test]) for part, test in _tested(self, (model, rule))]
+        folds = [(part.log_proba[places], self.y[test]) for part, places, test in _tested(self, (model, rule))]
         train = int(np.mean([len(train) for train, _ in self.splits]))
         return selective.cross_validated_curve(folds, train, cost)
 
-    def report(self, path: Any) -> None:
-        """Write the self-contained HTML report."""
+    def report(self, path: Any, progress: Progress = None) -> None:
+        """Write the self-contained HTML report; `progress` is that of `compare`."""
         from bayesclf.report import write_comparison
 
-        write_comparison(self, path)
+        write_comparison(self, path, progress=progress)
+
+    def _display(self) -> Display:
+        from bayesclf.report.overview import overview
+
+        return overview(self)
 
     def plot_reliability(self, model: str, **arguments: Any) -> Any:
         """Plot reliability curves of a model, one per rule; returns a matplotlib figure."""
@@ -213,15 +239,15 @@ class Comparison:
 
 
 def compare(
-    models: Mapping[str, BayesClassifier],
+    models: Mapping[str, Any] | Sequence[Any] | Any,
     X: Any,
     y: Any,
     rules: Sequence[str] = tuple(RULES),
-    cv: int = 5,
+    cv: Any = 5,
     repeats: int = 1,
-    random_state: int = 0,
+    random_state: Any = 0,
     n_jobs: int = 1,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress = None,
     cost: Any = None,
     reject: float | None = None,
 ) -> Comparison:
@@ -230,7 +256,9 @@ def compare(
     Parameters
     ----------
     models
-        Unfitted classifiers by name.
+        Unfitted classifiers by name; or a list of them, or one alone, named after their classes. Classifiers and
+        pipelines of scikit-learn, or of other libraries that follow it, take part as they are, without rules, if
+        they have `predict_proba`: each is one line, whose rule is "—".
     X
         Table (row, feature), dense; or texts (row), as a list, array or Series.
     y
@@ -238,15 +266,17 @@ def compare(
     rules
         Names of rules, of `bayesclf.rules.RULES`.
     cv
-        Folds, stratified by label.
+        Folds, stratified by label; or a splitter of scikit-learn; or pairs of training and test rows, each as row
+        numbers from 0 or truth values (row).
     repeats
-        How often the cross-validation is repeated with other folds.
+        How often the cross-validation is repeated with other folds, if `cv` is a number.
     random_state
-        Seed of everything; the numbers do not depend on `n_jobs`.
+        Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
     n_jobs
         Number of parallel processes.
     progress
-        Called with a model's name, units done and units in all, after each unit.
+        Whether to show progress; or a function that is called with a model's name, units done and units in all, after
+        each unit. None shows it in a notebook, and where stderr is a terminal.
     cost
         Costs ``cost[true, predicted]``, (outcome, outcome), in the order of the sorted labels; 0-1 loss by default.
     reject
@@ -261,80 +291,122 @@ def compare(
     Raises
     ------
     InputError
-        For a table or options that cannot be used.
+        For classifiers, a table or options that cannot be used.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]], [0, 0, 0, 1, 1, 1]
+    >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3)
+    >>> found.table[["model", "rule", "accuracy"]].round(2)
+                 model        rule  accuracy
+    0              gnb  predictive      0.83
+    1  DummyClassifier           —      0.50
     """
-    _check_options(models, rules, cv, random_state)
-    frame = _table(X)
-    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    models = peers.named(models)
+    check_rules(rules)
+    seed = seed_of(random_state)
+    frame = as_table(X)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
-    splits, remarks = cross_validation.split(codes, cv, repeats, random_state)
-    units = [(name, index) for name in models for index in range(len(splits))] + [(name, -1) for name in models]
+    folds = folds_of(cv, repeats, frame, labels, codes, seed)
+    units = [(name, index) for name in models for index in range(len(folds.splits))] + [(name, -1) for name in models]
     finished: dict[tuple[str, int], Any] = {}
     table = (frame, codes, classes)
     question = Question(tuple(rules), costs)
-    results = cross_validation.run(models, table, splits, question, units, random_state, n_jobs)
-    for done, (unit, result) in enumerate(results, 1):
-        finished[unit] = result
-        if progress is not None:
-            progress(unit[0], done, len(units))
+    with shown(units[0][0], len(units), progress) as tell:
+        results = cross_validation.run(models, table, folds.splits, question, units, seed, n_jobs)
+        for done, (unit, result) in enumerate(results, 1):
+            finished[unit] = result
+            tell(unit[0], done, len(units))
     answers, notes, seconds = {}, {}, {}
+    runs = cross_validation.runs(folds.splits)
     for name in models:
-        parts: list[Evaluation] = [finished[name, index] for index in range(len(splits))]
-        for rule in question.rules:
-            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], splits, repeats)
-        sentences = [*remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
+        parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
+        for rule in peers.rules_of(models[name], question.rules):
+            answers[name, rule] = cross_validation.joined([part.scores[rule] for part in parts], folds.splits, runs)
+        sentences = [*folds.remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
         notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
-    fits = {name: finished[name, -1][0] for name in models if finished[name, -1][0] is not None}
-    return Comparison(answers, fits, *table, splits, cv, repeats, random_state, seconds, notes, costs)
+    fitted = {name: finished[name, -1][0] for name in models if finished[name, -1][0] is not None}
+    fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}
+    others = {name: fit for name, fit in fitted.items() if name not in fits}
+    split = (folds.splits, folds.cv, folds.repeats, seed)
+    return Comparison(answers, fits, *table, *split, seconds, notes, costs, others, folds.splitter)
 
 
-def _table(X: Any) -> pd.DataFrame:
-    """Return the table as a DataFrame, texts without columns as one column."""
+@dataclass(frozen=True)
+class Folds:
+    """How the rows are split, as `Comparison` has it, and what is to be remarked on it."""
+
+    splits: tuple[Split, ...]
+    cv: int
+    repeats: int
+    remarks: tuple[str, ...] = ()
+    splitter: str = ""
+
+
+def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
+    """Return stratified folds, or the splits that were given."""
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        splits, remarks = cross_validation.split(codes, int(cv), repeats, seed)
+        return Folds(splits, int(cv), repeats, remarks)
+    if repeats != 1:
+        raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
+    if codes.max(initial=0) < 1:
+        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
+    splits = cross_validation.given_splits(cv, frame, labels)
+    times = cross_validation.repeats_of(splits)
+    words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
+    return Folds(splits, len(splits) // times, times, (), words)
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column; refuse sparse ones and infinite numbers."""
     if sparse.issparse(X):
         raise InputError(
             "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
         )
     if getattr(X, "ndim", 1) == 1 and not isinstance(X, str) and pd.api.types.infer_dtype(X, skipna=True) == "string":
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
-    return columns.to_frame(X)
+    frame = columns.to_frame(X)
+    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    return frame
 
 
-def _check_options(models: Any, rules: Any, cv: Any, seed: Any) -> None:
-    """Raise for arguments of the wrong kind."""
-    if not (isinstance(models, Mapping) and models and all(isinstance(m, BayesClassifier) for m in models.values())):
-        raise InputError("models must be a mapping from names to bayesclf classifiers, such as {'nb': NaiveBayes()}")
+def check_rules(rules: Any) -> None:
+    """Raise for rules that are not names of rules."""
     if isinstance(rules, str):
         raise InputError(f"rules must be a list of names, such as [{rules!r}]")
     unknown = [rule for rule in rules if rule not in RULES]
     if unknown:
         raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
-    if not isinstance(cv, int) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"cv and random_state must be whole numbers of at least 0, not {cv!r} and {seed!r}")
 
 
-def score_table(comparison: Comparison) -> pd.DataFrame:
-    """Return the table that `Comparison.table` describes."""
-    table = pd.DataFrame([_line(comparison, *key) for key in comparison.answers])
+def score_table(comparison: Comparison, calibration: bool = True) -> pd.DataFrame:
+    """Return the table that `Comparison.table` describes, without the calibration, which takes longest, if desired."""
+    table = pd.DataFrame([_line(comparison, *key, calibration) for key in comparison.answers])
     return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
 
 
 def mean(comparison: Comparison, key: Key, metric: str) -> float:
     """Return a metric's mean over rows and repeats; the metrics are fields of `RowScores`."""
-    return float(np.mean([getattr(part, metric).mean() for part in comparison.answers[key].scores]))
+    return float(np.concatenate([getattr(part, metric) for part in comparison.answers[key].scores]).mean())
 
 
-def _tested(comparison: Comparison, key: Key) -> Iterator[tuple[RowScores, Integers]]:
-    """Yield, for each fold, the scores of its repeat and the numbers of its test rows."""
-    parts, per_repeat = comparison.answers[key].scores, len(comparison.splits) // comparison.repeats
-    return ((parts[index // per_repeat], test) for index, (_, test) in enumerate(comparison.splits))
+def _tested(comparison: Comparison, key: Key) -> Iterator[tuple[RowScores, Integers, Integers]]:
+    """Yield, for each fold, the scores of its repeat, the places of its test rows in them, and their numbers."""
+    for part, rows, run in zip(comparison.answers[key].scores, comparison.tested, comparison.runs, strict=True):
+        for number in run:
+            test = comparison.splits[number][1]
+            yield part, np.searchsorted(rows, test), test
 
 
 def fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
     """Return a metric's mean over the test rows of each fold, (fold)."""
-    return np.array([getattr(part, metric)[test].mean() for part, test in _tested(comparison, key)])
+    return np.array([getattr(part, metric)[places].mean() for part, places, _ in _tested(comparison, key)])
 
 
 def standard_error(comparison: Comparison, values: Array) -> float:
@@ -349,7 +421,7 @@ def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, floa
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
-def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
+def _line(comparison: Comparison, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
     """Return one row of the table."""
     key = (model, rule)
     line: dict[str, Any] = {"model": model, "rule": rule}
@@ -357,8 +429,8 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
         return line | {"reason": reason}
     log_proba, y = comparison.stacked(model, rule)
     log_losses = [part.log_loss for part in comparison.answers[key].scores]
-    log_loss = scores.mean_log_loss(np.concatenate(log_losses))
-    calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
+    losses = np.concatenate(log_losses)
+    log_loss = scores.mean_log_loss(losses)
     error = _with_error(comparison, key, "error")
     line |= {
         "accuracy": 1 - error["error"],
@@ -366,12 +438,12 @@ def _line(comparison: Comparison, model: str, rule: str) -> dict[str, Any]:
         "log_loss": log_loss.mean,
         "log_loss_se": standard_error(comparison, fold_means(comparison, key, "log_loss")),
         "log_loss_finite": log_loss.finite_mean,
-        "log_loss_infinite": int(np.any(np.isinf(log_losses), axis=0).sum()),
+        "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
         **_with_error(comparison, key, "brier"),
-        "calibration_error": calibration.error,
-        "calibration_low": calibration.low,
-        "calibration_high": calibration.high,
     }
+    if calibrated:
+        calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
+        line |= {f"calibration_{name}": getattr(calibration, name) for name in ("error", "low", "high")}
     if comparison.costs is not None:
         line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _against_bayes_optimal(comparison, key, log_proba)

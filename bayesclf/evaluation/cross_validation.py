@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -20,7 +20,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.evaluation import scores
+from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.inference import MAP, Laplace, engines
 from bayesclf.models.base import Rows
@@ -40,7 +40,7 @@ class Answers:
     Attributes
     ----------
     scores
-        Scores of the rows, one entry per repeat, rows in the order of the table.
+        Scores of the rows, one entry per repeat, rows in the order of the table; see `tested`.
     reason
         Why the rule cannot answer; then there are no scores.
     """
@@ -100,8 +100,66 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
         return tuple(folds.split(np.zeros(len(y)), y)), remarks
 
 
+def given_splits(cv: Any, X: Any, y: Any) -> tuple[Split, ...]:
+    """Return the splits of a scikit-learn splitter, or of an iterable of training and test rows, checked.
+
+    Raises
+    ------
+    InputError
+        If it does not split these rows, or tests on training rows.
+    """
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InputError(f"cv must be a number of folds, a splitter or pairs of training and test rows, not {cv!r}")
+    try:
+        pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
+        splits = tuple((_row_numbers(train, len(y)), _row_numbers(test, len(y))) for train, test in pairs)
+    except (ValueError, TypeError, IndexError) as reason:
+        raise InputError(
+            f"cv={cv!r} does not split these rows ({reason}); a splitter that needs more than rows and labels can be "
+            "given as its splits, list(splitter.split(X, y, groups))"
+        ) from None
+    if not splits:
+        raise InputError("cv has no splits; give at least one pair of training and test rows")
+    for number, (train, test) in enumerate(splits, 1):
+        if not train.size or not test.size:
+            raise InputError(f"split {number} of cv has no {'test' if train.size else 'training'} rows")
+        if np.intersect1d(train, test).size or np.unique(test).size < test.size:
+            raise InputError(f"split {number} of cv tests on training rows, or twice on one row; give each row once")
+    return splits
+
+
+def _row_numbers(chosen: Any, rows: int) -> Integers:
+    """Return numbers of rows, which may be given as truth values (row)."""
+    chosen = np.asarray(chosen)
+    return np.asarray(np.arange(rows)[chosen] if chosen.size else [], dtype=np.intp)
+
+
+def runs(splits: Sequence[Split]) -> tuple[tuple[int, ...], ...]:
+    """Return the numbers of the splits in runs that test no row twice: those of one repeat, for folds."""
+    found: list[list[int]] = []
+    seen = np.empty(0, dtype=np.intp)
+    for number, (_, test) in enumerate(splits):
+        if not found or np.intersect1d(seen, test).size:
+            found.append([])
+            seen = np.empty(0, dtype=np.intp)
+        found[-1].append(number)
+        seen = np.concatenate([seen, test])
+    return tuple(map(tuple, found))
+
+
+def tested(splits: Sequence[Split], runs: Sequence[Sequence[int]]) -> tuple[Integers, ...]:
+    """Return the numbers of the rows that each of the `runs` tests, in increasing order."""
+    return tuple(np.sort(np.concatenate([splits[number][1] for number in run])) for run in runs)
+
+
+def repeats_of(splits: Sequence[Split]) -> int:
+    """Return how often the splits test the same rows; 1 where they do not test the same rows each time."""
+    first, *others = tested(splits, runs(splits))
+    return 1 + len(others) if all(np.array_equal(first, other) for other in others) else 1
+
+
 def run(
-    models: Mapping[str, BayesClassifier],
+    models: Mapping[str, Any],
     table: tuple[Any, Integers, Any],
     splits: tuple[Split, ...],
     question: Question,
@@ -123,27 +181,42 @@ def run(
 
 
 def _unit(
-    classifier: BayesClassifier,
+    classifier: Any,
     table: tuple[Any, Integers, Any],
     split: Split | None,
     question: Question,
     seed: int,
-) -> Evaluation | tuple[BayesClassifier | None, list[str]]:
+) -> Evaluation | tuple[Any, list[str]]:
     """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows."""
     X, y, classes = table
-    if split is None:
-        try:
-            return fit(classifier, X, np.asarray(classes)[y], classes, seed)
-        except Refused:
-            return None, []  # the folds have the reason
-    train, test = split
+    rows = slice(None) if split is None else split[0]
     start = time.perf_counter()
     try:
-        fitted, notes = fit(classifier, X.iloc[train], np.asarray(classes)[y[train]], classes, seed)
+        fitted, notes = _fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
+        if split is None:
+            return fitted, notes
+        answers = _evaluate(fitted, X.iloc[split[1]], y[split[1]], classes, question)
     except Refused as reason:
-        return Evaluation(dict.fromkeys(question.rules, str(reason)), time.perf_counter() - start, (), ())
-    answers = evaluate(fitted, X.iloc[test], y[test], question.rules, question.costs)
-    return Evaluation(answers, time.perf_counter() - start, tuple(notes), fitted.convergence_problems_)
+        if split is None:
+            return None, []  # the folds have the reason
+        names = peers.rules_of(classifier, question.rules)
+        return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
+    problems = fitted.convergence_problems_ if isinstance(fitted, BayesClassifier) else ()
+    return Evaluation(answers, time.perf_counter() - start, tuple(notes), problems)
+
+
+def _fit(classifier: Any, X: Any, y: Any, classes: Any, seed: int) -> tuple[Any, list[str]]:
+    if isinstance(classifier, BayesClassifier):
+        return fit(classifier, X, y, classes, seed)
+    return peers.fit(classifier, X, y, seed)
+
+
+def _evaluate(fitted: Any, X: Any, y: Integers, classes: Any, question: Question) -> dict[str, RowScores | str]:
+    if isinstance(fitted, BayesClassifier):
+        return evaluate(fitted, X, y, question.rules, question.costs)
+    found = scores.score(peers.log_proba(fitted, X, classes), y)
+    costs = question.costs
+    return {peers.NO_RULE: found if costs is None else _with(decision_costs(found.log_proba, y, costs), found)}
 
 
 def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
@@ -256,18 +329,16 @@ def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
         yield f"in {len(wrong)} of {len(problems)} folds the draws cannot be trusted yet: {wrong[0][0]}"
 
 
-def joined(parts: list[RowScores | str], splits: tuple[Split, ...], repeats: int) -> Answers:
-    """Return the scores of all rows, one entry per repeat; a rule that failed in any fold is not scored at all."""
+def joined(parts: list[RowScores | str], splits: tuple[Split, ...], runs: Sequence[Sequence[int]]) -> Answers:
+    """Return the scores of all rows, one entry per run; a rule that failed in any fold is not scored at all."""
     reasons = [part for part in parts if isinstance(part, str)]
     if reasons:
         return Answers((), f"{reasons[0]} (in {len(reasons)} of {len(parts)} folds)")
     scored = [part for part in parts if isinstance(part, RowScores)]
-    per_repeat = len(splits) // repeats
     names = [field.name for field in fields(RowScores) if getattr(scored[0], field.name) is not None]
     repeated = []
-    for repeat in range(repeats):
-        chosen = slice(repeat * per_repeat, (repeat + 1) * per_repeat)
-        order = np.argsort(np.concatenate([test for _, test in splits[chosen]]))
-        columns = {name: np.concatenate([getattr(part, name) for part in scored[chosen]])[order] for name in names}
+    for chosen in runs:
+        order = np.argsort(np.concatenate([splits[number][1] for number in chosen]))
+        columns = {name: np.concatenate([getattr(scored[i], name) for i in chosen])[order] for name in names}
         repeated.append(RowScores(**columns))
     return Answers(tuple(repeated))

@@ -116,7 +116,7 @@ def predictive_check(
     attributes: dict[str, Any] = {"rows": len(chosen), "of_rows": len(rows)}
     if prior:
         try:
-            hypotheses = Hypotheses(classifier.model_, _prior_draws(classifier.model_, rng, draws))
+            hypotheses = Hypotheses(classifier.model_, prior_draws(classifier.model_, rng, draws))
             groups |= observed.replicated("prior", hypotheses, rng)
         except Refused as refusal:
             attributes["no_prior"] = str(refusal)
@@ -133,7 +133,7 @@ def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
     return np.sort(rng.choice(len(rows), most, replace=False))
 
 
-def _prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
+def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
     """Draw hypotheses from the prior; raises `Refused` where it is improper."""
     if isinstance(model, GenerativeModel):
         return model.prior_draw(rng, draws)
@@ -141,6 +141,8 @@ def _prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters
     prior = model.weight_prior
     if prior.flat_intercept:
         raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
+    if prior.flat_weights.any():
+        raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
     vectors, columns = prior.mean.shape
     noise = rng.standard_normal((draws, vectors + 1, columns))
     # The difference of two independent vectors has the correlation ½ that the symmetric prior has between labels.
@@ -198,7 +200,7 @@ class _Observed:
     def replicated(self, source: str, hypotheses: Hypotheses, rng: np.random.Generator) -> dict[str, xr.Dataset]:
         """Return the groups of replicated data, one data set per hypothesis."""
         blocks = averaging.blocks(hypotheses, self.rows)
-        y = np.concatenate([_drawn_labels(hypotheses, self.rows[block], rng) for block in blocks])
+        y = np.concatenate([drawn_labels(hypotheses, self.rows[block], rng) for block in blocks])
         labels = len(self.model.labels)
         given_x = np.stack([np.bincount(of_draw, minlength=labels) for of_draw in y.T]).astype(float)
         statistics: dict[str, Array] = {"class_count_given_x": given_x}
@@ -225,7 +227,7 @@ class _Observed:
         return xr.Dataset(variables, coords=coords)
 
 
-def _drawn_labels(hypotheses: Hypotheses, rows: Rows, rng: np.random.Generator) -> Integers:
+def drawn_labels(hypotheses: Hypotheses, rows: Rows, rng: np.random.Generator) -> Integers:
     """Draw a label for each row under each hypothesis, (row, draw)."""
     cumulative = np.cumsum(np.exp(averaging.conditional(hypotheses, rows).log_proba), axis=1)
     position = rng.random((len(rows), 1, len(hypotheses))) * cumulative[:, -1:]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.experiments.experiment import Axes, Drawing, Figure
-from bayesclf.plots import learning_curve
+from bayesclf.plots import learning_curve, style
 from bayesclf.typing import Array
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
@@ -112,10 +112,9 @@ def grid(
     figure, axes = plt.subplots(
         rows, columns, figsize=size, layout="constrained", squeeze=False, sharex=sharex, sharey=sharey
     )
-    plt.close(figure)
     for ax in axes.flat[count:]:
         ax.set_axis_off()
-    return figure, list(axes.flat[:count])
+    return style.shown_once(figure), list(axes.flat[:count])
 
 
 def name_above(figure: Drawing, axes: Iterable[Axes]) -> None:

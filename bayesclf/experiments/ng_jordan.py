@@ -54,7 +54,7 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those that need a posterior take longest and are first."""
-    names = problems.named(settings.problems, PROBLEMS)
+    names = problems.at_hand(settings.problems, PROBLEMS)
     splits = settings.splits, settings.posterior_splits
     if settings.splits < 2 * BLOCK or any(count % BLOCK for count in splits):
         raise InputError(f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {splits}")
@@ -145,7 +145,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"Under map, {len(agree)} of {len(judged)} problems agree with the paper's claim: naive Bayes clearly ahead "
         "with few rows, logistic regression ahead or level with many."
     )
-    findings = [CLAIM]
+    findings = [CLAIM, *problems.left_out(settings.problems, PROBLEMS, names)]
     if never:
         findings.append(f"Logistic regression is not ahead at the largest size of {', '.join(never)}.")
     findings += averaging(shared)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
-from bayesclf.tables import columns, datasets
+from bayesclf.tables import columns, datasets, openml
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import joined
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ PROBLEMS = {
         Problem("adult-discrete", "adult", "category", of_kind=True),
         Problem("promoters", "promoters", "category"),
         Problem("lymphography", "lymphography", "category", classes=("malign_lymph", "metastases")),
-        Problem("breast-cancer", "folder:breast_cancer", "category"),
+        Problem("breast-cancer", "breast_cancer_ljubljana", "category"),
         Problem("lenses", "lenses", "category", classes=("hard", "soft")),
         Problem("sick", "sick", "category", of_kind=True),
         Problem("votes", "votes", "category"),
@@ -127,6 +128,41 @@ def named(words: str, known: Collection[str]) -> list[str]:
     return names
 
 
+def at_hand(words: str, known: Collection[str]) -> list[str]:
+    """Return the problems of a comma-separated list whose tables can be loaded.
+
+    Those whose tables ship can be; the others are looked for in the folder of BAYESCLF_DATA and on openml.org.
+
+    Raises
+    ------
+    InputError
+        If a problem is not known, or none can be loaded.
+    """
+    names, reasons = [], []
+    for name in named(words, known):
+        try:
+            if ALL_PROBLEMS[name].dataset in openml.NAMED:
+                load(name)
+            names.append(name)
+        except InputError as reason:
+            reasons.append(reason)
+    if not names:
+        raise reasons[0]
+    return names
+
+
+def left_out(words: str, known: Collection[str], answered: Collection[str]) -> tuple[str, ...]:
+    """Say which problems of a comma-separated list were left out, if any; `answered` are those that were not."""
+    names = [name for name in named(words, known) if name not in answered]
+    if not names:
+        return ()
+    return (
+        f"Left out, because the table was not at hand: {joined(names)}. The license of these tables is not clear, and "
+        "they do not ship with bayesclf: they are fetched from openml.org where there is a network, or read from the "
+        "folder that BAYESCLF_DATA names.",
+    )
+
+
 @lru_cache(maxsize=4)
 def load(name: str) -> Encoded:
     """Return the rows of a problem.
@@ -140,8 +176,7 @@ def load(name: str) -> Encoded:
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:
-        remedy = f"set {datasets.FOLDER_VARIABLE} to the folder that has its table"
-        raise InputError(f"the problem {name} is not available ({reason}); {remedy}") from None
+        raise InputError(f"the problem {name} is not available: {reason}") from None
     y = np.asarray(table.y).astype(str)
     kept = np.isin(y, problem.classes) if problem.classes else np.ones(len(y), dtype=bool)
     frame = table.X[kept]

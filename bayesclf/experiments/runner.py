@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
 from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
 from bayesclf.files import write_text
+from bayesclf.progress import Progress, shown
+from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +49,8 @@ class Workers:
     scheduler: str | None = None
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Displayed):
     """A finished experiment.
 
     Attributes
@@ -64,6 +67,11 @@ class Outcome:
     results: Results
     folder: Path
 
+    def _display(self) -> Display:
+        figures = sum(len(section.figures) for section in self.results.sections)
+        kept = f"{counted(len(self.table), 'line')} in `table`, {counted(figures, 'figure')} in `results`"
+        return Display(self.results.headline, sentences=(*self.results.findings, kept))
+
 
 def seed_of(seed: int, unit: Unit) -> np.random.SeedSequence:
     """Return the seed of a unit, which depends on its key, not on its place in the order."""
@@ -76,7 +84,7 @@ def run(
     folder: Path,
     workers: Workers | None = None,
     made: dict[str, str] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Outcome:
     """Do the remaining units of an experiment, and make its table.
 
@@ -93,18 +101,26 @@ def run(
     made
         Command and versions, stored with the results.
     progress
-        Called with the experiment's name, units done and units in all.
+        Whether to show progress; or a function that is called with the experiment's name, units done and units in all.
+        None shows it in a notebook, and where stderr is a terminal.
 
     Raises
     ------
     InputError
         If the folder holds something else, or the scheduler does not answer.
     """
+    if isinstance(experiment, str):
+        raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
+    if not isinstance(settings, experiment.Settings):
+        raise InputError(f"settings must be {experiment.NAME}'s own, experiment.Settings(…), not {settings!r}")
     if settings.seed < 0:
         raise InputError(f"the seed must be at least 0, not {settings.seed}")
     units = list(dict.fromkeys(experiment.units(settings)))
-    report = partial(progress or (lambda *_: None), experiment.NAME)
-    with contextlib.closing(Store(folder, experiment.NAME, settings, made or {})) as store:
+    with (
+        contextlib.closing(Store(folder, experiment.NAME, settings, made or {})) as store,
+        shown(experiment.NAME, len(units), progress) as tell,
+    ):
+        report = partial(tell, experiment.NAME)
         remaining = [unit for unit in units if unit not in store.done]
         report(len(units) - len(remaining), len(units))
         finished = _measured(experiment.NAME, settings, remaining, workers or Workers())

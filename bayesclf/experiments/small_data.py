@@ -72,7 +72,7 @@ class Settings:
 
 def units(settings: Settings) -> Sequence[Unit]:
     """Return (problem, first split) by blocks of splits; those with logistic regression take longest and are first."""
-    names = problems.named(settings.problems, ALL_PROBLEMS)
+    names = problems.at_hand(settings.problems, ALL_PROBLEMS)
     if settings.splits < 2 or settings.largest < SIZES[0]:
         raise InputError(f"there must be at least 2 splits, and a largest size of at least {SIZES[0]} rows")
     return [(problem, start) for start in range(0, settings.splits, BLOCK) for problem in names]
@@ -154,6 +154,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"Error clearly {verb} {'; '.join(_tally(table, model, 'error', word) for model in models)}."
         for word, verb in (("gain", "falls"), ("loss", "rises"))
     ]
+    findings += problems.left_out(settings.problems, ALL_PROBLEMS, names)
     findings += [_by_classes(table, model) for model in models]
     findings += [_overconfidence(table, model) for model in models]
     without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import compress
-from typing import Any, ClassVar, Self, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
@@ -188,6 +191,22 @@ class Family[S: Statistics](ABC):
     @abstractmethod
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
+
+    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
+        """Add the block's random variables to the open PyMC model; they observe the rows themselves.
+
+        Parameters
+        ----------
+        X
+            The rows in the family's encoding, (row, feature).
+        rows
+            Their labels and weights.
+        statistics
+            Those that the family was fitted on; they tell where the posterior is, and add nothing to the density.
+        suffix
+            What is added to the names.
+        """
+        raise Refused(f"the family {self.name!r} has no PyMC model of rows")
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the block's PyMC variables, by default of the same names."""

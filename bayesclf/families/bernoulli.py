@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 ABSENT = "(all that is absent)"
 """Stands for all features that are absent from a row of a sparse table."""
@@ -121,20 +124,35 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
+        from bayesclf.families.pymc_statistics import observe_presences
+
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_presences(suffix, theta, statistics.n, statistics.successes, ("outcome", f"feature{suffix}"))
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, feature)."""
         import pymc as pm
 
-        from bayesclf.families.pymc_statistics import observe_counts
+        absent, present = alpha[:, ::2], alpha[:, 1::2]
+        if isinstance(alpha, np.ndarray):
+            absent, present = pm.Data(f"theta_beta{suffix}", absent), pm.Data(f"theta_alpha{suffix}", present)
+        return pm.Beta(f"theta{suffix}", present, absent, dims=("outcome", f"feature{suffix}"))
 
-        dims = ("outcome", f"feature{suffix}")
-        alpha = pm.Data(f"theta_present_alpha{suffix}", np.asarray(self.alpha))
-        beta = pm.Data(f"theta_present_beta{suffix}", np.asarray(self.beta))
-        theta = pm.Beta(f"theta_present{suffix}", alpha, beta, dims=dims)
-        observe_counts(f"present{suffix}", theta, statistics.successes)
-        observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
+    @override
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi)."""
+        import pymc as pm
+
+        from bayesclf.families.pymc_rows import dense
+
+        cells = dense(X)
+        present, dims = (self.threshold < cells).astype(np.int64), ("row", f"feature{suffix}")
+        rows.observe(f"present{suffix}", pm.Bernoulli, (theta[rows.y],), present, dims, ~np.isnan(cells))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        return {"theta": draws[f"theta_present{suffix}"]}
+        return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log P(x | y, θ), (draw, row, outcome)."""

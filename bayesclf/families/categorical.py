@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,28 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
         from bayesclf.families.pymc_statistics import observe_simplexes
 
-        observe_simplexes(np.asarray(self.alpha), statistics.counts, self.axes.sizes, suffix)
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_simplexes(theta, statistics.counts, self.axes.sizes, suffix)
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> dict[int, Any]:
+        """Add θ of the features with the same number of levels, by that number, (outcome, simplex, value)."""
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+
+        theta = add_simplexes(alpha, self.axes.sizes, self.axes.features, suffix)
+        join_simplexes(theta, self.axes.sizes, suffix, "level")
+        return theta
+
+    @override
+    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: dict[int, Any], suffix: str) -> None:
+        """Observe x_j ~ Categorical(θ_yj), for the features with the same number of levels together."""
+        import pymc as pm
+
+        sizes = np.asarray(self.axes.sizes)
+        for size, of_size in theta.items():
+            codes = X[:, sizes == size]
+            dims = "row", f"simplex_{size}{suffix}"
+            rows.observe(f"codes_{size}{suffix}", pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -13,6 +13,9 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,15 @@ class LearntClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
-        import pymc as pm
-
         from bayesclf.families.pymc_statistics import observe_counts
 
-        alpha = pm.Data("pi_alpha", self.alpha, dims="outcome")
-        pi = pm.Dirichlet("pi", alpha, dims="outcome")
-        observe_counts("label_counts", pi, counts, dims=("outcome",))
+        observe_counts("label_counts", self.pymc_pi(), counts, dims=("outcome",))
+
+    def pymc_pi(self) -> TensorVariable:
+        """Add π ~ Dirichlet(α) to the open PyMC model; return it."""
+        import pymc as pm
+
+        return pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return π (draw, outcome)."""
@@ -129,10 +134,18 @@ class KnownClassPrior:
         return float(xlogy(counts, self.pi).sum())
 
     def pymc(self, counts: Array) -> None:
-        """Add π to the open PyMC model, as data."""
+        """Add π, as data, and the label counts to the open PyMC model."""
+        from bayesclf.families.pymc_statistics import observe_counts
+
+        # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
+        possible = np.where(self.pi > 0, counts, 0.0)
+        observe_counts("label_counts", self.pymc_pi(), possible, dims=("outcome",))
+
+    def pymc_pi(self) -> TensorVariable:
+        """Add π to the open PyMC model, as data; return it."""
         import pymc as pm
 
-        pm.Data("pi", self.pi, dims="outcome")
+        return pm.Data("pi", self.pi, dims="outcome")
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return no parameters: a known π is not drawn."""

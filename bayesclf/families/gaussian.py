@@ -19,6 +19,8 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
+    from bayesclf.families.pymc_rows import LabeledRows
+
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
@@ -219,9 +221,26 @@ class Gaussian(Family[Moments]):
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments."""
-        import pymc as pm
-
         from bayesclf.families.pymc_statistics import observe_moments
+
+        mu, spread = self._pymc_parameters(suffix)
+        moments = statistics.n, statistics.mean, statistics.scatter
+        observe_moments(suffix, mu, spread, moments, ("outcome", f"feature{suffix}"))
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Moments, suffix: str) -> None:
+        """Add μ and σ², observing x ~ Normal(μ_y, σ²_y)."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        mu, spread = self._pymc_parameters(suffix)
+        sigma = pt.broadcast_to(pt.sqrt(spread), mu.shape)
+        seen = ~np.isnan(X)
+        rows.observe(f"x{suffix}", pm.Normal, (mu[rows.y], sigma[rows.y]), X, ("row", f"feature{suffix}"), seen)
+
+    def _pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+        """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
+        import pymc as pm
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
@@ -231,11 +250,12 @@ class Gaussian(Family[Moments]):
             )
             sigma2 = pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims)
         else:
-            sigma2 = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
+            variance = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
+            sigma2 = pm.Deterministic(f"sigma2{suffix}", variance, dims=dims)
         spread = self._expand(sigma2)
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
         mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
-        observe_moments(f"x{suffix}", mu, spread, statistics.n, statistics.mean, statistics.scatter)
+        return mu, spread
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self, cast, override
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast, override
 
 import numpy as np
 from scipy import optimize
@@ -17,6 +17,9 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, Wrapper, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
 from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -161,26 +164,35 @@ class Smoothed(Wrapper):
     @override
     def pymc(self, statistics: Any, suffix: str) -> None:
         """Add α, observing the counts with θ integrated out."""
-        import pymc as pm
-
         from bayesclf.families.pymc_statistics import observe_tables
 
         tables = self.family.tables(statistics)
-        groups = len(tables.groups(self.settings.scope))
-        alpha = pm.LogNormal(
-            f"alpha{suffix}",
-            pm.Data(f"alpha_log_median{suffix}", np.full(groups, np.log(self.settings.median))),
-            pm.Data(f"alpha_spread{suffix}", np.full(groups, self.settings.spread)),
-        )
-        cells = alpha[0]
-        if self.settings.scope == "feature":
-            cells = alpha[pm.Data(f"alpha_of_cell{suffix}", np.repeat(np.arange(groups), tables.sizes))]
-        observe_tables(cells, tables.counts, tables.sizes, suffix)
+        observe_tables(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
+
+    @override
+    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: Any, suffix: str) -> None:
+        """Add α and θ given α, observing the cells of rows: unlike in `pymc`, θ is not integrated out."""
+        import pytensor.tensor as pt
+
+        cells = pt.broadcast_to(self._pymc_alpha(suffix), self.counts.shape)
+        self.family.pymc_cells(X, rows, self.family.pymc_theta(cells, suffix), suffix)
+
+    def _pymc_alpha(self, suffix: str) -> Any:
+        """Add α to the open PyMC model; return it for each cell where it differs between features."""
+        import pymc as pm
+
+        median = pm.Data(f"alpha_log_median{suffix}", np.log(self.settings.median))
+        spread = pm.Data(f"alpha_spread{suffix}", float(self.settings.spread))
+        if self.settings.scope != "feature":
+            return pm.LogNormal(f"alpha{suffix}", median, spread)
+        alpha = pm.LogNormal(f"alpha{suffix}", median, spread, dims=(f"feature{suffix}",))
+        return alpha[pm.Data(f"alpha_of_cell{suffix}", np.repeat(np.arange(len(self.sizes)), self.sizes))]
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return α, and θ drawn given each α, by a generator that the draws of α seed: the same α, the same θ."""
         alpha = np.ascontiguousarray(draws[f"alpha{suffix}"], dtype=float)
+        alpha = alpha.reshape(len(alpha), -1)
         return self._with_theta(alpha, self.counts, np.random.default_rng(alpha.view(np.uint32).ravel()))
 
     def log_predictive(self, X: Any) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,9 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
@@ -93,17 +96,31 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
-        import pymc as pm
-
+        """Add θ, observing the counts of the words of each class."""
         from bayesclf.families.pymc_statistics import observe_counts
 
-        alpha = pm.Data(f"theta_word_alpha{suffix}", np.asarray(self.alpha))
-        theta = pm.Dirichlet(f"theta_word{suffix}", alpha, dims=("outcome", f"word{suffix}"))
-        observe_counts(f"words{suffix}", theta, statistics.counts)
+        theta = self.pymc_theta(self.simplexes()[0], suffix)
+        observe_counts(f"words{suffix}", theta, statistics.counts, ("outcome", f"word{suffix}"))
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, word)."""
+        import pymc as pm
+
+        given = pm.Data(f"theta_alpha{suffix}", alpha) if isinstance(alpha, np.ndarray) else alpha
+        return pm.Dirichlet(f"theta{suffix}", given, dims=("outcome", f"word{suffix}"))
+
+    @override
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the words of each document, given how many there are: log density Σ_j x_j log θ_yj."""
+        from bayesclf.families.pymc_rows import dense
+        from bayesclf.families.pymc_statistics import observe_counts
+
+        observe_counts(f"words{suffix}", theta[rows.y], dense(X), ("row", f"word{suffix}"), rows.weight)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        return {"theta": draws[f"theta_word{suffix}"]}
+        return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""

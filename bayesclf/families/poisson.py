@@ -19,6 +19,8 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
+    from bayesclf.families.pymc_rows import LabeledRows
+
 
 @dataclass(frozen=True)
 class PoissonStatistics(Statistics):
@@ -138,16 +140,39 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
-        """Add λ, observing the events: log likelihood Σx log λ − nλ, up to what depends on no parameter."""
+        """Add λ, observing the events Σx ~ Poisson(nλ), with the log likelihood Σx log λ − nλ − Σ log x!."""
+        import pymc as pm
+
+        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
+        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
+        pm.CustomDist(
+            f"events{suffix}",
+            rate,
+            n,
+            base,
+            dist=_events_dist,
+            logp=_events_logp,
+            observed=pm.Data(f"events_data{suffix}", statistics.events, dims=dims),
+            dims=dims,
+        )
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: PoissonStatistics, suffix: str) -> None:
+        """Add λ, observing x ~ Poisson(λ_y)."""
+        import pymc as pm
+
+        observed, counts = _counts(X, self.axes)
+        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
+        rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
+
+    def _pymc_rate(self, suffix: str) -> TensorVariable:
+        """Add λ to the open PyMC model; return it."""
         import pymc as pm
 
         a, b = (
             pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
         )
-        rate = pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
-        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
-        events = pm.Data(f"events_data{suffix}", statistics.events)
-        pm.CustomDist(f"events{suffix}", rate, n, base, logp=_events_logp, observed=events)
+        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -245,6 +270,14 @@ def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Ar
     """
     cells = gammaln(a + counts) - gammaln(a) - gammaln(counts + 1) - a * np.log1p(1 / b) - counts * np.log1p(b)
     return np.asarray((observed * cells).sum(axis=1))
+
+
+def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:
+    import pymc as pm
+
+    from bayesclf.families.pymc_statistics import whole
+
+    return pm.Poisson.dist(whole(n) * rate).astype("float64")
 
 
 def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:

@@ -2,60 +2,182 @@
 
 Sampling then costs the same for a thousand rows and for ten million. PyMC's own distributions of these statistics
 (Normal, Gamma and Multinomial of mean, scatter and counts) are −∞ or raise for no rows, one row, a constant column
-or fractional weights; the log likelihood of the rows themselves is defined in all these cases.
+or fractional weights; the log likelihood of the rows themselves is defined in all these cases. Predictive sampling
+does draw from those distributions, given the number of observed cells of each class, which must be whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 
+from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.typing import Array
 
+FRACTIONAL = (
+    "statistics of rows with fractional weights have a likelihood, but no distribution to draw them from; fit without "
+    "sample_weight, or sample the model of the rows, clf.to_pymc(X, y)"
+)
 
-def observe_counts(name: str, theta: TensorVariable, counts: Array, dims: tuple[str, ...] | None = None) -> None:
-    """Observe counts n of the cells of θ: log likelihood Σ n log θ, with 0 · log 0 = 0."""
-    pm.CustomDist(name, theta, logp=_counts_logp, observed=pm.Data(f"{name}_data", counts, dims=dims), dims=dims)
+
+def whole(n: Any) -> Any:
+    """Return the numbers of rows; drawing raises `Refused` where weights make them fractional."""
+    return CheckAndRaise(Refused, FRACTIONAL)(n, pt.all(pt.eq(n, pt.floor(n))))
 
 
-def observe_simplexes(alpha: Array, counts: Array, sizes: tuple[int, ...], suffix: str) -> list[TensorVariable]:
-    """Add θ ~ Dirichlet(α), simplexes of one size together, observing their counts (outcome, cell).
+def observe_counts(
+    name: str, theta: TensorVariable, counts: Array, dims: tuple[str, ...] | None = None, weight: Array | None = None
+) -> None:
+    """Observe counts n of the cells of simplexes θ, (…, cell): log likelihood Σ n log θ, with 0 · log 0 = 0.
+
+    It is the likelihood of the events in their order, each of the counts of a simplex as often as `weight` (…) says.
+    """
+    given = [theta, pm.Data(f"{name}_n", np.asarray(counts.sum(axis=-1)))]
+    if weight is not None and not (weight == 1).all():
+        given.append(pm.Data(f"{name}_weight", weight))
+
+    def logp(counts: Any, theta: Any, n: Any, weight: Any = 1.0) -> Any:
+        log_density = _counts_logp(counts, theta).sum(axis=-1)
+        return log_density * weight if len(given) > 2 else log_density
+
+    pm.CustomDist(
+        name,
+        *given,
+        dist=lambda theta, n, *_: _counts_dist(theta, n),
+        logp=logp,
+        signature=f"(k){',()' * (len(given) - 1)}->(k)",
+        observed=pm.Data(f"{name}_data", counts, dims=dims),
+        dims=dims,
+    )
+
+
+def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Array, dims: tuple[str, ...]) -> None:
+    """Observe in how many of n rows features are present, and in how many absent: s log θ + (n − s) log(1 − θ)."""
+    rows, absent = pm.Data(f"present_n{suffix}", n), n - present
+    drawn = pm.CustomDist(
+        f"present{suffix}",
+        theta,
+        rows,
+        dist=lambda theta, n, size: pm.Binomial.dist(whole(n).astype("int64"), theta).astype("float64"),
+        logp=lambda present, theta, n: _counts_logp(present, theta),
+        observed=pm.Data(f"present{suffix}_data", present, dims=dims),
+        dims=dims,
+    )
+    pm.CustomDist(
+        f"absent{suffix}",
+        1 - theta,
+        rows,
+        drawn,
+        dist=lambda theta, n, present, size: n - present,
+        logp=lambda absent, theta, n, present: _counts_logp(absent, theta),
+        observed=pm.Data(f"absent{suffix}_data", absent, dims=dims),
+        dims=dims,
+    )
+
+
+def add_simplexes(alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str) -> dict[int, Any]:
+    """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, and θ itself, (outcome, cell).
+
+    Parameters
+    ----------
+    alpha
+        Concentration of each cell, (outcome, cell): an array, or a variable where it is learned.
+    sizes
+        Number of cells of each simplex.
+    names
+        Name of each simplex.
 
     Returns
     -------
-    list
-        θ of each size in turn, (outcome, cell).
+    dict
+        θ by size, (outcome, simplex, cell).
     """
-    parts = []
+    model, by_size = pm.modelcontext(None), {}
+    per_simplex = np.asarray(sizes)
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        shape = (len(alpha), -1, size)
-        given = pm.Data(f"theta_{size}_alpha{suffix}", alpha[:, cells].reshape(shape))
-        theta = pm.Dirichlet(f"theta_{size}{suffix}", given)
-        observe_counts(f"counts_{size}{suffix}", theta, counts[:, cells].reshape(shape))
-        parts.append(theta.reshape((len(alpha), len(cells))))
-    return parts
+        of_size = [name for name, own in zip(names, per_simplex, strict=True) if own == size]
+        dims = "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
+        model.add_coords({dims[1]: of_size, dims[2]: range(size)})
+        given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
+        if isinstance(alpha, np.ndarray):
+            given = pm.Data(f"theta_{size}_alpha{suffix}", given)
+        by_size[size] = pm.Dirichlet(f"theta_{size}{suffix}", given, dims=dims)
+    return by_size
 
 
-def _counts_logp(counts: TensorVariable, theta: TensorVariable) -> Any:
+def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
+    """Add θ (outcome, cell) above the simplexes of each size, its cells in the order of `posterior_`; return it."""
+    cells = list(dirichlet.cells_by_size(sizes).values())
+    flat = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
+    theta = flat[0]
+    if len(flat) > 1:
+        theta = pt.concatenate(flat, axis=1)[:, pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))]
+    return pm.Deterministic(f"theta{suffix}", theta, dims=("outcome", f"{dim}{suffix}"))
+
+
+def observe_simplexes(by_size: dict[int, Any], counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
+    """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
+    for size, cells in dirichlet.cells_by_size(sizes).items():
+        dims = "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
+        observe_counts(f"counts_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
+
+
+def _counts_logp(counts: Any, theta: Any) -> Any:
     # Where n = 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
     return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, theta))
 
 
-def observe_moments(
-    name: str, mu: TensorVariable, sigma2: TensorVariable, n: Array, mean: Array, scatter: Array
-) -> None:
-    """Observe (n, x̄, S) of rows that are Normal(μ, σ²).
+def _counts_dist(theta: Any, n: Any) -> Any:
+    # As numbers with a fraction: PyMC would convert observed counts of weighted rows to the type of what is drawn.
+    return pm.Multinomial.dist(whole(n).astype("int64"), theta).astype("float64")
 
-    Log likelihood −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²), for any real n ≥ 0 and S ≥ 0.
+
+def observe_moments(
+    suffix: str, mu: TensorVariable, sigma2: TensorVariable, moments: tuple[Array, Array, Array], dims: tuple[str, ...]
+) -> None:
+    """Observe (n, x̄, S) of rows that are Normal(μ, σ²): x̄ ~ Normal(μ, σ²/n) and S ~ σ² χ²(n − 1).
+
+    Log likelihood −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²), for any real n ≥ 0 and S ≥ 0. All of it is the logp of
+    x̄, and that of S is 0: the likelihood of rows has other constants than the densities of x̄ and S.
     """
-    data = pm.Data(f"{name}_n", n), pm.Data(f"{name}_scatter", scatter)
-    observed = pm.Data(f"{name}_data", np.where(n > 0, mean, 0.0))
-    pm.CustomDist(f"{name}_mean", mu, sigma2, *data, logp=_moments_logp, observed=observed)
+    n, mean, scatter = moments
+    rows, within = pm.Data(f"x_n{suffix}", n), pm.Data(f"x_scatter{suffix}_data", scatter, dims=dims)
+    pm.CustomDist(
+        f"x_mean{suffix}",
+        mu,
+        sigma2,
+        rows,
+        within,
+        dist=_mean_dist,
+        logp=_moments_logp,
+        observed=pm.Data(f"x_mean{suffix}_data", np.where(n > 0, mean, 0.0), dims=dims),
+        dims=dims,
+    )
+    pm.CustomDist(
+        f"x_scatter{suffix}",
+        sigma2,
+        rows,
+        dist=_scatter_dist,
+        logp=lambda scatter, sigma2, n: pt.zeros_like(scatter),
+        observed=within,
+        dims=dims,
+    )
+
+
+def _mean_dist(mu: Any, sigma2: Any, n: Any, scatter: Any, size: Any) -> Any:
+    return pm.Normal.dist(mu, pt.sqrt(sigma2 / pt.maximum(whole(n), 1.0))) * pt.gt(n, 0)
+
+
+def _scatter_dist(sigma2: Any, n: Any, size: Any) -> Any:
+    some = pt.gt(n, 1)
+    return sigma2 * pm.ChiSquared.dist(pt.switch(some, whole(n) - 1, 1.0)) * some
 
 
 def _moments_logp(mean: Any, mu: Any, sigma2: Any, n: Any, scatter: Any) -> Any:
@@ -67,7 +189,18 @@ def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...],
     size = pm.Data(f"alpha_sizes{suffix}", np.repeat(sizes, sizes).astype(float))
     total = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(counts, sizes))
     observed = pm.Data(f"alpha_counts_data{suffix}", counts)
-    pm.CustomDist(f"alpha_counts{suffix}", alpha, size, total, logp=_collapsed_logp, observed=observed)
+
+    def dist(alpha: Any, of_size: Any, total: Any, size: Any) -> Any:
+        groups = dirichlet.cells_by_size(sizes)
+        concentration = pt.broadcast_to(alpha, total.shape)
+        drawn = []
+        for width, cells in groups.items():
+            shape = (total.shape[0], len(cells) // width, width)
+            theta = pm.Dirichlet.dist(concentration[:, cells].reshape(shape))
+            drawn.append(_counts_dist(theta, total[:, cells].reshape(shape)[..., 0]).reshape((shape[0], -1)))
+        return pt.concatenate(drawn, axis=1)[:, np.argsort(np.concatenate(list(groups.values())))]
+
+    pm.CustomDist(f"alpha_counts{suffix}", alpha, size, total, dist=dist, logp=_collapsed_logp, observed=observed)
 
 
 def _collapsed_logp(counts: Any, alpha: Any, sizes: Any, totals: Any) -> Any:

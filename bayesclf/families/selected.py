@@ -122,6 +122,11 @@ class Selected(Wrapper):
         raise Refused("which features are selected is averaged over in closed form; use inference='exact', not 'nuts'")
 
     @override
+    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        self.pymc(statistics, suffix)
+
+    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         self.pymc(None, suffix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from bayesclf.families.base import Axes, Family, Statistics, broadcast
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""
@@ -71,6 +74,27 @@ class SimplexFamily[S: Statistics](Family[S]):
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
+
+    @abstractmethod
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ to the open PyMC model and return it, or its parts.
+
+        Parameters
+        ----------
+        alpha
+            Concentration of each cell of `tables`, (outcome, cell): an array, or a variable where it is learned.
+        suffix
+            What is added to the names.
+        """
+
+    @abstractmethod
+    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the cells of rows, given θ as `pymc_theta` returns it."""
+
+    @override
+    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
+        """Add θ, observing the cells of each row."""
+        self.pymc_cells(X, rows, self.pymc_theta(self.simplexes()[0], suffix), suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -133,6 +133,13 @@ class Exact:
 
 type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton
 
+OPTIMISERS = (GradientAscent, ConjugateGradient, LBFGSOptimiser, Newton)
+
+
+def _check_optimiser(optimiser: object) -> None:
+    if optimiser is not None and not isinstance(optimiser, OPTIMISERS):
+        raise InputError(f"optimiser must be an optimizer, such as GradientAscent(), or None, not {optimiser!r}")
+
 
 @dataclass(frozen=True)
 class MLE:
@@ -147,6 +154,9 @@ class MLE:
 
     optimiser: Optimiser | None = None
 
+    def __post_init__(self) -> None:
+        _check_optimiser(self.optimiser)
+
 
 @dataclass(frozen=True)
 class MAP:
@@ -159,6 +169,9 @@ class MAP:
     """
 
     optimiser: Optimiser | None = None
+
+    def __post_init__(self) -> None:
+        _check_optimiser(self.optimiser)
 
 
 type Engine = MLE | MAP | Exact | NUTS | Laplace | Auto

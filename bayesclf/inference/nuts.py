@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.posterior.answers import available
+from bayesclf.progress import Progress, Tell, checked, shown
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -27,6 +30,9 @@ TUNE_STANDARDISED = 200
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
 JITTER = 1.0
 """Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
+
+UPDATE_SECONDS = 0.2
+"""How often progress is told while nutpie samples."""
 
 STATISTICS = {
     "diverging": bool,
@@ -74,7 +80,8 @@ class NUTS:
         regression by nutpie, else one: nutpie's threads take turns at a gradient that Python calls, so that more
         seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
     progress
-        Whether to show a progress bar.
+        Whether to show progress; or a function that is called with what is being done, draws done and draws in all.
+        None shows it in a notebook, and where stderr is a terminal. It is not saved with a model.
 
     References
     ----------
@@ -93,9 +100,10 @@ class NUTS:
     target_accept: float = 0.8
     max_treedepth: int = 10
     cores: int | None = None
-    progress: bool = False
+    progress: Progress = field(default=None, compare=False, metadata={"saved": False})
 
     def __post_init__(self) -> None:
+        checked(self.progress)
         counts = {"draws": self.draws, "chains": self.chains, "max_treedepth": self.max_treedepth}
         optional = {"tune": self.tune, "cores": self.cores}
         for name, value in (counts | optional).items():
@@ -179,9 +187,10 @@ def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -
         The model has no finite log density where sampling starts, a discrete parameter, or another structure than
         the first of its signature; or the sampler is not installed.
     """
-    if settings.sampler == "nutpie":
-        return _sample_nutpie(model, settings, seed, signature)
-    return _sample_pymc(model, settings, seed)
+    with shown("compiling the model", None, settings.progress) as tell:
+        if settings.sampler == "nutpie":
+            return _sample_nutpie(model, settings, seed, signature, tell)
+        return _sample_pymc(model, settings, seed, tell)
 
 
 def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Sample:
@@ -202,17 +211,18 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
         The log density is not finite where sampling starts.
     """
     settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
-    tree = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed)
-    return Sample(density.parameters(_drawn(tree)), _statistics(tree, settings))
+    with shown("sampling", None, settings.progress) as tell:
+        x, stats = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed, tell)
+    return Sample(density.parameters(x), stats)
 
 
-def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable) -> Sample:
+def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable, tell: Tell) -> Sample:
     functions = compiled(model, signature)
     log_density = functions.log_density(model)
     origin = start(model, functions.size)
     log_density(origin)  # compiles in this thread, before those of the sampler call it
-    tree = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed)
-    return Sample(functions.constrain(model, _drawn(tree)), _statistics(tree, settings))
+    x, stats = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed, tell)
+    return Sample(functions.constrain(model, x), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
@@ -293,13 +303,15 @@ def _jittered(origin: Array) -> Callable[[int], Array]:
     return lambda seed: origin + np.random.default_rng(seed).uniform(-JITTER, JITTER, origin.size)
 
 
-def _drawn(tree: xr.DataTree) -> Array:
-    """Return nutpie's draws of its one variable, (chain, draw, coordinate)."""
-    return np.asarray(tree["posterior"].to_dataset()["x"].values)
-
-
-def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
+def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> tuple[Array, xr.Dataset]:
+    """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     import nutpie
+
+    chains: list[Any] = []
+    total = settings.chains * (settings.draws + (settings.tune or TUNE))
+
+    def keep(now: list[Any]) -> None:  # called by another thread, where notebooks would not show what it says
+        chains[:] = now
 
     run = nutpie.sample(
         model,
@@ -310,13 +322,18 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
         seed=seed,
         target_accept=settings.target_accept,
         maxdepth=settings.max_treedepth,
-        progress_bar=settings.progress,
-        save_warmup=False,
+        progress_bar=False,
+        progress_callback=keep,
+        return_raw_trace=True,
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
     try:
-        tree: xr.DataTree = run.wait()
-        return tree
+        trace: Any = None
+        while trace is None:
+            with suppress(TimeoutError):
+                trace = run.wait(timeout=UPDATE_SECONDS)
+            tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
+        return _read(*trace.get_arrow_trace())
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
@@ -324,7 +341,31 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int) -> xr.DataTree:
         raise
 
 
-def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
+def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
+    """Return what Arrow's record batches of each chain hold after tuning.
+
+    The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
+    """
+    import pyarrow
+    import xarray as xr
+
+    def column(batch: Any, name: str) -> NDArray[Any]:
+        values = pyarrow.array(batch.column(name))
+        values = values.flatten() if hasattr(values, "flatten") else values
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
+
+    kept = [~column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
+    x = np.stack([column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
+    names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
+    found = {
+        name: np.stack([column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
+        for name in STATISTICS
+    }
+    variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
+    return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
+
+
+def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Sample:
     options: dict[str, Any] = {"target_accept": settings.target_accept, "max_treedepth": settings.max_treedepth}
     numpyro = settings.sampler == "numpyro"
     if numpyro:
@@ -334,6 +375,7 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
     import pymc as pm
 
     names = [variable.name for variable in model.free_RVs]
+    drawn, total = count(1), settings.chains * (settings.draws + (settings.tune or TUNE))
     try:
         tree = pm.sample(
             draws=settings.draws,
@@ -344,8 +386,9 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
             nuts=options,
             random_seed=seed,
             var_names=names,
-            progressbar=settings.progress,
-            quiet=not settings.progress,
+            progressbar=False,
+            quiet=True,
+            callback=None if numpyro else lambda **_: tell("sampling", next(drawn), total),  # NumPyro tells nothing
             compute_convergence_checks=False,
             model=model,
         )
@@ -357,9 +400,8 @@ def _sample_pymc(model: pm.Model, settings: NUTS, seed: int) -> Sample:
 
 
 def _statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, under one set of names."""
+    """Return the statistics that all samplers share, from a tree of PyMC's."""
     stats = tree["sample_stats"].to_dataset()
-    stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
     # np.asarray, because NumPyro's are JAX arrays

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from bayesclf.errors import InputError
+from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, Objective, newton
 from bayesclf.typing import Array
@@ -250,9 +251,8 @@ def largest_curvature(objective: Objective) -> float:
     Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
     """
     likelihood, posterior = _parts(objective)
-    gram = (likelihood.X * likelihood.weight[:, None]).T @ likelihood.X
     share = 0.25 if likelihood.vectors == 1 else 0.5
-    largest = share * float(np.linalg.eigvalsh(gram)[-1])
+    largest = share * float(np.linalg.eigvalsh(gram(likelihood.X, likelihood.weight))[-1])
     if posterior is not None:
         largest += float(np.linalg.eigvalsh(posterior.prior.precision())[-1])
     return largest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,15 +16,18 @@ from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import MISSING_SUFFIX
+from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import counted, listed, number
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
 """Rules under which each hypothesis's log-odds are a sum over features."""
@@ -33,8 +36,8 @@ PRIOR, INTERCEPT = "(class prior)", "(intercept)"
 """The term of the log-odds that does not depend on x, of generative models and of logistic regression."""
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Displayed):
     """The log-odds between two classes of each row, and what each feature contributes to them.
 
     With a posterior each number is the mean over the hypotheses, with the equal-tailed interval of probability
@@ -61,6 +64,29 @@ class Explanation:
     rule: str
     ci_prob: float | None
 
+    def _display(self) -> Display:
+        interval = "" if self.ci_prob is None else f", with intervals of {100 * self.ci_prob:g} %"
+        what = f"Explanation of {counted(len(self.rows), 'row')} under {self.rule}{interval}"
+        if len(self.rows) == 1:
+            *lines, (total, *cells) = [_shown(line) for line in self.table().to_dict("records")]
+            # the sum comes first, as long tables are cut
+            return Display(f"{what}: {total}", ("feature", "value", "contribution"), [("(sum)", *cells), *lines])
+        return Display(
+            what,
+            ("row", "log-odds of", "log-odds", "P", "most of it from"),
+            [
+                (
+                    line["row"],
+                    f"{line['outcome']} against {line['against']}",
+                    number(line["log_odds"]),
+                    number(line["proba_outcome"]),
+                    listed(self.table(position)["feature"].iloc[:2]),
+                )
+                for position, line in enumerate(self.rows.head(MOST_LINES).to_dict("records"))
+            ],
+            left_out=max(len(self.rows) - MOST_LINES, 0),
+        )
+
     def table(self, row: int = 0) -> pd.DataFrame:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
         if row not in range(len(self.rows)):
@@ -71,6 +97,14 @@ class Explanation:
         total = {"feature": f"log-odds of {line['outcome']} against {line['against']}", "value": None}
         total |= {"contribution": line["log_odds"]} | {name: line[name] for name in ("low", "high") if name in own}
         return pd.concat([own, pd.DataFrame([total]).astype({"value": object})], ignore_index=True)
+
+
+def _shown(line: dict[Hashable, Any]) -> tuple[str, ...]:
+    """Return a line of `Explanation.table` as cells."""
+    interval = f" [{number(line['low'])}, {number(line['high'])}]" if "low" in line else ""
+    value = line["value"]
+    cell = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return str(line["feature"]), cell, number(line["contribution"]) + interval
 
 
 def explain(
@@ -366,7 +400,7 @@ def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: 
     A missing number is at its mean; a level that the training rows lack adds its weight, as in `log_scores`.
     """
     design = model.design
-    matrix, unseen = design.matrix(rows), design.unseen(rows).astype(float)
+    matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     weights = np.concatenate([parameters["weight"] * design.scale, levels], axis=2)

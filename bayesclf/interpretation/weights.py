@@ -71,6 +71,9 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     3     low           x0  logistic -0.72
     """
     check_between("ci_prob", ci_prob)
+    if not (isinstance(nb, GenerativeClassifier) and isinstance(lr, LogisticRegression)):
+        found = f"{type(nb).__name__} and {type(lr).__name__}"
+        raise InputError(f"nb must be a fitted generative classifier and lr a fitted LogisticRegression, not {found}")
     implied = nb.to_logistic()
     labels = tuple(str(label) for label in lr.classes_)
     if implied.labels != labels:
@@ -79,9 +82,11 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
             "the same rows"
         )
     design: Any = lr.model_.design  # type: ignore[attr-defined]
+    intercept, weight = coefficients(lr, lr.posterior_)
+    own = lr.model_.at_means(intercept, weight), weight  # type: ignore[attr-defined]
     found = {
-        "implied": _centered(_of(nb, implied.posterior_), implied.columns, _levels(nb)),
-        "logistic": _centered(_of(lr, lr.posterior_), design.names, _categories(design)),
+        "implied": centered(coefficients(nb, implied.posterior_), implied.columns, levels(nb)),
+        "logistic": centered(own, design.names, categories(design)),
     }
     centers = dict(zip(design.names, design.centre, strict=True))
     shift = np.array([centers.get(name, own) - own for name, own in zip(implied.columns, implied.centre, strict=True)])
@@ -99,7 +104,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     return table.assign(outcome=[outcomes[k] for k in table["outcome"]])
 
 
-def _of(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
+def coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
     """Return intercept (draw, outcome) and weight (draw, outcome, column) of the posterior, else of the point."""
     source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
     group = tree[source]
@@ -110,7 +115,7 @@ def _of(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree
     return intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
 
 
-def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
+def levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
     """Return the names of the levels of each category of a generative model."""
     for block in nb.model_.blocks:
         axes = block.statistics.axes
@@ -118,20 +123,18 @@ def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
             yield [f"{feature}={value}" for value in values]
 
 
-def _categories(design: Any) -> Iterable[list[str]]:
+def categories(design: Any) -> Iterable[list[str]]:
     """Return the names of the levels of each category of logistic regression."""
     for category in design.category_names:
         yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]
 
 
-def _centered(
-    values: tuple[Array, Array], names: tuple[str, ...], categories: Iterable[list[str]]
-) -> tuple[Array, Array]:
+def centered(values: tuple[Array, Array], names: tuple[str, ...], groups: Iterable[list[str]]) -> tuple[Array, Array]:
     """Return intercept and weights, those of a category's levels measured from their mean."""
     intercept, weight = values[0].copy(), values[1].copy()
     place = {name: index for index, name in enumerate(names)}
-    for levels in categories:
-        columns = [place[name] for name in levels]
+    for group in groups:
+        columns = [place[name] for name in group]
         mean = weight[..., columns].mean(axis=-1, keepdims=True)
         weight[..., columns] -= mean
         intercept += mean[..., 0]

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Parameters
+from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -42,6 +42,9 @@ class Model(Protocol):
     def pymc(self) -> pm.Model:
         """Return the PyMC model whose posterior NUTS samples."""
 
+    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        """Return the PyMC model of the same prior over rows with label codes `y` (row) that count `weight` (row)."""
+
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
 
@@ -56,6 +59,9 @@ class Model(Protocol):
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
+
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log density (draw) of each independent part of the prior, up to constants; or raise `Refused`."""
 
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return log P(y | θ), shape (draw, outcome): the answer where x is impossible under every class."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.typing import Array, Integers, Parameters
@@ -124,6 +124,30 @@ class GenerativeModel:
                 block.family.pymc(block.statistics, block.suffix)
         return model
 
+    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        """Return the PyMC model of the same prior, observing labels y ~ Categorical(π) and cells given them.
+
+        Parameters
+        ----------
+        rows
+            Encoded rows.
+        y
+            Their label codes (row).
+        weight
+            How often each row counts, (row).
+        """
+        import pymc as pm
+
+        from bayesclf.families.pymc_rows import LabeledRows, observe
+
+        coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
+        with pm.Model(coords={**coords, "row": np.arange(len(rows))}) as model:
+            pi = self.class_prior.pymc_pi()
+            labels = LabeledRows(observe("y", pm.Categorical, (pi,), y, ("row",), weight), weight)
+            for block, part in zip(self.blocks, rows.parts, strict=True):
+                block.family.pymc_rows(part, labels, block.statistics, block.suffix)
+        return model
+
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
         return self._collect(self.class_prior.from_pymc(draws), lambda b: b.family.from_pymc(draws, b.suffix))
@@ -145,6 +169,24 @@ class GenerativeModel:
             first += log_density
         first += log_prior
         return first
+
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log density (draw) of the prior of π and of each block, up to constants.
+
+        It is with respect to the measures of `bayesclf.families.terms.Density`.
+
+        Raises
+        ------
+        Refused
+            For a block whose prior has discrete or learned parts.
+        """
+        parts = {}
+        if isinstance(self.class_prior, LearntClassPrior):
+            parts["pi"] = self.class_prior.log_prior(parameters).log_density.sum(axis=1)
+        for block in self.blocks:
+            name = block.family.name.replace("-", "_") + block.suffix
+            parts[name] = block.family.log_prior(block.own(parameters)).log_density.sum(axis=1)
+        return parts
 
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return log π (draw, outcome); one draw where π is known."""

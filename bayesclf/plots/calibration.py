@@ -167,7 +167,7 @@ def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
 def _draw(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
     """Draw the diagonal and the curve of one rule; the curve is a point if all probabilities are equal."""
     ax.axline((1, 1), slope=1, color="0.55", linewidth=0.9, zorder=2)
-    look = style.RULE_STYLE[rule]
+    look = style.look_of(rule)
     marker = "o" if len(curve.confidence) == 1 else ""
     ax.plot(curve.confidence, curve.accuracy, color=look.color, marker=marker, linewidth=2, label=name, zorder=3)
     style.quiet(ax)
@@ -207,7 +207,7 @@ def coverage_curve(
     for rule in chosen:
         curve = comparison.coverage_curve(model, rule, cost)
         curve = curve[curve["coverage"] >= min(max(LEAST_SHARE, LEAST_KEPT / len(comparison.y)), 0.5)]
-        look = style.RULE_STYLE[rule]
+        look = style.look_of(rule)
         ax.plot(curve["coverage"], curve[what], color=look.color, linestyle=look.line, linewidth=1.8, label=rule)
         low, high = (curve[what] + sign * curve[f"{what}_se"] for sign in (-1, 1))
         ax.fill_between(curve["coverage"], low, high, color=look.color, alpha=0.1, linewidth=0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.errors import Refused
+from bayesclf.errors import InputError, Refused
 from bayesclf.inference import NUTS
 from bayesclf.inference.convergence import MIN_BFMI
 from bayesclf.inference.optimisers import Trace
@@ -200,18 +200,23 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     Parameters
     ----------
     traces
-        Traces by name, of the same objective.
+        Traces by name, of the same objective, such as ``{"gradient": clf.trace_}``.
 
     Returns
     -------
     Figure
         Two panels, one above the other, both axes logarithmic.
-    """
-    from matplotlib.figure import Figure
 
+    Raises
+    ------
+    InputError
+        For anything else than traces by name.
+    """
+    import matplotlib.pyplot as plt
+
+    _check_traces(traces)
     best = max(float(np.max(trace.objective[np.isfinite(trace.objective)])) for trace in traces.values())
-    figure = Figure(figsize=SIZE, layout="constrained")
-    gap, norm = figure.subplots(2, 1, sharex=True)
+    figure, (gap, norm) = plt.subplots(2, 1, figsize=SIZE, sharex=True, layout="constrained")
     for place, (name, trace) in enumerate(traces.items()):
         steps = np.arange(1, len(trace.objective) + 1)
         below = best - trace.objective
@@ -223,7 +228,24 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
     gap.legend(frameon=False)
     for ax in (gap, norm):
         style.quiet(ax)
-    return figure
+    return style.shown_once(figure)
+
+
+def _check_traces(traces: Any) -> None:
+    """Raise for anything else than traces by name."""
+    if not isinstance(traces, Mapping) or not traces:
+        raise InputError(
+            f"traces must be a mapping from names to traces, such as {{'gradient': clf.trace_}}, not "
+            f"{type(traces).__name__ if traces != {} else 'empty'}"
+        )
+    for name, trace in traces.items():
+        if trace is None:
+            raise InputError(
+                f"{name!r} has no trace, as its optimizer was not watched; fit with "
+                "inference=bayesclf.MAP(bayesclf.GradientAscent())"
+            )
+        if not isinstance(trace, Trace):
+            raise InputError(f"{name!r} must be a trace, such as clf.trace_, not {type(trace).__name__}")
 
 
 optimizer_trace = optimiser_trace

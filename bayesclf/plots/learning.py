@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 
@@ -76,7 +77,8 @@ def learning_curve(
     for (model, rule), lines in table.groupby(["model", "rule"], sort=False):
         lines = lines.sort_values("m")
         look = _look(models, rules, model, rule)
-        name = " ".join([style.plain(model)] * (len(models) > 1) + [str(rule)] * (len(rules) > 1))
+        parts = [style.plain(model)] * (len(models) > 1) + [str(rule)] * (len(rules) > 1 and rule != NO_RULE)
+        name = " ".join(parts)
         marker = "o" if len(lines) == 1 else ""
         ax.plot(lines["m"], lines["mean"], linewidth=1.8, marker=marker, label=name or str(rule), **look)
         band = _band(lines)

@@ -74,7 +74,7 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
 
 
 def _draw_line(ax: Axes, line: dict[Any, Any], metric: str, place: float) -> None:
-    look, value = style.RULE_STYLE[line["rule"]], line[metric]
+    look, value = style.look_of(line["rule"]), line[metric]
     if not np.isfinite(value):
         rows = int(line["log_loss_infinite"])
         where = ax.get_yaxis_transform()

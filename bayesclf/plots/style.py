@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, wraps
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.typing import Array
+from bayesclf.wording import clipped
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -50,11 +52,19 @@ RULE_STYLE = {
 }
 """Colors that color-blind readers can distinguish, on white and dark backgrounds (after Okabe and Ito)."""
 
+PEER_STYLE = RuleStyle("#8c8c8c", "o", "-")
+"""The look of a classifier of scikit-learn, which has no rules."""
+
 CLASS_COLORS = ("#c8566b", "#2f9e94", "#b5952b", "#8a6bbf", "#7d8b3a", "#a5694f")
 """Colors of classes, distinct from those of rules (after Tol's muted scheme); classes are also named in figures."""
 
 CLASS_MARKERS = ("o", "^", "s", "D", "v")
 """Markers of classes: one fewer than colors, so that thirty classes differ in color or marker."""
+
+
+def look_of(rule: str) -> RuleStyle:
+    """Return the look of a rule, or of a classifier without rules."""
+    return RULE_STYLE.get(rule, PEER_STYLE)
 
 
 def class_color(k: int) -> str:
@@ -75,12 +85,7 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     >>> print(plain("cost in $"))
     cost in \\$
     """
-    text = "".join(character if character.isprintable() else " " for character in str(name)).strip()
-    if len(text) > longest:
-        # Names of parameters often differ only at their end, for example in a level.
-        tail = longest // 3
-        text = f"{text[: longest - tail - 1]}…{text[-tail:]}"
-    return text.replace("$", r"\$")
+    return clipped(name, longest).replace("$", r"\$")
 
 
 ARGUMENTS = {
@@ -95,9 +100,64 @@ ARGUMENTS = {
 
 
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Complete the docstring of a plotting function with shared `ARGUMENTS` that it does not describe, and its result.
+    """Make a function that draws one of the public plotting functions: complete its docstring, clean up after errors.
 
-    Its own descriptions stand between the shared ones and that of the axes.
+    A figure that was begun before an error is closed, as a notebook would show it empty.
+    """
+
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        import matplotlib.pyplot as plt
+
+        before = plt.get_fignums()
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            for number in set(plt.get_fignums()).difference(before):
+                plt.close(number)
+            if isinstance(error, AttributeError | KeyError) and (sentence := _mistaken(signature, args, kwargs)):
+                raise InputError(sentence) from error
+            raise
+
+    drawn.__doc__ = _complete(function)
+    return drawn
+
+
+def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return which argument is of another kind than its name says, as a sentence; empty if none is."""
+    import pandas as pd
+    from arviz_stats import ELPDData
+
+    from bayesclf.classifiers.base import BayesClassifier
+    from bayesclf.classifiers.implied import ImpliedLogistic
+    from bayesclf.classifiers.logistic import LogisticRegression
+    from bayesclf.evaluation.comparison import Comparison
+    from bayesclf.interpretation.explanation import Explanation
+
+    kinds: dict[str, tuple[type, str]] = {
+        "comparison": (Comparison, "the result of bayesclf.compare"),
+        "clf": (BayesClassifier, "a fitted classifier"),
+        "classifier": (BayesClassifier, "a fitted classifier"),
+        "lr": (LogisticRegression, "a fitted LogisticRegression"),
+        "implied": (ImpliedLogistic, "the result of clf.to_logistic()"),
+        "found": (Explanation, "the result of clf.explain(X)"),
+        "elpd": (ELPDData, "the result of bayesclf.loo"),
+        "table": (pd.DataFrame, "a table, a DataFrame"),
+    }
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        kind, meaning = kinds.get(name, (object, ""))
+        if not isinstance(value, kind):
+            given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            return f"{name} must be {meaning}, not {given}"
+    return ""
+
+
+def _complete(function: Callable[..., Figure]) -> str:
+    """Return a docstring with the shared `ARGUMENTS` that it does not describe, and the result.
+
+    A function's own descriptions stand between the shared ones and that of the axes.
     """
     text = inspect.cleandoc(function.__doc__ or "")  # python -OO leaves no docstring
     head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
@@ -110,32 +170,43 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
     if "\n\nReturns\n---" not in text:
         returned = "The figure of `ax`, or a new one." if "ax" in names else "A new figure."
         sections.insert(0, f"Returns\n-------\nFigure\n    {returned}")
-    function.__doc__ = "\n\n".join([head, "\n".join(parameters), *sections])
-    return function
+    return "\n\n".join([head, "\n".join(parameters), *sections])
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return the figure and axes to draw on: those given, or new ones of a size in inches.
-
-    A new figure does not stay open in pyplot, so a notebook shows it once and nothing has to be closed.
-    """
-    if ax is not None:
-        return ax.get_figure(root=True), ax  # type: ignore[return-value]
+    """Return the figure and axes to draw on: those given, or new ones of a size in inches."""
     import matplotlib.pyplot as plt
 
-    figure, new = plt.subplots(figsize=size, layout="constrained")
-    plt.close(figure)
-    return figure, new
+    if ax is None:
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        return shown_once(figure), ax
+    return shown_once(ax.get_figure(root=True)), ax  # type: ignore[arg-type]
+
+
+def shown_once(figure: Figure) -> Figure:
+    """Return a figure after arranging that a notebook shows it once.
+
+    A figure is open in pyplot, so that ``plt.show()`` finds it, and a notebook shows open figures at the end of a cell:
+    without this, one that is also the value of the cell would be shown twice.
+    """
+    figure._ipython_display_ = partial(_leave_pyplot, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _leave_pyplot(figure: Figure) -> None:
+    """Close a figure that a notebook is about to show; the usual display follows."""
+    import matplotlib.pyplot as plt
+
+    if "inline" in plt.get_backend():
+        plt.close(figure)
+    raise NotImplementedError  # IPython's sign that this is not how the object is displayed
 
 
 def of_arviz(panels: Any) -> Figure:
-    """Return the figure that ArviZ drew, with room for titles; it does not stay open in pyplot either."""
-    import matplotlib.pyplot as plt
-
+    """Return the figure that ArviZ drew, with room for titles."""
     figure: Figure = panels.viz["figure"].item()
-    plt.close(figure)
     figure.set_layout_engine("constrained")
-    return figure
+    return shown_once(figure)
 
 
 def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
@@ -160,7 +231,7 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
     figure, grid = plt.subplots(
         height, width, figsize=inches, sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
-    plt.close(figure)
+    shown_once(figure)
     every = list(grid.flat)
     for spare in every[count:]:
         spare.remove()

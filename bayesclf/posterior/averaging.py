@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from bayesclf.posterior.answers import (
     SUMS,
@@ -74,6 +75,13 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
         Where too few draws have nearly all the weight given x.
     """
     return Averages(**averaged(hypotheses, rows, given_x, *SUMS))
+
+
+def log_joint(hypotheses: HypothesisSet, rows: Rows) -> Array:
+    """Return log Σ_s w_s p(x, k | h_s), (row, outcome), of generative hypotheses."""
+    log_weights = hypotheses.log_weights[:, None, None]
+    found = [logsumexp(log_weights + hypotheses.log_scores(rows[some]), axis=0) for some in blocks(hypotheses, rows)]
+    return np.concatenate(found)
 
 
 def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: bool = False) -> Array:

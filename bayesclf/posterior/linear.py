@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
@@ -63,15 +64,15 @@ class LinearMixture:
             expected = z @ self._mean[: z.shape[1]]
             return self._of_two(z, expected[:, 0]) if self.scores.labels == 2 else self._of_many(z, expected)
 
-    def _of_two(self, z: Array, expected: Array) -> Array:
+    def _of_two(self, z: Matrix, expected: Array) -> Array:
         """Return the averages of rows z (row, column) with expected log-odds (row) against the reference."""
         sign = np.where(expected < 0, -1.0, 1.0)
         pivot = np.where(expected < 0, 1 - self.scores.reference, self.scores.reference)
-        (own,) = self._means(z * sign[:, None], self._pieces)
+        (own,) = self._means(z, self._pieces, sign)
         own[own > UNLIKELY] = np.nan
         return np.asarray(np.where(pivot[:, None] == [0, 1], own[:, None], 1 - own[:, None]))
 
-    def _of_many(self, z: Array, expected: Array) -> Array:
+    def _of_many(self, z: Matrix, expected: Array) -> Array:
         """Return the same for more labels; expected log-odds (row, outcome), the reference left out."""
         labels, reference = self.scores.labels, self.scores.reference
         proba = np.empty((len(z), labels))
@@ -87,7 +88,7 @@ class LinearMixture:
             proba[rows[:, None], order] = self._means(z[rows], pieces).T
         return proba
 
-    def _means(self, z: Array, pieces: Iterable[Array]) -> Array:
+    def _means(self, z: Matrix, pieces: Iterable[Array], sign: Array | None = None) -> Array:
         """Return the averages, (outcome, row), of the pivot and then the others; of two labels the pivot's alone.
 
         Parameters
@@ -96,17 +97,25 @@ class LinearMixture:
             Rows (row, column).
         pieces
             Coefficients of the others less the pivot's, (outcome, column, draw), some draws at a time.
+        sign
+            What to multiply the exponents of each row by, (row).
         """
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
         sums = np.zeros((1 if others == 1 else others + 1, len(z)))
         for piece in pieces:
             for first in range(0, len(z), height):
-                some = z[first : first + height]
+                rows = slice(first, first + height)
+                some = z[rows]
                 exponents = self.array("exponents", (others, len(some), piece.shape[2]))
                 for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
-                    np.matmul(some, coefficient, out=own)
-                _add_sums(exponents, sums[:, first : first + height])
+                    if isinstance(some, CenteredRows):
+                        own[:] = some @ coefficient
+                    else:
+                        np.matmul(some, coefficient, out=own)
+                if sign is not None:
+                    exponents *= sign[rows, None]
+                _add_sums(exponents, sums[:, rows])
         return np.asarray(sums / draws)
 
     @cached_property

@@ -15,12 +15,15 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leave_one_out.training import NEEDED, training_rows
 from bayesclf.files import write_whole
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.progress import Progress, shown
 from bayesclf.report import document
 
 __all__ = ["write_classifier", "write_comparison"]
 
 
-def write_comparison(comparison: Comparison, path: str | os.PathLike[str], command: str | None = None) -> None:
+def write_comparison(
+    comparison: Comparison, path: str | os.PathLike[str], command: str | None = None, progress: Progress = None
+) -> None:
     """Write the report of a comparison.
 
     The write is atomic: an existing file is replaced only once the new one is complete.
@@ -33,6 +36,9 @@ def write_comparison(comparison: Comparison, path: str | os.PathLike[str], comma
         File to write, usually ``….html``.
     command
         Command line that made the comparison, to be shown under "How this was made".
+    progress
+        Whether to show progress; or a function that is called with what is being done, steps done and steps in all.
+        None shows it in a notebook, and where stderr is a terminal.
 
     Raises
     ------
@@ -42,11 +48,19 @@ def write_comparison(comparison: Comparison, path: str | os.PathLike[str], comma
     target = document.writable(path)
     from bayesclf.report.page import render
 
-    write_whole(target, lambda part: part.write_text(render(comparison, command), encoding="utf-8", newline="\n"))
+    with shown("report", 2 * len(comparison.models), progress) as tell:
+        write_whole(
+            target, lambda part: part.write_text(render(comparison, command, tell), encoding="utf-8", newline="\n")
+        )
 
 
 def write_classifier(
-    classifier: BayesClassifier, path: str | os.PathLike[str], X: Any = None, y: Any = None, command: str | None = None
+    classifier: BayesClassifier,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    command: str | None = None,
+    progress: Progress = None,
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
@@ -64,6 +78,9 @@ def write_classifier(
         give the rows as they are.
     command
         Command line that made the report.
+    progress
+        Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
+        None shows it in a notebook, and where stderr is a terminal.
 
     Raises
     ------
@@ -75,7 +92,10 @@ def write_classifier(
         _require_training_rows(classifier, X, y)
     from bayesclf.report.classifier_page import render
 
-    write_whole(target, lambda part: part.write_text(render(classifier, X, y, command), encoding="utf-8", newline="\n"))
+    with shown("report", None, progress):
+        write_whole(
+            target, lambda part: part.write_text(render(classifier, X, y, command), encoding="utf-8", newline="\n")
+        )
 
 
 def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:

@@ -50,13 +50,17 @@ def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> 
         Alternative text: what the figure is, and what it shows.
     """
     import matplotlib as mpl
+    import matplotlib.pyplot as plt
 
     file = io.BytesIO()
     settings: Any = SETTINGS | {"svg.hashsalt": name}
     with mpl.rc_context(settings), warnings.catch_warnings():
         # Text stays text, so that the glyph has to be in the font of the page, not in matplotlib's.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
-        draw().savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure = draw()
+        # Nobody else shows it, and a page can have more figures than pyplot keeps open without a warning.
+        plt.close(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(file.getvalue())
     _inline(root, name, title, description)
     return Markup(ElementTree.tostring(root, encoding="unicode"))

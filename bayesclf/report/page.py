@@ -16,6 +16,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
+from bayesclf.progress import Tell, silent
 from bayesclf.report import document, figures, table, verdict
 from bayesclf.report.classifier_page import groups
 from bayesclf.rules import RULES
@@ -34,12 +35,21 @@ CHECKED = ("P0", "M")
 """Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
 
 
-def render(comparison: Comparison, command: str | None = None) -> str:
-    """Return the page of a comparison."""
+def render(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> str:
+    """Return the page of a comparison; `tell` is told of the checks and of the section of each model."""
+    steps = iter(range(1, 2 * len(comparison.models) + 1))
+
+    def done[T](what: str, part: T) -> T:
+        tell(what, next(steps), 2 * len(comparison.models))
+        return part
+
     scores = comparison.table
     anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
     disagreements, labels = comparison.disagreements, comparison.classes[comparison.y]
-    diagnoses = {name: diagnose(fit, comparison.X, labels, checks=CHECKED) for name, fit in comparison.fits.items()}
+    diagnoses = {
+        name: done(f"checks of {name}", diagnose(fit, comparison.X, labels, checks=CHECKED))
+        for name, fit in comparison.fits.items()
+    }
     return document.fill(
         "comparison.html.j2",
         title=f"Comparison of {' and '.join(comparison.models) if len(anchors) < 3 else 'classifiers'}",
@@ -53,7 +63,10 @@ def render(comparison: Comparison, command: str | None = None) -> str:
         rules=[rule for rule in RULES.values() if any(name == rule.name for _, name in comparison.answers)],
         bins=CALIBRATION_BINS,
         models=[
-            _section(comparison, name, anchor, disagreements[disagreements["model"] == name], diagnoses.get(name))
+            done(
+                f"figures of {name}",
+                _section(comparison, name, anchor, disagreements[disagreements["model"] == name], diagnoses.get(name)),
+            )
             for name, anchor in anchors.items()
         ],
         columns=table.column_summaries(comparison.X),
@@ -62,16 +75,30 @@ def render(comparison: Comparison, command: str | None = None) -> str:
         classes=table.class_counts(comparison.y, comparison.classes),
         made=document.made(
             command,
-            ("Folds", f"{comparison.cv}, stratified by class; {counted(comparison.repeats, 'repeat')}"),
+            ("Folds", _folds(comparison)),
             ("Seed", str(comparison.seed)),
-            ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in comparison.fits.items())),
+            ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
         ),
     )
 
 
+def _fitted(comparison: Comparison) -> list[tuple[str, Any]]:
+    """Return the fitted classifiers by name, in the order of the comparison."""
+    fitted = {**comparison.fits, **comparison.peers}
+    return [(name, fitted[name]) for name in comparison.models if name in fitted]
+
+
+def _folds(comparison: Comparison) -> str:
+    """Say how the rows were split."""
+    times = counted(comparison.repeats, "repeat")
+    if comparison.splitter:
+        return f"{comparison.cv}, {comparison.splitter}; {times}"
+    return f"{comparison.cv}, stratified by class; {times}"
+
+
 def _size(comparison: Comparison) -> str:
     rows, features = comparison.X.shape
-    folds = f"{comparison.cv}-fold cross-validation"
+    folds = counted(comparison.cv, "split") if comparison.splitter else f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
     classes = counted(len(comparison.classes), "class", "classes")
@@ -105,6 +132,13 @@ def _section(
         "disagreeing": 0,
         "groups": (),
     }
+    if name in comparison.peers:
+        peer = type(comparison.peers[name]).__name__
+        return section | {
+            "engine": f"{peer}, without rules",
+            "rules": (),
+            "figures": _figures(comparison, name, anchor),
+        }
     if diagnosis is None:
         return section
     fit, rows = comparison.fits[name], disagreeing["row"].to_numpy(dtype=int)
@@ -119,31 +153,34 @@ def _section(
 
 def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup | str]:
     """Return the figures of a model's posterior and of its answers, or sentences that say why there are none."""
-    fit, rules = comparison.fits[name], comparison.rules_of(name)
+    fit, rules = comparison.fits.get(name), comparison.rules_of(name)
     found: dict[str, Markup | str] = {
         "reliability": "No rule could answer, so there are no probabilities to judge.",
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
         "confusion": "",
         "coverage": "",
     }
+    if fit is None:
+        found |= {"disagreement": "", "forest": "It has no posterior.", "trace": ""}
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
         found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)
 
-    add(
-        "forest",
-        partial(plots.posterior_forest, fit),
-        f"Posterior of {name}",
-        "Posterior means and intervals of parameters, one panel per quantity, one row per class.",
-    )
-    add(
-        "trace",
-        partial(plots.posterior_trace, fit),
-        f"Trace of {name}",
-        "Draws of each chain in their order; well-mixed chains look alike and show no trend.",
-    )
+    if fit is not None:
+        add(
+            "forest",
+            partial(plots.posterior_forest, fit),
+            f"Posterior of {name}",
+            "Posterior means and intervals of parameters, one panel per quantity, one row per class.",
+        )
+        add(
+            "trace",
+            partial(plots.posterior_trace, fit),
+            f"Trace of {name}",
+            "Draws of each chain in their order; well-mixed chains look alike and show no trend.",
+        )
     if rules:
-        errors = [f"{rule} {number(reliability(*comparison.stacked(name, rule)).error)}" for rule in rules]
+        errors = [f"{rule} {number(reliability(*comparison.stacked(name, rule)).error)}".lstrip(" —") for rule in rules]
         add(
             "reliability",
             partial(plots.reliability, comparison, name),
@@ -180,7 +217,8 @@ def _disagreeing_rows(
 ) -> list[dict[str, Any]]:
     """Return rows on which the rules decide differently, counted from 1: true label, answers, and which are right."""
     rules, truth = comparison.rules_of(name), comparison.y[rows]
-    decided = [comparison.answers[name, rule].scores[0].log_proba[rows].argmax(axis=1) for rule in rules]
+    places = np.searchsorted(comparison.tested[0], rows)
+    decided = [comparison.answers[name, rule].scores[0].log_proba[places].argmax(axis=1) for rule in rules]
     labels = [str(label) for label in comparison.classes]
     return [
         {

@@ -115,9 +115,9 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
     rank = np.inf if np.isinf(record["log_loss"]) else float(record["log_loss_diff"])
     cells = (
         Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
-        Cell(_log_loss(record), record["log_loss"]),
-        Cell("best" if best else _signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
-        Cell("–" if best else _signed(points, points_se, 1), points),
+        Cell(log_loss(record), record["log_loss"]),
+        Cell("best" if best else signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
+        Cell("–" if best else signed(points, points_se, 1), points),
         Cell(pair(record["brier"], record["brier_se"]), record["brier"]),
         Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),
         Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
@@ -129,19 +129,21 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
     return (
         *cells,
         Cell(pair(record["cost"], record["cost_se"]), record["cost"]),
-        Cell("–" if best else _signed(difference, record["cost_diff_se"], 3), difference),
+        Cell("–" if best else signed(difference, record["cost_diff_se"], 3), difference),
         Cell(percent(record["rejected"]), record["rejected"]),
     )
 
 
-def _log_loss(record: dict[Any, Any]) -> str:
+def log_loss(record: dict[Any, Any]) -> str:
+    """Return a log loss with its standard error, or where it is infinite in how many rows."""
     infinite = int(record["log_loss_infinite"])
     if infinite:
         return f"∞ ({counted(infinite, 'row')}), else {number(record['log_loss_finite'])}"
     return pair(record["log_loss"], record["log_loss_se"])
 
 
-def _signed(value: float, error: float, digits: int) -> str:
+def signed(value: float, error: float, digits: int) -> str:
+    """Return a difference with its standard error and, where it is positive, a plus."""
     text = pair(value, error, digits)
     return f"+{text}" if np.isfinite(value) and value > NEGLIGIBLE else text
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, joined, number, pair, percent
@@ -83,7 +84,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
 
 def _name(record: dict[Any, Any]) -> str:
-    return f"{record['model']} under {record['rule']}"
+    return record["model"] if record["rule"] == NO_RULE else f"{record['model']} under {record['rule']}"
 
 
 def is_clear(difference: float, error: float, folds: float = np.inf) -> bool:
@@ -158,7 +159,8 @@ def _unavailable(comparison: Comparison) -> list[str]:
     for (model, reason), rules in failures(comparison).items():
         models.setdefault((joined(rules), reason), []).append(model)
     return [
-        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer under {rules}: {reason.rstrip('.')}."
+        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer"
+        f"{'' if rules == NO_RULE else f' under {rules}'}: {reason.rstrip('.')}."
         for (rules, reason), names in models.items()
     ]
 
@@ -214,9 +216,12 @@ def _overconfident(comparison: Comparison) -> list[str]:
         if not clear:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
-        text = f"{model} is over-confident under {joined(clear)}"
         points = number(100 * clear[worst], 1)
-        text += f": under {worst} its mean confidence exceeds its accuracy by {points} points"
+        excess = f"its mean confidence exceeds its accuracy by {points} points"
+        if worst == NO_RULE:
+            sentences.append(f"{model} is over-confident: {excess}.")
+            continue
+        text = f"{model} is over-confident under {joined(clear)}: under {worst} {excess}"
         sentences.append(f"{text}{_averaging(gaps)}.")
     return sentences
 

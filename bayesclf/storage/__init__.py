@@ -110,6 +110,8 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     InputError
         If the file is missing, damaged, of a newer version, or not a model at all.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
     source = Path(path)
     groups = netcdf.read(source, max_bytes)
     attributes = groups[GROUP].attrs if GROUP in groups else {}

@@ -67,7 +67,7 @@ class Encoder:
         if kind is DoesNotExist:
             return {"does_not_exist": str(value)}
         if self._classes.get(kind.__name__) is kind:
-            values = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in field_names(kind)}
+            values = {name: self.encode(_saved(value, name), f"{where}.{name}") for name in field_names(kind)}
             return {"class": {"name": kind.__name__, "values": values}}
         if id(value) in self._places:
             return {"group": self._places[id(value)]}
@@ -186,6 +186,12 @@ class Decoder:
         members = current_members(name, cls, decoded, self._version)
         check_names(f"the {name}", set(members), set(field_names(cls)))
         return cls(**members)
+
+
+def _saved(instance: Any, name: str) -> Any:
+    """Return the value of a field, or its default where it is not part of the model, as who is told of progress."""
+    own = instance.__dataclass_fields__[name]
+    return getattr(instance, name) if own.metadata.get("saved", True) else own.default
 
 
 def check_names(what: str, found: set[str], expected: set[str]) -> None:

@@ -55,7 +55,12 @@ class Changes:
         return dict(found)
 
 
-CHANGES = {1: Changes(renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"})}
+CHANGES = {
+    1: Changes(
+        renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
+        added={"BayesClassifier.target_name_": None},
+    )
+}
 """By version, what changed from it to the next."""
 
 
@@ -123,6 +128,7 @@ def classes() -> dict[str, type]:
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LogisticPrior
@@ -133,7 +139,7 @@ def classes() -> dict[str, type]:
         *FAMILIES.values(),
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
-        *(Block, GenerativeModel, LogisticDesign, LogisticModel, LogisticPrior),
+        *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,7 +18,7 @@ from sklearn.utils.validation import check_array
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, counted, listed
+from bayesclf.wording import LISTED_ROWS, clipped, counted, listed
 
 ColumnKind = Literal["number", "category", "text"]
 type Kind = Literal[ColumnKind, "count"]
@@ -27,6 +30,9 @@ them differ."""
 
 TEXT_SAMPLE = 1000
 """Cells whose words are counted for that decision."""
+
+LONGEST_VALUE = 48
+"""The most characters of a value that an error message shows."""
 
 MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""
@@ -66,38 +72,109 @@ def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable
     return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
 
 
+def to_pandas(X: Any) -> Any:
+    """Return a table of another library, such as Polars or PyArrow, as a pandas one, and anything else as it is."""
+    if isinstance(X, pd.DataFrame) or not nw.dependencies.is_into_dataframe(X):
+        return X
+    return nw.from_native(X, eager_only=True).to_pandas()
+
+
 def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
-    Columns of an array are named x0, x1, …; an array of objects gets its columns' own types.
+    Tables of other libraries are converted. Columns of an array are named x0, x1, …; an array of objects gets its
+    columns' own types. Masked cells of a masked array are missing.
 
     Raises
     ------
     InputError
         For duplicate column names or columns of dates.
     """
+    X = to_pandas(X)
     if not isinstance(X, pd.DataFrame):
-        X = check_array(X, dtype=None, ensure_all_finite=False)
-        if X.dtype.kind == "c":
-            raise InputError("Complex data not supported: X holds complex numbers; give their real parts")
-        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-        X = X.infer_objects()
-    elif len(X) == 0:
+        X = _of_array(X)
+    rows, columns = X.shape
+    if rows == 0:
         raise InputError("X has no rows (0 sample(s)); give at least one")
+    if columns == 0:
+        raise InputError(f"X has 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required; give a column")
     names = [str(name) for name in X.columns]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
-    for name in names:
-        kind_of(frame[name])  # refuses dates, whatever the column is wanted for
+    first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
+    for dtype, name in first.items():
+        _check_dtype(dtype, name)
     return frame
+
+
+def _of_array(X: Any) -> pd.DataFrame:
+    """Return an array (row, feature), or what can be made one, as a DataFrame with columns x0, x1, …"""
+    if hasattr(X, "frame") and hasattr(X, "target"):
+        raise InputError("X must be a table, not a data set; give its table and labels, as in fit(data.X, data.y)")
+    if isinstance(X, Mapping):
+        raise InputError(
+            "X must be a table, not a mapping; give pandas.DataFrame([X]) if it is one row, pandas.DataFrame(X) if it "
+            "has columns"
+        )
+    if X is None or isinstance(X, str | bytes):
+        raise InputError(
+            f"X must be a table, a DataFrame or an array of shape (row, feature), not of type {type(X).__name__}"
+        )
+    X = without_mask(X)
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        raise InputError("X is a structured array; pandas.DataFrame(X) makes a table of its fields")
+    try:
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    except ValueError as error:
+        reason = str(error).partition(":\n")[0].partition("\n")[0]
+        if reason.startswith("Complex"):
+            raise InputError("Complex data not supported: X holds complex numbers; give their real parts") from error
+        raise InputError(
+            f"X must be a table of shape (row, feature), but {_lower(reason)}; Reshape your data: one row per example"
+        ) from error
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    return frame.infer_objects()
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def _check_dtype(dtype: Any, name: object) -> None:
+    """Raise if the column of that name has a dtype that no column can have, whatever it is wanted for."""
+    types = pd.api.types
+    dates = types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
+    if dates or isinstance(dtype, pd.PeriodDtype):
+        problem = "dates or times; turn it into numbers or categories"
+    elif types.is_complex_dtype(dtype):
+        problem = "complex numbers; give their real parts"
+    else:
+        return
+    raise InputError(f"column {name!r} holds {problem}")
+
+
+def without_mask(values: Any) -> Any:
+    """Return a masked array as an array whose masked cells are missing, NaN or None; anything else as it is.
+
+    Examples
+    --------
+    >>> without_mask(np.ma.masked_equal([1, 2, 9], 9))
+    array([ 1.,  2., nan])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    if values.dtype.kind in "iuf":
+        return values.astype(float).filled(np.nan)
+    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
 
 
 def kind_of(column: pd.Series) -> Kind:
     """Return ``"number"`` or ``"category"``, as `column_kind` decides by the dtype; dates are refused."""
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
-        raise InputError(f"column {column.name!r} holds dates or times; turn it into numbers or categories")
+    _check_dtype(column.dtype, column.name)
     return column_kind(column, text=False)
 
 
@@ -237,9 +314,10 @@ def _check_cells(column: pd.Series) -> None:
     if column.dtype != object:
         return
     for row, value in enumerate(column):
-        if not isinstance(value, Hashable):
+        if not isinstance(value, Hashable) or isinstance(value, complex | date | timedelta):
             raise CellTypeError(
-                f"column {column.name!r} holds {value!r} (row {row + 1}), but the argument must be a string or a number"
+                f"column {column.name!r} holds {clipped(repr(value), LONGEST_VALUE)} (row {row + 1}), but the argument "
+                "must be a string or a number; turn it into one"
             )
 
 
@@ -310,7 +388,7 @@ class Rows:
     Indexing by a slice or an array of row numbers gives some of the rows.
     """
 
-    parts: tuple[NDArray[Any], ...]
+    parts: tuple[Any, ...]
     length: int
 
     def __len__(self) -> int:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http.client import HTTPException
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError
 
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+from bayesclf.tables import openml, shipped
+from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +24,14 @@ LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
 CHEAP_BYTES = 1_000_000
 """Files up to this size are read to list their rows and columns."""
+SHOWN_NAMES = 8
+"""Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
 """The most known names that an error message lists."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Displayed):
     """A table with the column that is to be predicted.
 
     Attributes
@@ -46,6 +46,9 @@ class Dataset:
         One line about the data.
     source : str
         Where the data come from; also how to load another set of the same name.
+    creators, license, changes, note : str
+        Who made the data, under which license they are, what differs from the source, and what its users have to know
+        or to acknowledge; empty for tables of the user's own.
     """
 
     name: str
@@ -53,6 +56,23 @@ class Dataset:
     target: str
     description: str
     source: str
+    creators: str = ""
+    license: str = ""
+    changes: str = ""
+    note: str = ""
+
+    def _display(self) -> Display:
+        columns = [str(name) for name in self.frame.columns if name != self.target]
+        size = f"{counted(len(self.frame), 'row')}, {counted(len(columns), 'column')}"
+        labels = self.y.unique().tolist()
+        return Display(
+            f"{self.name}: {size}",
+            sentences=(
+                self.description,
+                f"target {self.target!r}: {listed(labels, SHOWN_NAMES, IN_ALL)}",
+                f"columns {listed(map(repr, columns), SHOWN_NAMES, IN_ALL)}",
+            ),
+        )
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802
@@ -74,11 +94,16 @@ class DatasetInfo:
     name : str
         What `load` takes.
     place : str
-        "own", "sklearn" or "folder".
+        "own" (ships with this package), "sklearn" (ships with scikit-learn), "folder" (in the folder of BAYESCLF_DATA)
+        or "openml" (fetched from openml.org when it is loaded).
     rows, columns : int or None
         The size, the label column included; None where finding out means reading a large file.
     description : str
         One line about the data, or why the file cannot be read.
+    classes : int or None
+        The number of classes; None where it is not known.
+    license : str
+        The license; empty for tables of the user's own.
     """
 
     name: str
@@ -86,26 +111,32 @@ class DatasetInfo:
     rows: int | None
     columns: int | None
     description: str
+    classes: int | None = None
+    license: str = ""
 
 
 def load(
     name_or_path: str | os.PathLike[str],
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
 ) -> Dataset:
     """Load a data set by name or from a file.
 
     A name is looked up in this order, and the first place that has it wins:
 
     1. a file of that path (`bayesclf.tables.reading.read_table` says which);
-    2. the project's own tables, for example "play_tennis";
+    2. the tables that ship with this package, for example "play_tennis", "adult" and "breast_cancer_ljubljana";
     3. the sets that scikit-learn ships: "iris", "wine", "breast_cancer" (Wisconsin) and "digits";
-    4. the folder in the environment variable BAYESCLF_DATA: "adult" is its file adult.csv.gz and
-       "newsgroups/train" its file newsgroups/train.jsonl.gz.
+    4. the folder in the environment variable BAYESCLF_DATA: "mine" is its file mine.csv and
+       "newsgroups/train" its file newsgroups/train.jsonl.gz;
+    5. "pima" and "boston" on openml.org, in a fixed version with a checksum: they have no clear license and do not
+       ship.
 
+    So a name that ships means the same table on every machine, and the folder adds to these names.
     "own:NAME", "sklearn:NAME" and "folder:NAME" choose the place, for a name that several have: with a file
     breast_cancer.csv in the folder, "breast_cancer" is still scikit-learn's set and "folder:breast_cancer" the file.
-    "openml:NAME" and "openml:NUMBER" fetch from openml.org.
+    "openml:NAME" and "openml:NUMBER" fetch any data set from openml.org.
 
     Parameters
     ----------
@@ -117,6 +148,8 @@ def load(
         else the last one unless it holds text.
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
+    missing : mapping of str to sequence, optional
+        By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
 
     Returns
     -------
@@ -135,9 +168,12 @@ def load(
     ((14, 4), 'play')
     """
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
+    from bayesclf.tables.missing import emptied
 
     name = os.fspath(name_or_path)
     found = _find(name_or_path, dtypes or {})
+    if missing:
+        found = replace(found, frame=emptied(found.frame, missing, name))
     columns = [str(column) for column in found.frame.columns]
     chosen = found.target if target is None else target
     if chosen is None:
@@ -147,7 +183,8 @@ def load(
         )
     require_column(chosen, columns, name)
     _check_labels(found.frame, chosen, name)
-    return Dataset(name, found.frame, chosen, found.description, found.source)
+    said = (found.description, found.source, found.creators, found.license, found.changes, found.note)
+    return Dataset(name, found.frame, chosen, *said)
 
 
 def available() -> list[DatasetInfo]:
@@ -156,8 +193,9 @@ def available() -> list[DatasetInfo]:
     Returns
     -------
     list of DatasetInfo
-        The project's own, then scikit-learn's, then those in the folder of BAYESCLF_DATA. Where two places have
-        the same name, the later one is listed with its prefix, such as "folder:breast_cancer".
+        Those that ship, then scikit-learn's, then those in the folder of BAYESCLF_DATA, then the named ones of
+        openml.org. Where two places have the same name, the later one is listed with its prefix, such as
+        "folder:breast_cancer".
 
     Raises
     ------
@@ -174,6 +212,8 @@ def available() -> list[DatasetInfo]:
     listed = []
     for prefix, place in _PLACES.items():
         for name in place.names():
+            if prefix == "openml" and name in taken:
+                continue  # with its prefix it would be any set of that name
             shown = f"{prefix}:{name}" if name in taken else name
             listed.append(replace(place.info(name), name=shown))
             taken.add(name)
@@ -188,6 +228,10 @@ class _Table:
     target: str | None
     description: str
     source: str
+    creators: str = ""
+    license: str = ""
+    changes: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -200,25 +244,43 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _Shipped:
-    """A set that scikit-learn ships; rows and columns are stated so that listing it loads nothing."""
+class _Sklearn:
+    """A set that scikit-learn ships; rows, columns and classes are stated so that listing it loads nothing."""
 
     rows: int
     columns: int
+    classes: int
     description: str
+    creators: str
 
 
-_SHIPPED = {
-    "iris": _Shipped(150, 5, "three species of iris by the size of their sepals and petals (Fisher 1936)"),
-    "wine": _Shipped(178, 14, "three cultivars of wine by chemical analysis (Aeberhard and Forina 1991)"),
-    "breast_cancer": _Shipped(569, 31, "Wisconsin breast cancer: malignant or benign by the shape of cell nuclei"),
-    "digits": _Shipped(1797, 65, "handwritten digits as pictures of 8 x 8 pixels (test part of UCI optdigits)"),
-}
+_SKLEARN_LICENSE = shipped.CC_BY
+"""What the UCI repository, from which all of them are, gives them under."""
 
-_OWN = {
-    "play_tennis": (
-        "whether tennis was played on 14 days, by their weather",
-        "Tom M. Mitchell, Machine Learning, McGraw-Hill 1997, Table 3.2",
+_SKLEARN = {
+    "iris": _Sklearn(
+        150, 5, 3, "three species of iris by the size of their sepals and petals (Fisher 1936)", "R. A. Fisher (1936)"
+    ),
+    "wine": _Sklearn(
+        178,
+        14,
+        3,
+        "three cultivars of wine by chemical analysis (Aeberhard and Forina 1991)",
+        "Stefan Aeberhard and M. Forina (1991)",
+    ),
+    "breast_cancer": _Sklearn(
+        569,
+        31,
+        2,
+        "Wisconsin breast cancer: malignant or benign by the shape of cell nuclei",
+        "William H. Wolberg, W. Nick Street and Olvi L. Mangasarian (1993)",
+    ),
+    "digits": _Sklearn(
+        1797,
+        65,
+        10,
+        "handwritten digits as pictures of 8 x 8 pixels (test part of UCI optdigits)",
+        "Ethem Alpaydin and Cenk Kaynak (1998)",
     ),
 }
 
@@ -230,7 +292,7 @@ def _find(name_or_path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind]
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
         if colon and prefix == "openml":
-            return _read_openml(rest, dtypes)
+            return _fetch(rest, dtypes)
         if colon and prefix in _PLACES:
             return _read_named(prefix, rest, dtypes)
         if not os.path.isfile(name):
@@ -251,7 +313,11 @@ def _read_named(place: str, name: str, dtypes: Mapping[str, ColumnKind]) -> _Tab
     if name not in _PLACES[place].names():
         raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
     table = _PLACES[place].read(name, dtypes)
-    others = [f"{other}:{name}" for other in _PLACES if other != place and name in _PLACES[other].names()]
+    others = [
+        f"{other}:{name}"
+        for other in _PLACES
+        if other not in (place, "openml") and place != "openml" and name in _PLACES[other].names()
+    ]
     if not others:
         return table
     return replace(table, source=f"{table.source} (there is also {' and '.join(others)})")
@@ -274,26 +340,20 @@ def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
         )
 
 
-def _own_files() -> dict[str, Path]:
-    """Find the project's own tables: inside the package of a wheel, next to it in a source checkout."""
-    package = Path(str(resources.files("bayesclf")))
-    folder = package / "data" if (package / "data").is_dir() else package.parent / "data"
-    return {name: folder / f"{name}.csv" for name in _OWN}
-
-
 def _read_own(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     from bayesclf.tables.reading import read_table
 
-    frame = read_table(_own_files()[name], dtypes)
-    return _Table(frame, str(frame.columns[-1]), *_OWN[name])
+    frame, table = read_table(shipped.files()[name], dtypes), shipped.SHIPPED[name]
+    said = (table.description, table.source, table.creators, table.license, table.changes, table.note)
+    return _Table(frame, str(frame.columns[-1]), *said)
 
 
 def _own_info(name: str) -> DatasetInfo:
-    table = _read_own(name, {})
-    return DatasetInfo(name, "own", *table.frame.shape, table.description)
+    table = shipped.SHIPPED[name]
+    return DatasetInfo(name, "own", table.rows, table.columns, table.description, table.classes, table.license)
 
 
-def _read_shipped(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_sklearn(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     import pandas as pd
     from sklearn import datasets
 
@@ -302,12 +362,15 @@ def _read_shipped(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
     frame = convert_columns(bunch.data.assign(target=labels), dtypes, name)
-    return _Table(frame, "target", _SHIPPED[name].description, f"scikit-learn, sklearn.datasets.load_{name}")
+    about = _SKLEARN[name]
+    source = f"scikit-learn, sklearn.datasets.load_{name}"
+    return _Table(frame, "target", about.description, source, about.creators, _SKLEARN_LICENSE)
 
 
-def _shipped_info(name: str) -> DatasetInfo:
-    shipped = _SHIPPED[name]
-    return DatasetInfo(name, "sklearn", shipped.rows, shipped.columns, shipped.description)
+def _sklearn_info(name: str) -> DatasetInfo:
+    about = _SKLEARN[name]
+    sizes = (about.rows, about.columns)
+    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, _SKLEARN_LICENSE)
 
 
 def _check_folder() -> None:
@@ -353,46 +416,48 @@ def _label_column(frame: pd.DataFrame) -> str | None:
 
 def _folder_info(name: str) -> DatasetInfo:
     path = _folder_files()[name]
-    rows = columns = None
+    rows = columns = classes = None
     description = f"the file {path.name} in the folder {path.parent}"
     if path.stat().st_size <= CHEAP_BYTES:
         try:
-            rows, columns = _read_folder(name, {}).frame.shape
+            table = _read_folder(name, {})
+            rows, columns = table.frame.shape
+            classes = None if table.target is None else int(table.frame[table.target].nunique())
         except InputError as error:
             description = str(error)
-    return DatasetInfo(name, "folder", rows, columns, description)
+    return DatasetInfo(name, "folder", rows, columns, description, classes)
 
 
-def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
-    from sklearn.datasets import fetch_openml
-
+def _fetch(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     from bayesclf.tables.kinds import convert_columns
 
-    if not name:
-        raise InputError("openml: needs a name or a number, such as openml:credit-g or openml:31")
-    which = {"data_id": int(name)} if name.isascii() and name.isdigit() else {"name": name}
-    try:
-        with warnings.catch_warnings():
-            # one sentence says it after the last attempt
-            warnings.filterwarnings("ignore", message="A network error occurred")
-            bunch = fetch_openml(**which, as_frame=True, parser="auto")
-    except (ValueError, HTTPError) as error:
-        raise InputError(
-            f"openml:{name} cannot be used ({error}); look the data set up on openml.org and give its number"
-        ) from error
-    except (OSError, HTTPException) as error:
-        raise InputError(
-            f"openml:{name} cannot be fetched ({error}); check the network, or save the table to a file"
-        ) from error
+    bunch = openml.fetch(name)
     frame = convert_columns(bunch.frame, dtypes, f"openml:{name}")
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(frame)
     number = bunch.details.get("id", name)
-    return _Table(frame, target, f"{name} from OpenML", f"https://www.openml.org/d/{number}")
+    said = str(bunch.details.get("licence") or "not stated")
+    return _Table(frame, target, f"{name} from OpenML", f"https://www.openml.org/d/{number}", license=said)
+
+
+def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+    from bayesclf.tables.kinds import convert_columns
+
+    about = openml.NAMED[name]
+    frame = convert_columns(openml.read_named(name), dtypes, name)
+    said = (about.description, about.source, about.creators, openml.UNCLEAR, about.changes)
+    return _Table(frame, "class", *said)
+
+
+def _openml_info(name: str) -> DatasetInfo:
+    about = openml.NAMED[name]
+    sizes = (about.rows, len(about.features) + 1)
+    return DatasetInfo(name, "openml", *sizes, about.description, about.classes, openml.UNCLEAR)
 
 
 _PLACES = {
-    "own": _Place(_own_files, _read_own, _own_info),
-    "sklearn": _Place(lambda: _SHIPPED, _read_shipped, _shipped_info),
+    "own": _Place(lambda: shipped.SHIPPED, _read_own, _own_info),
+    "sklearn": _Place(lambda: _SKLEARN, _read_sklearn, _sklearn_info),
     "folder": _Place(_folder_files, _read_folder, _folder_info),
+    "openml": _Place(lambda: openml.NAMED, _read_openml, _openml_info),
 }

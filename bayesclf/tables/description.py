@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
+from bayesclf.tables import missing
 from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
 from bayesclf.wording import IN_ALL, flagged_rows, listed
@@ -102,6 +103,9 @@ def _start(cell: object) -> str:
 def _note(name: Hashable, column: pd.Series, kind: str) -> str:
     if column.isna().all():
         return f"column {name!r} has no values at all; leave it out"
+    found = missing.spike(column) if kind == "number" else None
+    if found:
+        return found.sentence(name)
     if kind == "category" and len(column) >= MANY_ROWS and column.nunique() > IDENTIFIER * len(column):
         return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
     if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):

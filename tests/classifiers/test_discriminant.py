@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from arviz_stats.base import array_stats
+from scipy.special import logsumexp
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.inference import Exact
+from bayesclf.inference import NUTS, Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
@@ -192,16 +194,39 @@ def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(row
 
 @pytest.mark.slow
 @both
-def test_missing_cells_are_sampled_by_nuts(covariance, gaps):
-    X, y = gaps
-    clf = gda(covariance, inference="nuts").fit(X, y)
+def test_missing_cells_are_sampled_by_nuts(covariance, rows):
+    """Against exact draws from the posterior of the complete rows, weighted by the likelihood of the others.
+
+    A mean that is off by 0.3 sds, or an sd by a third, lies three standard errors beyond what passes.
+    """
+    X, y = rows[0].copy(), rows[1]
+    X[::20, 0], X[10::20, 1:] = np.nan, np.nan
+    clf = gda(covariance, inference=NUTS(draws=500, tune=300)).fit(X, y)
     assert not clf.posterior_["sample_stats"]["diverging"].any()
     assert not clf.convergence_problems_
-    posterior = clf.posterior_["posterior"]
-    mode = clf.posterior_["map"].isel(chain=0, draw=0)
-    spread = posterior.std(("chain", "draw"))
-    assert (abs(posterior["mu"].mean(("chain", "draw")) - mode["mu"]) < 0.5 * spread["mu"]).all()
     assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
+    family, statistics = clf.model_.blocks[0].family, clf.model_.blocks[0].statistics
+    complete = np.isfinite(X).all(axis=1)
+    proposal = family.posterior(family.statistics(X[complete], y[complete], statistics.axes))
+    proposals = proposal.draw(np.random.default_rng(1), 60_000)
+    log_density = family.log_density(X[~complete], proposals)
+    log_weight = log_density[:, np.arange(np.sum(~complete)), y[~complete]].sum(axis=1)
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    for name, values in proposals.items():
+        chains = clf.draws_.parameters[name].reshape(4, 500, -1)
+        for x, drawn in zip(values.reshape(60_000, -1).T, np.moveaxis(chains, 2, 0), strict=True):
+            assert_same_moments(drawn, x, weight)
+
+
+def assert_same_moments(chains, x, weight):
+    """Compare mean and sd of a Markov chain (chain, draw) with those of weighted draws, by their Monte Carlo errors."""
+    mean = weight @ x
+    square = (x - mean) ** 2
+    sd = np.sqrt(weight @ square)
+    errors = np.sqrt([weight**2 @ square, weight**2 @ (square - sd**2) ** 2 / (4 * sd**2)])
+    errors = np.hypot(errors, [array_stats.mcse(chains, method=method) for method in ("mean", "sd")])
+    assert (np.abs([chains.mean() - mean, chains.std() - sd]) < 4.5 * errors).all()
+    assert (7.5 * errors < np.array([0.3, 1 / 3]) * sd).all()
 
 
 @pytest.mark.slow

@@ -1,19 +1,25 @@
 """A classifier is displayed, listed and pickled without computing what was not requested."""
 
 import copy
+import inspect
+import io
 import pickle
 import subprocess
 import sys
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
+from bayesclf.errors import AttributeDoesNotExist, DoesNotExist, Refused, RefusedAttribute, may_be_absent
 
 COMPUTED = {"posterior_", "pymc_model_"}
 Y = np.array(["no", "yes"] * 10)
@@ -63,10 +69,68 @@ def test_it_can_be_pickled_and_copied_after_everything_was_computed(fitted):
     assert set(vars(clf)) >= COMPUTED
 
 
-def test_a_pipeline_is_displayed_and_pickled():
+def dumped(estimator):
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def test_it_is_displayed_and_dumped_inside_a_pipeline_and_a_search(fitted):
+    clf, X = fitted
+    pipeline = make_pipeline("passthrough", clf)
+    search = GridSearchCV(make_pipeline(clf), {}, cv=2, error_score="raise").fit(X, Y)
+    for estimator in (clf, pipeline, search):
+        repr(estimator)
+        assert "classes_" in estimator_html_repr(estimator)
+        dir(estimator)
+        for again in (pickle.loads(pickle.dumps(estimator)), dumped(estimator)):
+            np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
+    assert COMPUTED.isdisjoint(vars(search.best_estimator_[0]))
+
+
+@pytest.mark.slow
+def test_a_displayed_pipeline_goes_to_other_processes():
     pipeline = make_pipeline(StandardScaler(), bc.GaussianNB(random_state=1)).fit(NUMBERS, Y)
     estimator_html_repr(pipeline)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipeline)).predict(NUMBERS), pipeline.predict(NUMBERS))
+    options = {"n_repeats": 2, "random_state": 0}
+    both, one = (permutation_importance(pipeline, NUMBERS, Y, n_jobs=jobs, **options) for jobs in (2, 1))
+    np.testing.assert_array_equal(both.importances, one.importances)
+
+
+@pytest.mark.parametrize(
+    ("clf", "absent"),
+    [
+        (bc.NaiveBayes(select=True, random_state=1), "pymc_model_"),
+        (bc.NaiveBayes(random_state=1), "inclusion_"),
+    ],
+    ids=["refused", "not requested"],
+)
+def test_an_attribute_that_does_not_apply_is_absent(clf, absent):
+    clf.fit(NUMBERS, Y)
+    assert not hasattr(clf, absent)
+    assert getattr(clf, absent, None) is None
+    assert absent not in dict(inspect.getmembers(clf))
+    with pytest.raises(AttributeError, match=r"averaged over in closed form|select=True only"):
+        getattr(clf, absent)
+
+
+@pytest.mark.parametrize("clf", [kind() for kind in CLASSIFIERS.values()], ids=list(CLASSIFIERS))
+def test_before_fit_every_attribute_is_there_or_absent(clf):
+    inspect.getmembers(clf)  # raises whatever is not an AttributeError
+    assert not hasattr(clf, "posterior_")
+
+
+@pytest.mark.parametrize(("reason", "raised"), [(Refused, RefusedAttribute), (DoesNotExist, AttributeDoesNotExist)])
+def test_the_error_of_an_absent_attribute_is_also_that_of_its_reason(reason, raised):
+    @may_be_absent
+    def attribute():
+        raise reason("no variance")
+
+    with pytest.raises(raised, match="no variance"):
+        attribute()
+    assert issubclass(raised, reason)
+    assert issubclass(raised, AttributeError)
 
 
 def test_what_pymc_cannot_model_is_displayed_too():

@@ -1,5 +1,7 @@
 """Fitting a model and predicting with it on the command line."""
 
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +11,29 @@ from helpers.commands import GOOD, rows_of, table
 
 import bayesclf as bc
 from bayesclf.cli import run
+from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the files of a naive Bayes classifier of the tennis table and of the table, by name."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out:
+        patch.chdir(folder)
+        patch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+        assert run(["datasets", "export", "play_tennis", "--output", "tennis.csv"]) == 0
+        assert run(["fit", "tennis.csv", "--target", "play", "--model", "nb", "--output", "m.nc", "--seed", "1"]) == 0
+    assert "nb fitted by exact" in out.getvalue()
+    return {name: (folder / name).read_bytes() for name in ("m.nc", "tennis.csv")}
+
+
 @pytest.fixture
-def fitted(capfd):
+def fitted(made):
     """Return the file of a naive Bayes classifier of the tennis table, and that of the table."""
-    assert run(["datasets", "export", "play_tennis", "--output", "tennis.csv"]) == 0
-    assert run(["fit", "tennis.csv", "--target", "play", "--model", "nb", "--output", "m.nc", "--seed", "1"]) == 0
-    assert "nb fitted by exact" in capfd.readouterr().out
+    for name, content in made.items():
+        Path(name).write_bytes(content)
     return "m.nc", "tennis.csv"
 
 
@@ -183,3 +198,21 @@ def test_warnings_become_notes(capfd):
     assert capfd.readouterr().err == ""
     assert run(["predict", "n.nc", "odd.csv", "--output", "-"]) == 0
     assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
+
+
+def test_a_report_knows_the_label_column_of_the_fit(capfd):
+    table("t.csv", GOOD)
+    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    clf = bc.load("m.nc")
+    assert clf.target_name_ == "class"
+    assert run(["report", "m.nc", "--table", "t.csv", "--output", "r.html"]) == 0
+    assert "held-out" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_a_model_file_without_the_labels_name_asks_for_it(refused):
+    table("t.csv", GOOD)
+    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    clf = bc.load("m.nc")
+    del clf.target_name_  # as a file of an earlier version
+    clf.save("old.nc")
+    assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")

@@ -41,23 +41,22 @@ every_edge = pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name
 
 
 def model_of(case, statistics):
-    features = case.axes.features
-    coords = {"outcome": case.axes.labels, **dict.fromkeys(("feature", "other_feature", "word"), features)}
-    with pm.Model(coords=coords) as model:
+    coords = {axis: names for axis, names in case.prior.coords().items() if isinstance(names, list)}
+    with pm.Model(coords={"outcome": case.axes.labels, **coords}) as model:
         case.prior.pymc(statistics, "")
     return model
 
 
 @cache
 def compiled(structure):
-    """Return a model in the user's own parameters with its log density, and the one that NUTS sees with its gradient.
+    """Return a model in the user's own parameters with its log density; the one that NUTS sees, its gradient and start.
 
     Cases of one structure differ in their data only, hyperparameters included.
     """
     case = next(case for case in PRIORS if structure_of(case) == structure)
     model = model_of(case, case.statistics(*case.data()))
     plain = remove_value_transforms(model)
-    return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON)
+    return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON), model.initial_point()
 
 
 def structure_of(case):
@@ -82,7 +81,7 @@ def set_data(model, values):
 @every_edge
 def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
     X, y, weight, data = rows_at(case, edge)
-    plain, log_density, _, _ = compiled(structure_of(case))
+    plain, log_density, *_ = compiled(structure_of(case))
     set_data(plain, data)
     for _ in range(3):
         point = case.point(rng)
@@ -95,9 +94,8 @@ def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
 @every_prior
 @every_edge
 def test_pymc_gradient_is_finite(case, edge, rng):
-    _, _, model, gradient = compiled(structure_of(case))
+    *_, model, gradient, start = compiled(structure_of(case))
     set_data(model, rows_at(case, edge)[3])
-    start = model.initial_point()
     for _ in range(3):
         point = {name: values + rng.normal(size=values.shape) for name, values in start.items()}
         assert np.isfinite(gradient(point)).all()

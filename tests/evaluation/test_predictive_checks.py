@@ -11,7 +11,7 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.predictive_checks import _prior_draws, p_value_table, predictive_check
+from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check, prior_draws
 
 
 def rows(n=200, classes=2, seed=1):
@@ -176,7 +176,7 @@ def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
     X, y = rows(120, classes=3)
     clf = bc.LogisticRegression(prior_scale=1.5, intercept_at="zero", inference="map", random_state=1)
     clf.fit(X[["age", "dose"]], y)
-    draws = _prior_draws(clf.model_, np.random.default_rng(2), 40_000)
+    draws = prior_draws(clf.model_, np.random.default_rng(2), 40_000)
     prior = clf.model_.weight_prior
     theta = np.concatenate([draws["intercept"][:, :, None], draws["weight"] * clf.model_.design.scale], axis=2)
     covariance = np.linalg.inv(prior.precision())

@@ -1,6 +1,7 @@
 """Naive Bayes against logistic regression: the rows of each problem, the curves by other routes, and what is said."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ from sklearn.preprocessing import StandardScaler
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, ng_jordan, problems
-from bayesclf.experiments.curves import crossing, last_crossing
+from bayesclf.experiments.curves import Crossing, crossing, last_crossing
 from bayesclf.experiments.ng_jordan import averaging, judge, with_every_rule
 from bayesclf.models.logistic.model import LogisticPrior
+from bayesclf.tables import openml
 
 EXPERIMENT = find("ng-jordan")
 
@@ -48,7 +50,10 @@ def log_proba(learner, encoded, test, rule):
 
 
 @pytest.mark.parametrize("name", problems.PROBLEMS)
-def test_a_problem_has_its_rows_columns_and_classes(name, data_folder):
+def test_a_problem_has_its_rows_columns_and_classes(name, request):
+    if problems.PROBLEMS[name].dataset in openml.NAMED:
+        request.getfixturevalue("data_folder")
+    problems.load.cache_clear()
     encoded = problems.load(name)
     assert (len(encoded), len(encoded.features), len(encoded.labels)) == ROWS[name]
 
@@ -116,7 +121,7 @@ def test_draws_of_nuts_and_laplace_give_the_same_answers(rng, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def records(data_folder):
+def records():
     settings = EXPERIMENT.Settings(splits=20, posterior_splits=10, problems="lenses")
     parts = [
         EXPERIMENT.measure(settings, unit, np.random.SeedSequence([7, place]))
@@ -192,6 +197,58 @@ def test_the_page_says_what_the_table_says(records):
             assert figure.draw().axes
 
 
+@pytest.fixture
+def no_folder(monkeypatch):
+    """Name no folder of data; there is no network in tests either."""
+    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+    problems.load.cache_clear()
+    yield
+    problems.load.cache_clear()
+
+
+def test_without_folder_and_network_thirteen_of_fifteen_problems_run(no_folder):
+    names = {problem for problem, _ in EXPERIMENT.units(EXPERIMENT.Settings())}
+    assert names == set(problems.PROBLEMS) - {"pima", "boston"}
+    further = find("small-data")
+    assert {problem for problem, _ in further.units(further.Settings())} == set(problems.ALL_PROBLEMS) - {
+        "pima",
+        "boston",
+    }
+
+
+def test_the_page_says_which_problems_were_left_out(no_folder, records):
+    settings, frame = records
+    settings = replace(settings, problems="pima,lenses,boston")
+    assert {problem for problem, _ in EXPERIMENT.units(settings)} == {"lenses"}
+    results = EXPERIMENT.present(settings, frame, EXPERIMENT.summarise(settings, frame))
+    (said,) = [sentence for sentence in results.findings if "Left out" in sentence]
+    assert "not at hand: pima and boston." in said
+    assert "BAYESCLF_DATA" in said
+    assert "1 problems" in results.headline
+    whole = EXPERIMENT.present(replace(settings, problems="lenses"), frame, EXPERIMENT.summarise(settings, frame))
+    assert not [sentence for sentence in whole.findings if "Left out" in sentence]
+
+
+def test_no_problem_at_hand_is_an_error(no_folder):
+    with pytest.raises(InputError, match="the problem pima is not available: pima does not ship"):
+        EXPERIMENT.units(EXPERIMENT.Settings(problems="pima,boston"))
+
+
+@pytest.mark.parametrize("name", sorted(set(problems.PROBLEMS) - {"pima", "boston"}))
+def test_a_problem_has_the_same_bits_with_and_without_the_folder(name, data_folder, no_folder, monkeypatch):
+    shipped = problems.load(name)
+    there = {"breast_cancer_ljubljana": "breast_cancer"}.get(shipped.problem.dataset, shipped.problem.dataset)
+    if not list(data_folder.glob(f"{there}.csv*")):
+        pytest.skip(f"the folder has no {there}")
+    monkeypatch.setenv("BAYESCLF_DATA", str(data_folder))
+    problems.load.cache_clear()
+    monkeypatch.setitem(problems.ALL_PROBLEMS, name, replace(shipped.problem, dataset=f"folder:{there}"))
+    folder = problems.load(name)
+    np.testing.assert_array_equal(shipped.X, folder.X)
+    np.testing.assert_array_equal(shipped.y, folder.y)
+    assert (shipped.labels, shipped.features, shipped.levels) == (folder.labels, folder.features, folder.levels)
+
+
 def test_curves_cross_where_they_do():
     sizes = np.array([4.0, 16.0, 64.0, 256.0])
     assert last_crossing(sizes, np.array([-1.0, -1.0, 1.0, 1.0])) == pytest.approx(32)
@@ -217,26 +274,25 @@ def test_one_block_has_no_interval(rng):
 def test_level_curves_are_seldom_judged():
     """Of pairs of level curves one in twenty, at most, is called apart."""
     rng = np.random.default_rng(3)
-    sizes = (4, 9, 20, 45, 100, 225)
+    sizes = np.array([4, 9, 20, 45, 100, 225])
     judged = []
     for _ in range(200):
         wide = 0.3 + rng.normal(0, 0.02, (30, 2, len(sizes)))
         wide[:, 1, -1] -= 0.1  # logistic regression overtakes at the end
+        block, model, m = np.indices(wide.shape).reshape(3, -1)
         frame = pd.DataFrame(
             {
                 "problem": "a",
-                "block": b,
-                "m": m,
-                "model": model,
+                "block": block,
+                "m": sizes[m],
+                "model": np.array(["nb", "lr"])[model],
                 "rule": "map",
                 "answered": 10,
-                "error": 10 * wide[b, k, j],
+                "error": 10 * wide.ravel(),
             }
-            for b in range(30)
-            for k, model in enumerate(("nb", "lr"))
-            for j, m in enumerate(sizes)
         )
-        judged.append(judge("a", frame, ng_jordan.crossings(frame, 0)["a", "map"], 1000).ahead_first)
+        overtaken = Crossing(last_crossing(sizes, (wide[:, 0] - wide[:, 1]).mean(axis=0)), math.nan, math.nan)
+        judged.append(judge("a", frame, overtaken, 1000).ahead_first)
     assert sum(judged) <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
 

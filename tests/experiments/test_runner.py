@@ -13,11 +13,10 @@ import pandas as pd
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
+from bayesclf import cli
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
 from bayesclf.experiments.runner import RECORDS, SETTINGS, Store, measure, seed_of
-
-pytestmark = pytest.mark.usefixtures("data_folder")
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
 
@@ -27,14 +26,15 @@ def lenses(folder, **settings):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, data_folder):
+def whole(tmp_path_factory):
     """Return an uninterrupted run."""
     return lenses(tmp_path_factory.mktemp("whole"))
 
 
-def command(folder, *more, program="from bayesclf.cli import main; main()"):
-    words = ["experiment", "ng-jordan", "--splits", "60", "--posterior-splits", "0", "--problems", "lenses"]
-    return [sys.executable, "-c", program, *words, "--output", str(folder), *more]
+def words(folder, *more):
+    """Return the command line of the same run."""
+    settings = ["--splits", "60", "--posterior-splits", "0", "--problems", "lenses"]
+    return ["experiment", "ng-jordan", *settings, "--output", str(folder), *more]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -129,15 +129,15 @@ main()
 """A run that is killed while it writes its third line: by itself, as from outside nobody knows how far it is."""
 
 
-def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path):
-    killed = subprocess.run(command(tmp_path, program=KILLED), capture_output=True)
+def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path, capsys):
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words(tmp_path)], capture_output=True)
     assert killed.returncode == -signal.SIGKILL
     path = tmp_path / RECORDS
     kept = path.read_bytes()
     assert kept.count(b"\n") == 2
     assert not kept.endswith(b"\n")
-    done = subprocess.run(command(tmp_path, "--jobs", "2"), capture_output=True, text=True, check=True)
-    assert "results.html" in done.stdout.replace("\n", "")  # a long path is wrapped
+    assert cli.run(words(tmp_path, "--jobs", "2")) == 0
+    assert "results.html" in capsys.readouterr().out.replace("\n", "")  # a long path is wrapped
     assert path.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
     units = [tuple(json.loads(line)["unit"]) for line in path.read_bytes().splitlines()]
     assert len(units) == len(set(units)) == 6
@@ -145,7 +145,7 @@ def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path):
 
 
 def test_results_keep_command_settings_and_versions(tmp_path):
-    subprocess.run(command(tmp_path), capture_output=True, check=True)
+    assert cli.run(words(tmp_path)) == 0
     about = json.loads((tmp_path / SETTINGS).read_text())
     assert about["settings"]["splits"] == 60
     assert about["settings"]["seed"] == 0
@@ -280,6 +280,8 @@ def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monke
     from bayesclf.experiments import problems
 
     problems.load.cache_clear()
-    monkeypatch.delenv("BAYESCLF_DATA")
-    with pytest.raises(InputError, match=r"the problem lenses is not available .* set BAYESCLF_DATA"):
-        problems.load("lenses")
+    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
+    with pytest.raises(
+        InputError, match=r"the problem pima is not available: .* pima.csv, in a folder that BAYESCLF_DATA"
+    ):
+        problems.load("pima")

@@ -127,7 +127,7 @@ def test_every_figure_of_the_page_is_drawn(outcome):
     ]
 
 
-def test_a_class_that_was_not_observed_makes_maps_log_loss_infinite(data_folder):
+def test_a_class_that_was_not_observed_makes_maps_log_loss_infinite():
     """Two of 148 rows are normal: one of them or both can be test rows while no training row is."""
     settings = EXPERIMENT.Settings(splits=5, logistic_splits=0, problems="lymphography-all", largest=4)
     seed = np.random.SeedSequence(0)

@@ -116,7 +116,7 @@ def test_pymc_observes_the_collapsed_counts(name, scope):
     statistics = statistics_of(name)
     settings = LearntAlpha("posterior", scope, median=0.7, spread=1.2)
     family = FAMILIES[name][0](settings).resolve_prior(statistics)
-    with pm.Model() as model:
+    with pm.Model(coords={axis: names for axis, names in family.coords().items() if isinstance(names, list)}) as model:
         family.pymc(statistics, "")
     log_density = remove_value_transforms(model).compile_logp(mode=PYTHON)
     groups = 3 if scope == "feature" else 1
@@ -124,7 +124,9 @@ def test_pymc_observes_the_collapsed_counts(name, scope):
         alpha = np.random.default_rng(seed).lognormal(size=groups)
         evidence = log_evidence_of(name, alpha, statistics)
         prior = stats.lognorm.logpdf(alpha, 1.2, scale=0.7).sum()
-        np.testing.assert_allclose(log_density({"alpha": alpha}), prior + evidence, rtol=1e-10)
+        np.testing.assert_allclose(
+            log_density({"alpha": alpha if scope == "feature" else alpha[0]}), prior + evidence, rtol=1e-10
+        )
 
 
 def log_evidence_of(name, alpha, statistics):
@@ -248,11 +250,12 @@ def test_nuts_agrees_with_quadrature(name, scope):
     statistics = statistics_of(name)
     settings = LearntAlpha("posterior", scope)
     family = FAMILIES[name][0](settings).resolve_prior(statistics)
-    with pm.Model() as model:
+    with pm.Model(coords={axis: names for axis, names in family.coords().items() if isinstance(names, list)}) as model:
         family.pymc(statistics, "")
     from bayesclf.inference import nuts
 
     sampled = nuts.sample(model, NUTS(draws=2000), 5, signature=("collapsed", name, scope)).draws["alpha"]
+    sampled = sampled.reshape(4, 2000, -1)
     grid = np.linspace(-8, 9, 4001)
     for group, tables in enumerate(family.family.tables(statistics).groups(scope)):
         log_density = tables.likelihood().log_density(np.exp(grid)) + settings.log_prior(np.exp(grid))

@@ -190,7 +190,7 @@ class BernoulliCase(Case):
         return {"theta": stats.beta(family.alpha, family.beta)}
 
     def to_pymc(self, parameters):
-        return {"theta_present": parameters["theta"]}
+        return {"theta": parameters["theta"]}
 
     def cell_grid(self, feature):
         return np.array([0.0, 1.0]), np.ones(2)
@@ -238,7 +238,7 @@ class MultinomialCase(Case):
         return {"theta": stats.beta(family.alpha, family.alpha.sum(axis=1, keepdims=True) - family.alpha)}
 
     def to_pymc(self, parameters):
-        return {"theta_word": parameters["theta"]}
+        return {"theta": parameters["theta"]}
 
     @property
     def absent(self):

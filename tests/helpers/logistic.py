@@ -73,4 +73,6 @@ PRIORS = {
     "reference, zero": LogisticPrior(prior_form="reference", intercept_at="zero", intercept_scale=2.0),
     "own units": LogisticPrior(standardize=False, prior_mean=0.1, prior_scale=0.4),
     "free intercept": LogisticPrior(intercept_scale=INF),
+    "free weight": LogisticPrior(prior_scale={"x0": INF}),
+    "reference, free weights": LogisticPrior(prior_form="reference", prior_scale={"x0": INF, "x1": INF}),
 }

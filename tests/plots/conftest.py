@@ -1,6 +1,5 @@
 """What the tests of figures share."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -23,12 +22,3 @@ def two_classes():
     y = np.repeat(["$no$", "<yes>"], 60)
     X = rng.normal(size=(120, 2)) + (y == "<yes>")[:, None]
     return bc.compare({"nb": bc.GaussianNB()}, X, y, cv=3, repeats=2)
-
-
-@pytest.fixture(autouse=True)
-def no_open_figures():
-    """Every figure is closed to pyplot, so that a notebook shows it once."""
-    yield
-    left = plt.get_fignums()
-    plt.close("all")
-    assert left == []

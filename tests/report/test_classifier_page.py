@@ -116,6 +116,7 @@ def test_weights_that_no_repeated_rows_stand_for_are_no_other_rows(kind, tmp_pat
 DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"] * 5
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.parametrize(
     "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 29))]
 )
@@ -127,6 +128,7 @@ def test_texts_are_one_column_of_the_page(given, tmp_path):
     assert "a good <b> movie (5)" in words
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.parametrize("kind", [bc.MultinomialNB, bc.BernoulliNB])
 def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     rng = np.random.default_rng(0)

@@ -116,6 +116,7 @@ def test_every_line_of_the_table_is_shown(comparison):
     assert {len(line.cells) for line in lines if not line.reason} == {len(HEADINGS) - 2}
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_infinite_log_loss_is_said():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"word": rng.choice(["a", "b"], 60), "x": rng.choice(["p", "q"], 60)})
@@ -131,6 +132,7 @@ def test_infinite_log_loss_is_said():
     assert "∞ (" in render(comparison)
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_no_rule_answers():
     data = load_iris(as_frame=True)
     comparison = compared({"lr": bc.LogisticRegression(inference="map")}, data.data, data.target, rules=["gibbs"])
@@ -213,6 +215,7 @@ def test_columns_are_summarised():
     assert len(column_summaries(wide)) == MOST_COLUMNS
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_disagreements_are_bounded():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)

@@ -75,6 +75,27 @@ def fitted(request):
     return clf.fit(table(clf), Y)
 
 
+@pytest.fixture(scope="module")
+def file(fitted, tmp_path_factory):
+    """Return the file of a fitted classifier."""
+    path = tmp_path_factory.mktemp("fitted") / "model.nc"
+    fitted.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(fitted):
+    """Return rows to answer: the training table with a cell that is missing, or zero where none may be."""
+    X = table(fitted).copy()
+    X.iloc[0, 0] = 0.0 if type(fitted) is bc.MultinomialNB else np.nan
+    return X
+
+
+@pytest.fixture(scope="module")
+def answered(fitted, rows):
+    return answers(fitted, rows)
+
+
 def reloaded(clf, path):
     clf.save(path)
     return bc.load(path)
@@ -106,35 +127,30 @@ def answers(clf, X):
 
 
 class TestRoundTrip:
-    def test_every_answer_is_the_same(self, fitted, path):
-        X = table(fitted).copy()
-        X.iloc[0, 0] = 0.0 if type(fitted) is bc.MultinomialNB else np.nan
-        assert_equal(answers(reloaded(fitted, path), X), answers(fitted, X))
+    def test_every_answer_is_the_same(self, rows, answered, file):
+        assert_equal(answers(bc.load(file), rows), answered)
 
-    def test_state_is_the_same(self, fitted, path):
-        loaded = reloaded(fitted, path)
+    def test_state_is_the_same(self, fitted, file):
+        loaded = bc.load(file)
         assert_equal(loaded.get_params(deep=False), fitted.get_params(deep=False))
         hidden = ("posterior_", "pymc_model_")
         mine, theirs = ({k: v for k, v in vars(clf).items() if k not in hidden} for clf in (fitted, loaded))
         assert_equal({name: theirs[name] for name in mine}, mine)
         assert len(theirs) == len(mine)
 
-    def test_arviz_finds_the_groups_of_the_posterior(self, fitted, path):
-        fitted.save(path)
-        tree = az.from_netcdf(path)
+    def test_arviz_finds_the_groups_of_the_posterior(self, fitted, file):
+        tree = az.from_netcdf(file)
         assert set(tree.children) == {*fitted.posterior_.children, storage.GROUP}
         for name, group in fitted.posterior_.children.items():
             xr.testing.assert_identical(tree[name].to_dataset(), group.to_dataset())
         tree.close()
 
-    def test_a_loaded_classifier_can_be_saved_again(self, fitted, path, tmp_path):
-        loaded = reloaded(fitted, path)
-        again = reloaded(loaded, tmp_path / "again.nc")
-        assert_equal(answers(again, table(fitted)), answers(fitted, table(fitted)))
+    def test_a_loaded_classifier_can_be_saved_again(self, rows, answered, file, path):
+        assert_equal(answers(reloaded(bc.load(file), path), rows), answered)
 
     @pytest.mark.parametrize("fitted", GENERATIVE, indirect=True)
-    def test_learning_goes_on(self, fitted, path):
-        X, loaded = table(fitted), reloaded(fitted, path)
+    def test_learning_goes_on(self, fitted, file, path):
+        X, loaded = table(fitted), bc.load(file)
         mine, theirs = (clf.as_prior().fit(X, Y) for clf in (fitted, loaded))
         assert_equal(theirs.predict_proba(X), mine.predict_proba(X))
         again = reloaded(theirs, path)

@@ -15,6 +15,7 @@ from bayesclf.evaluation.leave_one_out.importance import RowElpd, reweighted
 from bayesclf.evaluation.leave_one_out.refits import conjugate, exact, too_much_work
 from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.evaluation.leave_one_out.weights import stacking_weights
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
@@ -28,7 +29,14 @@ NAMED_ROWS = 5
 """Rows that a warning lists."""
 
 
-def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal", method: str = "auto") -> ELPDData:
+def loo(
+    clf: BayesClassifier,
+    X: Any,
+    y: Any,
+    rule: str | Gibbs = "bayes-optimal",
+    method: str = "auto",
+    progress: Progress = None,
+) -> ELPDData:
     """Return the leave-one-out expected log score of P(y | x), in ArviZ's format.
 
     elpd = Σ_i log P(y_i | x_i, all rows but i), under a rule. A generative posterior was conditioned on x and y
@@ -61,6 +69,9 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
         ``predictive`` has one, else by inference from the other rows. ``"auto"``: the closed form where there is one,
         else weights, and where their k̂ says that they cannot be trusted inference from the other rows for conjugate
         models, a warning for others.
+    progress
+        Whether to show progress; or a function that is called with what is being done, rows done and rows in all. None
+        shows it in a notebook, and where stderr is a terminal.
 
     Returns
     -------
@@ -107,7 +118,8 @@ def loo(clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs = "bayes-optimal
     if method == "psis" and not RULES[name].averages:
         raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
     training = training_rows(clf, X, y)
-    scores = _scores(clf, training, name, method)
+    with shown("leave-one-out", None, progress):
+        scores = _scores(clf, training, name, method)
     return _elpd_data(scores, len(clf.hypotheses(RULES[name].source)))
 
 

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from bayesclf import inference, rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused
-from bayesclf.evaluation.leave_one_out.training import TrainingRows
+from bayesclf.evaluation.leave_one_out.training import TrainingRows, kinds_of_rows
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
@@ -26,6 +26,7 @@ from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import parameter_count
+from bayesclf.progress import shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
 
@@ -118,15 +119,17 @@ def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: I
         raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
     engine = _engine(clf, rule)
     scores = []
-    for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
-        try:
-            hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
-        except (DoesNotExist, Refused) as error:
-            raise type(error)(f"without row {i + 1}: {error}") from None
-        with warnings.catch_warnings():
-            # A row that is impossible under the model without it shows in its score.
-            warnings.simplefilter("ignore", PredictionWarning)
-            scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+    with shown("leaving rows out", len(wanted)) as tell:
+        for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
+            try:
+                hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
+            except (DoesNotExist, Refused) as error:
+                raise type(error)(f"without row {i + 1}: {error}") from None
+            with warnings.catch_warnings():
+                # A row that is impossible under the model without it shows in its score.
+                warnings.simplefilter("ignore", PredictionWarning)
+                scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+            tell("leaving rows out", len(scores), len(wanted))
     return np.array(scores)
 
 
@@ -187,12 +190,13 @@ def _logistic_without(
     model: LogisticModel, training: TrainingRows, wanted: Integers
 ) -> Iterator[tuple[int, LogisticModel, Rows]]:
     """Yield the same for logistic regression, where the weight of the row's duplicates decreases by one."""
-    cells = np.column_stack([training.y, model.design.matrix(training.rows)])
-    different, kind, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    matrix = model.design.matrix(training.rows)
+    kind = kinds_of_rows((training.y, matrix))
+    _, first, counts = np.unique(kind, return_index=True, return_counts=True)
+    different, labels = matrix[first], training.y[first]
     for i in wanted.tolist():
-        weight = counts - (np.arange(len(counts)) == kind.ravel()[i]).astype(float)
-        labels = different[:, 0].astype(np.intp)
-        yield i, replace(model, X=different[:, 1:], y=labels, sample_weight=weight), training.rows[np.array([i])]
+        weight = counts - (np.arange(len(counts)) == kind[i]).astype(float)
+        yield i, replace(model, X=different, y=labels, sample_weight=weight), training.rows[np.array([i])]
 
 
 def _statistics_without(

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array, Integers
 
@@ -80,10 +82,27 @@ def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
 
 def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
     """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight."""
-    stored, given = np.column_stack([model.y, model.X]), np.column_stack([y, model.design.matrix(rows)])
-    _, kind = np.unique(np.vstack([stored, given]), axis=0, return_inverse=True)
-    surplus = np.bincount(kind.ravel(), np.concatenate([model.sample_weight, np.full(len(given), -1.0)]))
+    kind = kinds_of_rows((model.y, model.X), (y, model.design.matrix(rows)))
+    surplus = np.bincount(kind, np.concatenate([model.sample_weight, np.full(len(y), -1.0)]))
     return bool((np.abs(surplus) <= SAME).all())
+
+
+def kinds_of_rows(*parts: tuple[Integers, Matrix]) -> Integers:
+    """Return a number for each row of tables (labels, columns), the same for rows with the same label and cells."""
+    if all(isinstance(X, np.ndarray) for _, X in parts):
+        cells = np.vstack([np.column_stack([y, X]) for y, X in parts])
+        return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1].ravel())
+    numbers: dict[tuple[int, bytes, bytes], int] = {}
+    kinds = []
+    for y, X in parts:
+        stored = sparse.csr_array(X.cells if isinstance(X, CenteredRows) else X, copy=True)
+        stored.eliminate_zeros()
+        stored.sum_duplicates()
+        for row, label in enumerate(y.tolist()):
+            some = slice(stored.indptr[row], stored.indptr[row + 1])
+            key = label, stored.indices[some].astype(np.intp).tobytes(), stored.data[some].tobytes()
+            kinds.append(numbers.setdefault(key, len(numbers)))
+    return np.array(kinds)
 
 
 def _close(found: Array, expected: Array) -> bool:

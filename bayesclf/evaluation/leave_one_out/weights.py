@@ -17,7 +17,7 @@ NEGLIGIBLE = 1e-8
 """Weights below this are rounding errors of the solver, which only approaches the bound 0."""
 
 
-def stacking_weights(log_score: Array) -> Array:
+def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Array:
     """Return the weights w ≥ 0, Σ w = 1, that maximize Σ_i log Σ_m w_m P_m(y_i | x_i, all rows but i), (model).
 
     The problem is concave: SLSQP finds its global optimum from equal weights.
@@ -26,6 +26,8 @@ def stacking_weights(log_score: Array) -> Array:
     ----------
     log_score
         log P_m(y_i | x_i, all rows but i), (row, model); −∞ where a model gives 0, but not for all models of a row.
+    sample_weight
+        How often each row counts (row), at least 0; once by default.
 
     Raises
     ------
@@ -42,6 +44,8 @@ def stacking_weights(log_score: Array) -> Array:
     >>> stacking_weights(np.log([[0.9, 0.5], [0.2, 0.5], [0.9, 0.5]])).round(3)
     array([0.694, 0.306])
     """
+    if sample_weight is not None:
+        log_score, sample_weight = log_score[sample_weight > 0], sample_weight[sample_weight > 0]
     largest = log_score.max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
         row = int(np.flatnonzero(~np.isfinite(largest))[0])
@@ -51,7 +55,8 @@ def stacking_weights(log_score: Array) -> Array:
 
     def loss(weights: Array) -> tuple[float, Array]:
         mixed = likelihood @ weights
-        return -np.log(mixed).mean(), -(likelihood / mixed[:, None]).mean(axis=0)
+        slope = np.average(likelihood / mixed[:, None], axis=0, weights=sample_weight)
+        return -float(np.average(np.log(mixed), weights=sample_weight)), -slope
 
     with np.errstate(divide="ignore", invalid="ignore"):  # a step may end where a row has probability 0
         solve: Any = minimize  # its type stubs do not fit the constraint given as functions

@@ -30,7 +30,10 @@ from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
     from bayesclf.families.multivariate.pymc import Reference
+    from bayesclf.families.pymc_rows import LabeledRows
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
@@ -189,7 +192,20 @@ class MultivariateGaussian(Family[Scatters]):
     @override
     def pymc(self, statistics: Scatters, suffix: str) -> None:
         """Add μ and Σ, observing the scatters."""
-        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj, observe_scatters
+        from bayesclf.families.multivariate.pymc import observe_scatters
+
+        observe_scatters(suffix, *self._pymc_parameters(statistics, suffix), statistics)
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Scatters, suffix: str) -> None:
+        """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
+        from bayesclf.families.multivariate.pymc import observe_rows
+
+        observe_rows(suffix, *self._pymc_parameters(statistics, suffix), X, rows, ("row", f"feature{suffix}"))
+
+    def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+        """Add μ and Σ to the open PyMC model; return them."""
+        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj
 
         lkj, conjugate = self.covariance_prior, self
         if lkj is not None:
@@ -197,11 +213,9 @@ class MultivariateGaussian(Family[Scatters]):
             conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
         reference, m = conjugate.reference(statistics), np.asarray(self.m)
         if lkj is not None:
-            mu, Sigma = add_lkj(lkj, m, reference, suffix)
-        else:
-            _, kappa, nu, psi = self._hyperparameters()
-            mu, Sigma = add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
-        observe_scatters(f"x{suffix}", mu, Sigma, statistics)
+            return add_lkj(lkj, m, reference, suffix)
+        _, kappa, nu, psi = self._hyperparameters()
+        return add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""

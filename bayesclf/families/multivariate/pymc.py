@@ -18,8 +18,10 @@ from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
-from bayesclf.families.multivariate.covariance import LKJ, inverse_wishart_factors, outer
+from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.families.pymc_rows import LabeledRows
+from bayesclf.families.pymc_statistics import whole
 from bayesclf.typing import Array
 
 
@@ -46,7 +48,7 @@ class Reference:
 class _Covariance(Transform):  # type: ignore[misc]
     """Unconstrained coordinates (..., entry) of covariance matrices (..., feature, other_feature).
 
-    The reference factor R and the width w are the last two parameters of the variable.
+    The reference factor R and the width w are the third and fourth parameter of the variable.
     """
 
     name = "covariance"
@@ -60,7 +62,7 @@ class _Covariance(Transform):  # type: ignore[misc]
 
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return v of Σ."""
-        *_, factor, width = inputs
+        factor, width = _reference(inputs)
         whiten = pt.linalg.inv(factor)
         G = pt.linalg.cholesky(pt.matmul(pt.matmul(whiten, value), whiten.mT))
         entries = pt.matmul(G.reshape((*_batch(value, 2), self._size**2)), self._place.T)
@@ -69,7 +71,7 @@ class _Covariance(Transform):  # type: ignore[misc]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return Σ of v; the exponential is taken of the diagonal alone, as that of the others could overflow."""
-        *_, factor, width = inputs
+        factor, width = _reference(inputs)
         scaled = value * width[..., None]
         entries = pt.switch(self._diagonal > 0, pt.exp(scaled * self._diagonal), scaled)
         G = pt.matmul(entries, self._place).reshape((*_batch(value, 1), self._size, self._size))
@@ -78,7 +80,7 @@ class _Covariance(Transform):  # type: ignore[misc]
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|dΣ/dv|, the sum over i from 0 of log(2 C_ii^(d−i) R_ii^(i+1) G_ii w^(i+1)), C = RG."""
-        *_, factor, width = inputs
+        factor, width = _reference(inputs)
         i = np.arange(self._size)
         log_diagonal = pt.matmul(value * width[..., None] * self._diagonal, self._place)
         log_diagonal = log_diagonal.reshape((*_batch(value, 1), self._size, self._size)).sum(axis=-1)
@@ -89,24 +91,29 @@ class _Covariance(Transform):  # type: ignore[misc]
 
 
 class _Location(Transform):  # type: ignore[misc]
-    """Coordinates w of means (outcome, feature): μ = center + factor w, which are the variable's last parameters."""
+    """Coordinates w of means (outcome, feature): μ = center + factor w, the last two of its four parameters."""
 
     name = "location"
 
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return w of μ."""
-        *_, center, factor = inputs
+        center, factor = _reference(inputs)
         return pt.matmul(pt.linalg.inv(factor), (value - center)[..., None])[..., 0]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return μ of w."""
-        *_, center, factor = inputs
+        center, factor = _reference(inputs)
         return center + pt.matmul(factor, value[..., None])[..., 0]
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|factor| of each class."""
-        *_, factor = inputs
+        _, factor = _reference(inputs)
         return pt.log(_diagonal(factor)).sum(axis=-1)
+
+
+def _reference(inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the last two of a variable's four parameters: its inputs are the size, these, and generators."""
+    return inputs[3], inputs[4]
 
 
 def _batch(value: TensorVariable, core: int) -> list[Any]:
@@ -126,7 +133,7 @@ def add_inverse_wishart(
     """
     m, kappa, nu, psi = hyperparameters
     parameters = pm.Data(f"Sigma_nu{suffix}", nu), pm.Data(f"Sigma_psi{suffix}", psi)
-    functions = {"logp": _inverse_wishart_logp, "random": _inverse_wishart_random}
+    functions = {"logp": _inverse_wishart_logp, "dist": _inverse_wishart_dist}
     Sigma = _add_covariance(parameters, functions, "(),(d,d)", reference, suffix)
     spread = (Sigma if psi.ndim == 3 else Sigma[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None]
     return _add_means(m, spread, reference, suffix), Sigma
@@ -137,30 +144,84 @@ def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[An
     sd_scale = np.array(np.broadcast_to(np.asarray(prior.sd_scale), reference.Sigma.shape[:-1]))
     eta = np.full(sd_scale.shape[:-1], float(prior.eta))
     parameters = pm.Data(f"Sigma_eta{suffix}", eta), pm.Data(f"Sigma_sd_scale{suffix}", sd_scale)
-    functions = {"logp": _lkj_logp, "random": _lkj_random}
+    functions = {"logp": _lkj_logp, "dist": _lkj_dist}
     Sigma = _add_covariance(parameters, functions, "(),(d)", reference, suffix)
     variance = np.diag(np.asarray(prior.mean_scale) ** 2)
     spread = pm.Data(f"mu_covariance{suffix}", np.tile(variance, (len(m), 1, 1)))
     return _add_means(m, spread, reference, suffix), Sigma
 
 
-def observe_scatters(name: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
+def observe_scatters(suffix: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
     """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), one set for each pattern of missing cells.
+
+    It generates x̄ ~ Normal(μ, Σ/n) and S ~ Wishart(n − 1, Σ). All of the log likelihood is the logp of x̄; see
+    `bayesclf.families.pymc_statistics.observe_moments`.
 
     Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the observed columns, for any real n ≥ 0 and
     S ⪰ 0. A missing column enters as a standard normal coordinate of its own, which adds nothing.
     """
-    seen = np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape)
+    covariance = Sigma[None] if Sigma.ndim == 3 else Sigma[None, None]
+    n, scatter = pm.Data(f"x_n{suffix}", statistics.n), pm.Data(f"x_scatter{suffix}_data", statistics.scatter)
+    cells = np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape)
+    seen = pm.Data(f"x_seen{suffix}", np.array(cells))
     pm.CustomDist(
-        f"{name}_mean",
+        f"x_mean{suffix}",
         mu[None],
-        Sigma[None] if Sigma.ndim == 3 else Sigma[None, None],
-        pm.Data(f"{name}_n", statistics.n),
-        pm.Data(f"{name}_scatter", statistics.scatter),
-        pm.Data(f"{name}_seen", np.array(seen)),
+        covariance,
+        n,
+        scatter,
+        seen,
+        dist=_scatter_means_dist,
         logp=_scatters_logp,
         signature="(d),(d,d),(),(d,d),(d)->(d)",
-        observed=pm.Data(f"{name}_data", statistics.mean),
+        observed=pm.Data(f"x_mean{suffix}_data", statistics.mean),
+    )
+    pm.CustomDist(
+        f"x_scatter{suffix}",
+        covariance,
+        n,
+        seen,
+        dist=_scatters_dist,
+        logp=lambda scatter, Sigma, n, seen: pt.zeros_like(n),
+        signature="(d,d),(),(d)->(d,d)",
+        observed=scatter,
+    )
+
+
+def observe_rows(
+    suffix: str, mu: TensorVariable, Sigma: TensorVariable, X: Array, rows: LabeledRows, dims: tuple[str, ...]
+) -> None:
+    """Observe x ~ Normal(μ_y, Σ_y) of the observed cells of rows; covariances are inverted once for each pattern."""
+    patterns, of_row = np.unique(~np.isnan(X), axis=0, return_inverse=True)
+    seen = pm.Data(f"x_seen{suffix}", (~np.isnan(X)).astype(float), dims=dims)
+    pattern = pm.Data(f"x_pattern{suffix}", of_row.ravel(), dims=dims[:1])
+    by_class = pt.broadcast_to(Sigma, (mu.shape[0], mu.shape[1], mu.shape[1]))
+    kept = pm.Data(f"x_patterns{suffix}", patterns.astype(float))
+    both = kept[:, None, :, None] * kept[:, None, None, :]
+    covariance = by_class * both + pt.eye(mu.shape[1]) * (1 - both)
+    precision, log_det = pt.linalg.inv(covariance), _log_det(covariance)
+
+    def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
+        deviation = (x - mu) * seen
+        square = (deviation[..., :, None] * precision * deviation[..., None, :]).sum(axis=(-2, -1))
+        return -0.5 * weight * (seen.sum(axis=-1) * np.log(2 * np.pi) + log_det + square)
+
+    def dist(mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any, size: Any) -> Any:
+        return _normal_dist(mu, Sigma) * seen
+
+    pm.CustomDist(
+        f"x{suffix}",
+        mu[rows.y],
+        by_class[rows.y],
+        precision[pattern, rows.y],
+        log_det[pattern, rows.y],
+        seen,
+        pm.Data(f"x_weight{suffix}", rows.weight, dims=dims[:1]),
+        dist=dist,
+        logp=logp,
+        signature="(d),(d,d),(d,d),(),(d),()->(d)",
+        observed=pm.Data(f"x{suffix}_data", np.where(np.isnan(X), 0.0, X), dims=dims),
+        dims=dims,
     )
 
 
@@ -191,8 +252,8 @@ def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: s
         spread,
         pm.Data(f"mu_centre{suffix}", reference.mu),
         pm.Data(f"mu_factor{suffix}", factor),
+        dist=_normal_dist,
         logp=_normal_logp,
-        random=_normal_random,
         support_point=lambda rv, size, m, spread, center, factor: center,
         signature="(d),(d,d),(d),(d,d)->(d)",
         transform=_Location(),
@@ -206,10 +267,9 @@ def _normal_logp(mu: Any, m: Any, spread: Any, *reference: Any) -> Any:
     return -0.5 * (mu.shape[-1] * np.log(2 * np.pi) + _log_det(spread) + square)
 
 
-def _normal_random(m: Array, spread: Array, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
-    shape = np.broadcast_shapes(m.shape, spread.shape[:-1]) if size is None else (*size, m.shape[-1])
-    noise = rng.standard_normal((*shape, 1))
-    return np.asarray(m + (np.linalg.cholesky(spread) @ noise)[..., 0])
+def _normal_dist(m: Any, spread: Any, *reference: Any) -> Any:
+    noise = pm.Normal.dist(shape=m.shape)
+    return m + pt.matmul(pt.linalg.cholesky(spread), noise[..., None])[..., 0]
 
 
 def _log_det(matrix: Any) -> Any:
@@ -268,18 +328,54 @@ def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: A
     return -0.5 * n * (np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(covariance)) - 0.5 * squares
 
 
-def _inverse_wishart_random(nu: Any, psi: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
-    batch = tuple(size) if size is not None else np.shape(nu)
-    groups = int(np.prod(batch, dtype=int))
-    d = psi.shape[-1]
-    nus = np.broadcast_to(nu, batch).reshape(groups)
-    psis = np.broadcast_to(psi, (*batch, d, d)).reshape(groups, d, d)
-    return outer(inverse_wishart_factors(nus, psis, rng, 1)[0]).reshape(*batch, d, d)
+def _wishart_factor(df: Any, size: Any) -> Any:
+    """Return A (…, row, column) with AAᵀ ~ Wishart(df, I), for any number of degrees of freedom: Bartlett's matrix.
+
+    Below d degrees of freedom only as many columns are not 0, which asks for whole numbers of them. A is lower
+    triangular, with A_jj² ~ χ²(df − j) and standard normals below.
+
+    References
+    ----------
+    Anderson (2003), An introduction to multivariate statistical analysis, theorem 7.2.1.
+    """
+    freedom = df[..., None] - pt.arange(size)
+    some = pt.gt(freedom, 0)
+    squares = pm.ChiSquared.dist(pt.switch(some, freedom, 1.0))
+    below = pm.Normal.dist(shape=(*_shape(df), size, size)) * pt.gt(pt.arange(size)[:, None], pt.arange(size))
+    return (below + pt.sqrt(squares)[..., None, :] * pt.eye(size)) * some[..., None, :]
 
 
-def _lkj_random(eta: Any, sd_scale: Any, *reference: Any, rng: np.random.Generator, size: Any = None) -> Array:
-    batch = tuple(size) if size is not None else np.shape(eta)
-    groups = int(np.prod(batch, dtype=int))
-    first = sd_scale.reshape(-1, sd_scale.shape[-1])[0]
-    drawn = LKJ(float(np.ravel(eta)[0]), first).draw(rng, 1, groups)[0]
-    return np.asarray(drawn.reshape(*batch, len(first), len(first)))
+def _shape(value: Any) -> list[Any]:
+    return [value.shape[axis] for axis in range(value.ndim)]
+
+
+def _scatters_dist(Sigma: Any, n: Any, seen: Any, size: Any) -> Any:
+    """Draw S ~ Wishart(n − 1, Σ) of the observed columns."""
+    both = seen[..., :, None] * seen[..., None, :]
+    d = Sigma.shape[-1]
+    factor = pt.matmul(pt.linalg.cholesky(Sigma * both + pt.eye(d) * (1 - both)), _wishart_factor(whole(n) - 1, d))
+    return pt.matmul(factor, factor.mT) * both
+
+
+def _scatter_means_dist(mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any, size: Any) -> Any:
+    noise = pm.Normal.dist(shape=(*_shape(n), Sigma.shape[-1]))
+    deviation = pt.matmul(pt.linalg.cholesky(Sigma), noise[..., None])[..., 0]
+    return (mu + deviation / pt.sqrt(pt.maximum(whole(n), 1.0))[..., None]) * seen * pt.gt(n, 0)[..., None]
+
+
+def _inverse_wishart_dist(nu: Any, psi: Any, *reference: Any) -> Any:
+    factor = pt.matmul(pt.linalg.cholesky(psi), pt.linalg.inv(_wishart_factor(nu, psi.shape[-1])).mT)
+    return pt.matmul(factor, factor.mT)
+
+
+def _lkj_dist(eta: Any, sd_scale: Any, *reference: Any) -> Any:
+    """Draw each row i of a correlation's factor: uniform on a sphere of radius² ~ Beta(i/2, η + (d − 1 − i)/2)."""
+    d = sd_scale.shape[-1]
+    i = pt.arange(d)
+    noise = pm.Normal.dist(shape=(*_shape(sd_scale), d)) * pt.gt(i[:, None], i)
+    norm = pt.sqrt((noise**2).sum(axis=-1, keepdims=True))
+    squares = pm.Beta.dist(pt.maximum(i, 1) / 2, eta[..., None] + (d - 1 - i) / 2) * pt.gt(i, 0)
+    radius, rest = pt.sqrt(squares)[..., None], pt.sqrt(1 - squares)[..., None]
+    factor = noise / pt.where(pt.gt(norm, 0), norm, 1.0) * radius + rest * pt.eye(d)
+    factor = factor * pm.HalfNormal.dist(sd_scale)[..., None]
+    return pt.matmul(factor, factor.mT)

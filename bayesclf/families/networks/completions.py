@@ -8,7 +8,6 @@ factors into small sums that many rows have in common.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,14 +19,8 @@ from bayesclf.families.networks.row_counts import RowCounts, added_up, different
 from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 LARGEST_SUMS = 2**20
 """Completions × factors above which training rows with missing cells are refused."""
-
-LARGEST_SAMPLED = 2**15
-"""Completions × factors above which NUTS refuses their likelihood and its gradient."""
 
 SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
@@ -172,35 +165,3 @@ def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
     top = np.where(np.isneginf(top), 0.0, top)
     totals = np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)
     return dirichlet.logs(totals) + top, terms
-
-
-def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:
-    """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell).
-
-    Raises
-    ------
-    Refused
-        Where the sums have too many terms to be sampled.
-    """
-    import pymc as pm
-
-    if sums.cells.size > LARGEST_SAMPLED:
-        raise Refused(
-            f"the training rows' missing cells have {sums.cells.size:,} completions × tables, too many for NUTS (limit "
-            f"{LARGEST_SAMPLED:,}); fit with missing='level', or by inference='map'"
-        )
-    cells = pm.Data(f"{name}_cells", sums.cells)
-    first = pm.Data(f"{name}_first", sums.first)
-    observed = pm.Data(f"{name}_data", sums.counts)
-    pm.CustomDist(name, theta, cells, first, logp=_sums_logp, observed=observed, signature="(k,c),(z,f),(s)->(k,s)")
-
-
-def _sums_logp(counts: TensorVariable, theta: TensorVariable, cells: TensorVariable, first: TensorVariable) -> Any:
-    import pytensor.tensor as pt
-
-    # Index −1, which means no cell, is that of an added cell with probability 1.
-    log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
-    terms = pt.exp(log_theta[:, cells].sum(axis=2))
-    of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
-    sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
-    return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, sums))

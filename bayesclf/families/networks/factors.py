@@ -161,6 +161,14 @@ class Layout:
             names += [f"{value} | {condition}" if condition else value for condition in given for value in of]
         return names
 
+    def simplex_names(self) -> list[str]:
+        """Return the name of each simplex: its features and, after a bar, the values that it is conditional on."""
+        names = []
+        for factor in self.factors:
+            of = ", ".join(self.axes.features[j] for j in factor.of)
+            names += [f"{of} | {given}" if given else of for given in self._combinations(factor.given)]
+        return names
+
     def _combinations(self, features: tuple[int, ...]) -> list[str]:
         """Return "outlook=sunny, wind=weak", …, for all values of features, the last one fastest."""
         own = ([f"{self.axes.features[j]}={level}" for level in self.axes.levels[j]] for j in features)

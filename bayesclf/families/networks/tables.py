@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
@@ -137,18 +140,32 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        import pymc as pm
-        import pytensor.tensor as pt
+        from bayesclf.families.networks.pymc import observe_sums
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
 
-        from bayesclf.families.pymc_statistics import observe_simplexes
-
-        counts, sums = completions.split(self.layout(self.axes), statistics)
-        alpha, sizes = self.simplexes()
-        parts = observe_simplexes(alpha, counts, sizes, suffix)
+        layout = self.layout(self.axes)
+        counts, sums = completions.split(layout, statistics)
+        by_size = add_simplexes(self.simplexes()[0], layout.simplexes, layout.simplex_names(), suffix)
+        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
+        observe_simplexes(by_size, counts, layout.simplexes, suffix)
         if len(sums):
-            cells = np.concatenate(list(dirichlet.cells_by_size(sizes).values()))
-            back = pm.Data(f"cell_order{suffix}", np.argsort(cells))
-            completions.observe_sums(f"sums{suffix}", pt.concatenate(parts, axis=1)[:, back], sums)
+            observe_sums(f"sums{suffix}", theta, sums)
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, cell), above the simplexes of each size."""
+        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+
+        layout = self.layout(self.axes)
+        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
+        return join_simplexes(by_size, layout.simplexes, suffix, "cell")
+
+    @override
+    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the level codes of rows, one table after the other; missing cells are summed out."""
+        from bayesclf.families.networks.pymc import observe_codes
+
+        observe_codes(f"codes{suffix}", self.layout(self.axes), theta[rows.y], X, rows.weight, f"column{suffix}")
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
 from bayesclf.typing import Array, Integers
 
 
@@ -29,6 +31,7 @@ class LogisticDesign:
     3. "workclass=Private", 0/1, one column per level and no reference level; a missing category is 0 throughout.
 
     A number that is constant or empty in the training rows has no column; an empty one has no indicator either.
+    Numbers may come as a sparse table, without missing cells and without categories.
 
     Attributes
     ----------
@@ -62,7 +65,7 @@ class LogisticDesign:
     @classmethod
     def fit(
         cls,
-        numbers: Array,
+        numbers: Array | sparse.csr_array,
         codes: Integers,
         sample_weight: Array,
         number_names: tuple[str, ...],
@@ -84,10 +87,14 @@ class LogisticDesign:
         """
         present = sample_weight > 0
         numbers, weight = numbers[present], sample_weight[present]
-        mean, sd = _moments(numbers, weight)
+        gaps = np.empty(0, dtype=np.intp)
+        if isinstance(numbers, np.ndarray):
+            mean, sd = _moments(numbers, weight)
+            missing = np.isnan(numbers)
+            gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        else:
+            mean, sd = sparse_moments(numbers, weight)
         varying = np.flatnonzero(sd > 0)
-        missing = np.isnan(numbers)
-        gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
         level_names = [f"{name}={v}" for name, values in zip(category_names, levels, strict=True) for v in values]
         indicators = [f"{number_names[j]} is missing" for j in gaps]
         own = [number_names[j] for j in varying] + indicators
@@ -109,9 +116,11 @@ class LogisticDesign:
     def __len__(self) -> int:
         return len(self.names)
 
-    def matrix(self, rows: Rows) -> Array:
+    def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""
         numbers, codes = rows.parts
+        if sparse.issparse(numbers):
+            return self._centered(numbers)
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         out = np.zeros((len(rows), len(self)))
         standardized = out[:, :n_numbers]
@@ -125,6 +134,12 @@ class LogisticDesign:
             out[seen, start + codes[seen, category]] = 1.0
             start += size
         return out
+
+    def _centered(self, numbers: sparse.csr_array) -> CenteredRows:
+        """Return the columns of a sparse table; those of missing cells are 0, as it has none."""
+        cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
+        data = cells.data / self.scale[cells.indices]
+        return CenteredRows(data, cells.indices, cells.indptr, self.centre / self.scale)
 
     def unseen(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether a category has a level that the training rows do not have, shape (row, category)."""
@@ -178,7 +193,7 @@ class WeightedRows:
 
         A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that results
         change by rounding only. The rows are in the order in which each first occurs. Where there are few duplicates,
-        the rows are returned as they are.
+        the rows are returned as they are, and so are those of a sparse table.
 
         Examples
         --------
@@ -189,6 +204,8 @@ class WeightedRows:
         >>> rows.merged().weight
         array([3., 1., 2.])
         """
+        if any(sparse.issparse(part) for part in self.rows.parts):
+            return self
         most = WORTHWHILE * len(self.rows)
         kind, kinds = _ranks(self.y)
         for column in (column for part in self.rows.parts for column in part.T):

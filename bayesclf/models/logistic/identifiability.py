@@ -6,14 +6,18 @@ coordinates of the space that the columns span the estimate is unique.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
 from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, listed
@@ -46,7 +50,7 @@ class Separation:
         return f"the classes are {kind} separable: {why}; take rule 'map', or the posterior"
 
 
-def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
+def find_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
     """Find weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
@@ -56,7 +60,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     Parameters
     ----------
     X
-        Rows (row, 1 + column), a column of ones first.
+        Rows (row, 1 + column), a column of ones first; an array, or sparse.
     y
         Codes (row) of the weight vectors, −1 for the reference; every class has rows.
     guess
@@ -78,7 +82,7 @@ def find_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     return Separation(_has_positive_margins(margins[gained <= POSITIVE]), _largest(direction.reshape(guess.shape)))
 
 
-def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
+def plain_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
     """Check cheap candidates: a guess, and single columns that separate a class from the others.
 
     Parameters are those of `find_separation`; None does not mean that the classes overlap.
@@ -96,16 +100,16 @@ def plain_separation(X: Array, y: Integers, guess: Array) -> Separation | None:
     return Separation(len(np.unique(y)) < 2 or _has_positive_margins(_margins(X, y, len(guess))), columns)
 
 
-def _separates(X: Array, y: Integers, theta: Array) -> bool:
+def _separates(X: Array | sparse.csr_array, y: Integers, theta: Array) -> bool:
     """Return whether θ (outcome, 1 + column) clearly gives every row its highest score in its own class."""
-    scores = np.column_stack([np.zeros(len(X)), X @ theta.T])
-    rows = np.arange(len(X))
+    scores = np.column_stack([np.zeros(len(y)), X @ theta.T])
+    rows = np.arange(len(y))
     own = scores[rows, y + 1]
     scores[rows, y + 1] = -np.inf
     return bool(np.min(own - scores.max(axis=1)) > POSITIVE * max(float(np.abs(theta).max()), 1.0))
 
 
-def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+def _alone(X: Array | sparse.csr_array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     """Return the columns that separate a class from the others by themselves, and whether a row is undecided (row).
 
     Such a column's values in the class all are at least, or all at most, those in the others. Of two classes the rows
@@ -113,18 +117,33 @@ def _alone(X: Array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     are left; so are rows of one class alone.
     """
     labels = np.unique(y)
-    decided = np.zeros(X.shape, dtype=bool)
+    counts, decided = np.zeros(X.shape[1], dtype=np.intp), np.zeros(len(y), dtype=bool)
+    sides: dict[int, list[float]] = {}
     for own in labels[1:] if len(labels) < 3 else labels:
-        inside, outside = X[y == own], X[y != own]
-        above = inside.min(axis=0), outside.max(axis=0)
-        below = outside.min(axis=0), inside.max(axis=0)
-        for least, most in (above, below):
-            columns = np.flatnonzero(least >= most)
-            middle = (least[columns] + most[columns]) / 2
-            decided[:, columns] |= np.abs(X[:, columns] - middle) > POSITIVE
-    counts = decided.sum(axis=0)
+        (least_in, most_in), (least_out, most_out) = extremes(X[y == own]), extremes(X[y != own])
+        for least, most in ((least_in, most_out), (least_out, most_in)):
+            for column in np.flatnonzero(least >= most).tolist():
+                sides.setdefault(column, []).append((least[column] + most[column]) / 2)
+    for column, cells in _cells_of(X, sorted(sides)):
+        off = np.any([np.abs(cells - boundary) > POSITIVE for boundary in sides[column]], axis=0)
+        counts[column] = np.count_nonzero(off)
+        decided |= off
     columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    return columns, ~decided.any(axis=1) if len(labels) == 2 else np.ones(len(X), dtype=bool)
+    return columns, ~decided if len(labels) == 2 else np.ones(len(y), dtype=bool)
+
+
+def _cells_of(X: Array | sparse.csr_array, columns: list[int]) -> Iterator[tuple[int, Array]]:
+    """Yield the cells (row) of some columns, one column at a time."""
+    some = X if isinstance(X, np.ndarray) else sparse.csc_array(X[:, columns])
+    for place, column in enumerate(columns):
+        yield column, some[:, column] if isinstance(some, np.ndarray) else some[:, [place]].toarray()[:, 0]
+
+
+def extremes(X: Array | sparse.csr_array) -> tuple[Array, Array]:
+    """Return the smallest and the largest cell of each column."""
+    if isinstance(X, np.ndarray):
+        return X.min(axis=0), X.max(axis=0)
+    return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
 
 
 def _largest(direction: Array) -> Integers:
@@ -144,7 +163,7 @@ def _has_positive_margins(margins: Any) -> bool:
     return bool(found.status == 0)
 
 
-def _margins(X: Array, y: Integers, vectors: int) -> Any:
+def _margins(X: Array | sparse.csr_array, y: Integers, vectors: int) -> Any:
     """Return the matrix (row and other class, label and column) that maps D raveled to the margins."""
     rows = sparse.csr_array(X)
     parts = []
@@ -175,6 +194,37 @@ def _steepest(margins: Any, penalized: NDArray[np.bool_]) -> Array:
     return np.asarray(positive - negative)
 
 
+def recedes(X: Array | sparse.csr_array, y: Integers, vectors: int, with_intercept: bool) -> bool:
+    """Return whether the likelihood increases, or stays, without bound along some weights on these columns alone.
+
+    Parameters
+    ----------
+    X
+        Rows (row, column).
+    y
+        Codes (row) of the weight vectors, −1 for the reference.
+    vectors
+        Number of weight vectors.
+    with_intercept
+        Whether the first column is one of ones, whose weight may be as large as it likes.
+    """
+    margins = _margins(X, y, vectors)
+    penalized = np.tile(np.arange(X.shape[1]) >= with_intercept, vectors)
+    return bool((margins @ _steepest(margins, penalized)).max() > POSITIVE)
+
+
+def determined(X: Matrix, columns: Integers, weight: Array) -> bool:
+    """Return whether no weighted sum of some columns is 0 in all rows."""
+    if isinstance(X, CenteredRows):
+        squares = np.linalg.eigvalsh(X.gram(weight / weight.sum())[np.ix_(columns, columns)])
+        return bool(squares[0] > SPARSE_TOLERANCE * squares[-1])
+    spread = np.linalg.svd(np.sqrt(weight / weight.sum())[:, None] * X[:, columns], compute_uv=False)
+    return len(spread) == len(columns) and bool(spread[-1] > RANK_TOLERANCE * spread[0])
+
+
+SPARSE_TOLERANCE = 1e-12
+"""Share of the largest variance up to which the variance of a direction of a sparse table counts as rounding."""
+
 RANK_TOLERANCE = 1e-9
 """Directions in which the rows vary by less than this, relative to the widest one, count as collinear."""
 
@@ -195,10 +245,14 @@ class ColumnSpace:
     basis: Array
 
     @classmethod
-    def of(cls, X: Array, weight: Array) -> ColumnSpace:
+    def of(cls, X: Matrix, weight: Array) -> ColumnSpace:
         """Find it for rows X (row, column) without the intercept, of positive weight (row)."""
         share = weight / weight.sum()
         mean = share @ X
+        if isinstance(X, CenteredRows):
+            square, directions = np.linalg.eigh(X.gram(share) - np.outer(mean, mean))
+            used = square > SPARSE_TOLERANCE * square.max(initial=0.0)
+            return cls(mean, directions[:, used] / np.sqrt(square[used]))
         R = np.linalg.qr(np.sqrt(share)[:, None] * (X - mean), mode="r")
         _, spread, directions = np.linalg.svd(R)
         rank = int(np.sum(spread > RANK_TOLERANCE * spread.max(initial=0.0)))
@@ -219,13 +273,48 @@ class ColumnSpace:
         return np.column_stack([gamma[:, 0] - weights @ self.mean, weights])
 
 
+@dataclass(frozen=True, eq=False)
+class ProjectedLikelihood:
+    """The likelihood of rows as a function of the coordinates γ (outcome, 1 + coordinate) of a column space.
+
+    It does what a `Likelihood` of the coordinates of the rows would do, without forming these, which are not sparse.
+    """
+
+    likelihood: Likelihood
+    space: ColumnSpace
+
+    def log_odds(self, gamma: Array) -> Array:
+        """Return the log-odds against the reference, (row, outcome)."""
+        return self.likelihood.log_odds(self.space.weights(gamma))
+
+    def value(self, gamma: Array) -> float:
+        """Return the log likelihood."""
+        return self.likelihood.value(self.space.weights(gamma))
+
+    def gradient(self, gamma: Array) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (outcome, 1 + coordinate)."""
+        value, slope = self.likelihood.gradient(self.space.weights(gamma))
+        return value, slope @ self._map.T
+
+    def derivatives(self, gamma: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient, and minus the Hessian of γ raveled."""
+        value, slope, curvature = self.likelihood.derivatives(self.space.weights(gamma))
+        every = np.kron(np.eye(len(gamma)), self._map)
+        return value, slope @ self._map.T, every @ curvature @ every.T
+
+    @cached_property
+    def _map(self) -> Array:
+        """θ = γ M, (1 + coordinate, 1 + column)."""
+        return self.space.weights(np.eye(1 + self.space.basis.shape[1]))
+
+
 SUSPECT = 1e-12
 """A column is examined where the others leave less than this share of its variance, computed from products."""
 TAKES_PART = 1e-7
 """Smallest weight, in sds, with which a column counts as part of a constant weighted sum of columns."""
 
 
-def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple[str, ...]:
+def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tuple[str, ...]:
     """Return the features that have a weighted sum that is the same for all rows.
 
     Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
@@ -251,8 +340,7 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
     share = weight / weight.sum()
     mean = share @ X
     contrasts = _contrasts(design, X, mean)
-    weighted = np.sqrt(share)[:, None] * (X - mean)
-    covariance = weighted.T @ weighted
+    covariance = gram(X, share) - np.outer(mean, mean) if isinstance(X, CenteredRows) else gram(X - mean, share)
     between = contrasts.T @ covariance @ contrasts
     sd = np.sqrt(np.diag(between))
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
@@ -264,7 +352,7 @@ def collinear_features(design: LogisticDesign, X: Array, weight: Array) -> tuple
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
 
 
-def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
+def _contrasts(design: LogisticDesign, X: Matrix, mean: Array) -> Array:
     """Return combinations (column, contrast) that span all columns except sums that are constant by construction.
 
     They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has.
@@ -273,6 +361,7 @@ def _contrasts(design: LogisticDesign, X: Array, mean: Array) -> Array:
     parts = [np.eye(own)]
     start = own
     for size in design.sizes:
+        assert isinstance(X, np.ndarray)  # a sparse table has no categories
         levels = np.flatnonzero(mean[start : start + size] > 0)
         block = np.eye(size)[:, levels]
         if len(levels) and X[:, start : start + size].any(axis=1).all():

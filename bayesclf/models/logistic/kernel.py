@@ -21,6 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array
@@ -78,6 +79,77 @@ def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
     _whiten(slope, factor, nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
+
+
+@cache
+def compiled_sparse() -> Any:
+    """Return `sparse_log_density` as Numba's ``CFunc``."""
+    at = types.CPointer(types.double)
+    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
+    return nb.cfunc(signature, cache=True, **OPTIONS)(sparse_log_density)
+
+
+def sparse_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
+    """Do what `log_density` does, for rows that are stored as `CenteredRows`; a pass costs what its cells cost."""
+    vectors, columns, rows = types.intp(data[0][0]), types.intp(data[0][1]), types.intp(data[0][2])
+    symmetric, cells = data[0][3] > 0, types.intp(data[0][4])
+    factor = nb.carray(data[2], (size, size))
+    mean, precision = nb.carray(data[3], (vectors, columns)), nb.carray(data[4], (vectors, columns))
+    shift = nb.carray(data[5], columns)
+    values, indices = nb.carray(data[6], cells), nb.carray(data[7], cells)
+    indptr, center = nb.carray(data[8], rows + 1), nb.carray(data[9], columns)
+    y, weight = nb.carray(data[10], rows), nb.carray(data[11], rows)
+    theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
+    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    total = _log_prior(theta, mean, precision, shift, symmetric, slope)
+    total += _sparse_log_likelihood(theta, values, indices, indptr, center, y, weight, slope)
+    _whiten(slope, factor, nb.carray(gradient, size))
+    value[0] = total
+    return 0 if math.isfinite(total) else 1
+
+
+@_part
+def _sparse_log_likelihood(
+    theta: Array,
+    values: Array,
+    indices: Array,
+    indptr: Array,
+    center: Array,
+    y: Array,
+    weight: Array,
+    slope: Array,
+) -> float:
+    """Return Σ w log P(y | x, θ) and add its gradient to `slope`, x = s − center of the stored s; arrays as given."""
+    vectors, columns = theta.shape
+    base, scores, residuals = np.zeros(vectors), np.empty(vectors), np.zeros(vectors)
+    for k in range(vectors):
+        for j in range(columns):
+            base[k] -= theta[k, j] * center[j]
+    total = 0.0
+    for row in range(len(y)):
+        first, last = types.intp(indptr[row]), types.intp(indptr[row + 1])
+        top, own = 0.0, 0.0
+        for k in range(vectors):
+            score = base[k]
+            for cell in range(first, last):
+                score += theta[k, types.intp(indices[cell])] * values[cell]
+            scores[k] = score
+            top = max(top, score)
+            own = score if y[row] == k else own
+        normalizer = math.exp(-top)
+        for k in range(vectors):
+            scores[k] = math.exp(scores[k] - top)
+            normalizer += scores[k]
+        total += weight[row] * (own - top - math.log(normalizer))
+        for k in range(vectors):
+            residual = weight[row] * ((1.0 if y[row] == k else 0.0) - scores[k] / normalizer)
+            residuals[k] += residual
+            for cell in range(first, last):
+                slope[k, types.intp(indices[cell])] += residual * values[cell]
+    for k in range(vectors):
+        for j in range(columns):
+            slope[k, j] -= residuals[k] * center[j]
+    return total
 
 
 @_part
@@ -261,8 +333,8 @@ class LogisticDensity:
 
     @property
     def function(self) -> Any:
-        """The machine code, `log_density`, with its ``address``."""
-        return compiled()
+        """The machine code, `log_density` or `sparse_log_density`, with its ``address``."""
+        return compiled_sparse() if isinstance(self.likelihood.X, CenteredRows) else compiled()
 
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
@@ -271,25 +343,25 @@ class LogisticDensity:
 
     @cached_property
     def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that `log_density` reads, in its order."""
-        likelihood, prior = self.likelihood, self.prior
+        """The arrays that the machine code reads, in its order."""
+        likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
         vectors, columns = prior.mean.shape
-        blocks = -(-len(likelihood.X) // ROWS)
-        filled = (0, blocks * ROWS - len(likelihood.X))
-        X = np.pad(likelihood.X, (filled, (0, 0))).reshape(blocks, ROWS, columns)
         with np.errstate(divide="ignore"):
             precision = 1 / prior.scale
-        arrays = (
-            np.array([vectors, columns, blocks, prior.symmetric]),
-            self.center,
-            self.factor,
-            prior.mean,
-            precision,
-            np.concatenate([[0.0], prior.shift]),
-            X.transpose(0, 2, 1),
-            np.pad(likelihood.y, filled),
-            np.pad(likelihood.weight, filled),
-        )
+        shift = np.concatenate([[0.0], prior.shift])
+        common = (self.center, self.factor, prior.mean, precision, shift)
+        sizes = (vectors, columns)
+        arrays: tuple[NDArray[Any], ...]
+        if isinstance(X, CenteredRows):
+            stored = (X.data, X.indices, X.indptr, X.shift)
+            sparse_sizes = np.array([*sizes, len(X), prior.symmetric, len(X.data)])
+            arrays = (sparse_sizes, *common, *stored, likelihood.y, likelihood.weight)
+        else:
+            blocks = -(-len(X) // ROWS)
+            filled = (0, blocks * ROWS - len(X))
+            cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, columns).transpose(0, 2, 1)
+            y, weight = np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
+            arrays = (np.array([*sizes, blocks, prior.symmetric]), *common, cells, y, weight)
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
 
     def parameters(self, z: Array) -> dict[str, Array]:

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array, Integers
 
@@ -44,7 +45,7 @@ class Likelihood:
     Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
     """
 
-    X: Array
+    X: Matrix
     y: Integers
     weight: Array
     vectors: int
@@ -105,6 +106,8 @@ class Likelihood:
         Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
         1 − P_k is summed from the other labels, as it may be tiny. NumPy computes only half of a product RᵀR.
         """
+        if isinstance(self.X, CenteredRows):
+            return self._sparse_curvature(self.X, P, P_reference)
         vectors, columns = self.vectors, self.X.shape[1]
         size = vectors * columns
         out = np.zeros((vectors, columns, vectors, columns))
@@ -121,6 +124,18 @@ class Likelihood:
                 R = np.sqrt(w * p[:, k] * rest)[:, None] * X
                 out[k, :, k] += R.T @ R
         return out.reshape(size, size)
+
+    def _sparse_curvature(self, X: CenteredRows, P: Array, P_reference: Array) -> Array:
+        """Return the same pair by pair of labels."""
+        columns = X.shape[1]
+        out = np.empty((self.vectors, columns, self.vectors, columns))
+        for k in range(self.vectors):
+            rest = P_reference + np.delete(P, k, axis=1).sum(axis=1)
+            out[k, :, k] = X.gram(self.weight * P[:, k] * rest)
+            for other in range(k):
+                between = X.gram(self.weight * P[:, k] * P[:, other])
+                out[k, :, other] = out[other, :, k] = -between
+        return out.reshape(self.vectors * columns, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +189,7 @@ class LaplaceApproximation:
     Attributes
     ----------
     center
-        The mode: intercept, then weight raveled, the free values of the PyMC model in its order.
+        The mode: intercept at the means, then weight raveled.
     factor
         Lower triangular root of the inverse of minus the log posterior's Hessian.
     """

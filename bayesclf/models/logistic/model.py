@@ -12,18 +12,23 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
+    ProjectedLikelihood,
     Separation,
     collinear_features,
+    determined,
     find_separation,
     plain_separation,
+    recedes,
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, maximize, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import AND_MORE, listed
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
+
+LISTED_COLUMNS = 5
 
 OWN_BYTES = 2**20
 """Size of the coefficients that are gathered at once, where each row has its own."""
@@ -43,14 +50,15 @@ class LinearScores:
     Attributes
     ----------
     columns
-        Returns z (row, column) of rows. The first column is 1; trailing columns that would be 0 may be omitted.
+        Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0 may be
+        omitted.
     coefficient
         c (column, outcome, draw), of all labels except the reference.
     reference
         Position of the reference among all labels.
     """
 
-    columns: Callable[[Rows], Array]
+    columns: Callable[[Rows], Matrix]
     coefficient: Array
     reference: int
 
@@ -70,15 +78,18 @@ class LinearScores:
         out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
         return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
 
-    def fill(self, out: Array, z: Array) -> Array:
+    def fill(self, out: Array, z: Matrix) -> Array:
         """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
         flat = out.reshape(len(out), out.shape[1] * out.shape[2])
         coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
         # The other labels are those before the reference and those after it.
         first = self.reference * out.shape[2]
         last = first + out.shape[2]
-        np.matmul(z, coefficient[:, :first], out=flat[:, :first])
-        np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+        if isinstance(z, CenteredRows):
+            flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
+        else:
+            np.matmul(z, coefficient[:, :first], out=flat[:, :first])
+            np.matmul(z, coefficient[:, first:], out=flat[:, last:])
         flat[:, first:last] = 0.0
         return out
 
@@ -88,7 +99,11 @@ class LinearScores:
         size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
         for some in blocks(len(rows), size):
             z = self.columns(rows[some])
-            np.einsum("rc,ckr->rk", z, self.coefficient[: z.shape[1], :, drawn[some]], out=scores[some])
+            own = self.coefficient[: z.shape[1], :, drawn[some]]
+            if isinstance(z, CenteredRows):
+                scores[some] = z.own_products(own)
+            else:
+                np.einsum("rc,ckr->rk", z, own, out=scores[some])
         return np.insert(scores, self.reference, 0.0, axis=1)
 
 
@@ -125,7 +140,7 @@ class LogisticModel:
     design
         How rows become columns.
     X
-        Training rows as `design.matrix` returns them: standardized, (row, column).
+        Training rows as `design.matrix` returns them: standardized, (row, column), dense or sparse.
     y
         Label codes (row).
     sample_weight
@@ -140,7 +155,7 @@ class LogisticModel:
 
     labels: tuple[str, ...]
     design: LogisticDesign
-    X: Array
+    X: Matrix
     y: Integers
     sample_weight: Array
     prior: LogisticPrior
@@ -159,27 +174,47 @@ class LogisticModel:
         DoesNotExist
             If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
         """
-        likelihood = self._likelihood
         counts = self._label_weights()
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
             raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
-        self._refuse(plain_separation(likelihood.X, likelihood.y, mode))
-        space = ColumnSpace.of(likelihood.X[:, 1:], likelihood.weight)
-        reduced = replace(likelihood, X=space.coordinates(likelihood.X[:, 1:]))
+        self._refuse(plain_separation(*self._stored(mode)))
+        space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
-            self._refuse(find_separation(likelihood.X, likelihood.y, space.weights(optimum.theta)))
+            self._refuse(find_separation(*self._stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return self.parameters(space.weights(optimum.theta))
+
+    def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
+        """Return rows, codes and θ for the search of a separation, which does not depend on where columns have 0."""
+        likelihood = self._likelihood
+        if isinstance(likelihood.X, CenteredRows):
+            return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
+        return likelihood.X, likelihood.y, theta
+
+    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | ProjectedLikelihood]:
+        """Return the space that the columns span, and the likelihood in its coordinates."""
+        likelihood, present = self._likelihood, self.sample_weight > 0
+        X = self.X[present]
+        if isinstance(X, CenteredRows):
+            if X.shape[1] > DENSE_PARAMETERS:
+                raise DoesNotExist(
+                    f"maximum likelihood of {X.shape[1]:,} weights on a sparse table is not searched for, as that "
+                    f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
+                )
+            space = ColumnSpace.of(X, likelihood.weight)
+            return space, ProjectedLikelihood(likelihood, space)
+        space = ColumnSpace.of(X, likelihood.weight)
+        return space, replace(likelihood, X=space.coordinates(X))
 
     def map(self) -> Parameters:
         """Return the posterior mode.
@@ -213,9 +248,17 @@ class LogisticModel:
             (draw, outcome, feature).
         """
         theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
-        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight.
+        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight
+        # but those with a flat prior, which counts as 1 in any unit.
         jacobian = (len(self.labels) - 1) * np.log(self.design.scale).sum()
+        jacobian -= (self.weight_prior.flat_weights * np.log(self.design.scale)).sum()
         return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
+
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log density (draw) of the prior of the weights, up to a constant."""
+        scaled = parameters["weight"] * self.design.scale
+        theta = np.concatenate([parameters["intercept"][:, :, None], scaled], axis=2)
+        return {"weights": self.weight_prior.log_density(theta)}
 
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
@@ -258,19 +301,50 @@ class LogisticModel:
         from bayesclf.models.logistic.pymc import build
 
         scale = self.design.scale
-        return build(self.X * scale, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+        X = self.X.scaled(scale) if isinstance(self.X, CenteredRows) else self.X * scale
+        return build(X, self.y, self.sample_weight, self.weight_prior, scale, self.coords())
+
+    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
+        from bayesclf.models.logistic.pymc import build
+
+        if self.design.unseen(rows).any():
+            raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
+        scale = self.design.scale
+        return build(self.design.matrix(rows) * scale, y, weight, self.weight_prior, scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
         intercept = draws["intercept"]
-        nothing = np.zeros((*intercept.shape, 0))
-        return {"intercept": intercept, "weight": draws["weight"] if len(self.design) else nothing}
+        weight = draws["weight"] if len(self.design) else np.zeros((*intercept.shape, 0))
+        return {"intercept": self.at_means(intercept, weight), "weight": weight}
+
+    def at_means(self, intercept: Array, weight: Array) -> Array:
+        """Return intercepts at the means, (…, outcome), from those that the user asked for; `shown` does the reverse.
+
+        Parameters
+        ----------
+        intercept
+            At the means, or with ``intercept_at="zero"`` at x = 0, (…, outcome).
+        weight
+            Per unit of the columns, (…, outcome, feature).
+        """
+        return intercept + weight @ self.design.centre if self.weight_prior.at_zero else intercept
+
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters with the intercept where the user asked for it, at the means or at x = 0."""
+        if not self.weight_prior.at_zero:
+            return parameters
+        at_zero = parameters["intercept"] - parameters["weight"] @ self.design.centre
+        return {**parameters, "intercept": at_zero}
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
         intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
-        return ("logistic", len(self.labels), len(self.design), prior.symmetric, intercept)
+        stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
+        form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
+        return ("logistic", len(self.labels), len(self.design), *form, stored)
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return the log-odds against the reference (draw, row, outcome), its own being 0.
@@ -294,10 +368,13 @@ class LogisticModel:
         coefficient[1 + columns :] = unseen
         return LinearScores(self.columns, coefficient, self._reference)
 
-    def columns(self, rows: Rows) -> Array:
+    def columns(self, rows: Rows) -> Matrix:
         """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        matrix = self.design.matrix(rows)
+        if isinstance(matrix, CenteredRows):
+            return matrix.with_ones()
         unseen = self.design.unseen(rows)
-        own = [np.ones((len(rows), 1)), self.design.matrix(rows)]
+        own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
 
     def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
@@ -307,10 +384,34 @@ class LogisticModel:
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
         counts = self._label_weights()
-        if not self.weight_prior.flat_intercept or counts.all():
-            return ""
-        cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
-        return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        if self.weight_prior.flat_intercept and not counts.all():
+            cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
+            return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
+        flat = self.weight_prior.flat_weights.any(axis=0)
+        return self._free_direction(np.flatnonzero(flat)) if flat.any() else ""
+
+    def _free_direction(self, flat: Integers) -> str:
+        """Return in which direction neither the likelihood nor the prior bounds weights with a flat prior, if any."""
+        likelihood = self._likelihood
+        with_intercept = self.weight_prior.flat_intercept
+        chosen = np.concatenate([[0] if with_intercept else [], 1 + flat]).astype(np.intp)
+        what = listed((repr(self.design.names[j]) for j in flat), LISTED_COLUMNS, AND_MORE)
+        if not determined(likelihood.X, chosen, likelihood.weight):
+            return (
+                f"some of the columns {what} are weighted sums of others{' or constant' * with_intercept}, so that "
+                "with a flat prior their weights are not determined; take a finite prior_scale for these"
+            )
+        rows, codes, _ = self._stored(np.zeros(self.weight_prior.mean.shape))
+        if with_intercept or not isinstance(likelihood.X, CenteredRows):
+            unbounded = recedes(rows[:, chosen], codes, likelihood.vectors, with_intercept)
+        else:  # without an intercept of its own, where the columns have 0 matters
+            unbounded = recedes(dense(likelihood.X)[:, chosen], codes, likelihood.vectors, with_intercept)
+        if unbounded:
+            return (
+                f"weights on {what} separate the classes, and with a flat prior nothing keeps them finite, so that the "
+                "posterior has neither a maximum nor a finite mass; take a finite prior_scale"
+            )
+        return ""
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form."""
@@ -347,7 +448,7 @@ class LogisticModel:
         objective, start = self.objective("map")
         return maximize(objective, start)
 
-    def objective(self, name: str) -> tuple[Objective, Array]:
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
         counts = self._label_weights()
@@ -359,8 +460,9 @@ class LogisticModel:
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""
         present = self.sample_weight > 0
-        X = np.column_stack([np.ones(int(present.sum())), self.X[present]])
-        return Likelihood(X, self._codes[present], self.sample_weight[present], len(self.labels) - 1)
+        return Likelihood(
+            with_ones(self.X[present]), self._codes[present], self.sample_weight[present], len(self.labels) - 1
+        )
 
     @property
     def _reference(self) -> int:

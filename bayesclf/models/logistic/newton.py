@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.typing import Array
 
 DENSE_PARAMETERS = 3_000
@@ -32,8 +31,17 @@ KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
 """A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
 
 
-type Objective = Likelihood | LogPosterior
-"""A concave function of θ (outcome, column), with its derivatives."""
+class Objective(Protocol):
+    """A concave function of θ (outcome, column), with its derivatives."""
+
+    def value(self, theta: Array, /) -> float:
+        """Return the function's value."""
+
+    def gradient(self, theta: Array, /) -> tuple[float, Array]:
+        """Return value and gradient (outcome, column)."""
+
+    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
+        """Return value, gradient, and minus the Hessian of θ raveled."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
@@ -34,9 +35,10 @@ class LogisticPrior:
     Parameters
     ----------
     prior_mean, prior_scale
-        Mean and sd (above 0, finite) of the weights: a number; an array (column) or (outcome, column) with a row for
-        each class but the reference; or a mapping from the name of a column, or of a category for all its levels,
-        to a number, while the other columns keep the default. A scale by label needs ``"reference"``.
+        Mean and sd of the weights (the sd above 0, and infinite for a flat prior): a number; an array (column) or
+        (outcome, column) with a row for each class but the reference; or a mapping from the name of a column, or of a
+        category for all its levels, to a number, while the other columns keep the default. A scale by label needs
+        ``"reference"``. With a flat prior, a level that the training rows lack has its prior mean.
     prior_form
         ``"symmetric"`` or ``"reference"``.
     intercept_mean, intercept_scale
@@ -70,8 +72,8 @@ class LogisticPrior:
         require_choice("intercept_at", self.intercept_at, ("means", "zero"))
         for name in ("prior_mean", "intercept_mean"):
             self._require(name, np.isfinite, "finite")
-        self._require("prior_scale", lambda scale: (scale > 0) & np.isfinite(scale), "above 0 and finite")
-        self._require("intercept_scale", lambda scale: scale > 0, "above 0, infinity allowed")
+        for name in ("prior_scale", "intercept_scale"):
+            self._require(name, lambda scale: scale > 0, "above 0, infinity allowed")
 
     def _require(self, name: str, holds: Callable[[Array], Any], what: str) -> None:
         setting = getattr(self, name)
@@ -128,18 +130,23 @@ class WeightPrior:
     unseen_scale: Array
 
     @property
+    def flat_weights(self) -> NDArray[np.bool_]:
+        """Whether a weight is free, (outcome, column)."""
+        return np.isinf(self.scale[:, 1:])
+
+    @property
     def flat_intercept(self) -> bool:
         """Whether the intercept is free."""
         return bool(np.isinf(self.scale[0, 0]))
 
     def log_density(self, theta: Array) -> Array:
-        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); a flat intercept counts as 1."""
+        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); what is flat counts as 1."""
         vectors, columns = self.mean.shape
         z = self._standardized(theta)
         square = np.sum(z * self._decorrelated(z), axis=(1, 2))
-        proper = columns - self.flat_intercept
+        proper = columns - np.isinf(self.scale).sum() / vectors
         log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
-        log_scale = np.log(self.scale[:, self.flat_intercept :]).sum()
+        log_scale = np.log(np.where(np.isinf(self.scale), 1.0, self.scale)[:, self.flat_intercept :]).sum()
         constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
         return np.asarray(constant - 0.5 * square)
 
@@ -164,11 +171,11 @@ class WeightPrior:
         return out.reshape(vectors * columns, -1)
 
     def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw the weights of unseen levels, (draw, outcome, category)."""
+        """Draw the weights of unseen levels, (draw, outcome, category); their mean where the prior is flat."""
         vectors, categories = self.unseen_mean.shape
         noise = rng.standard_normal((draws, vectors + 1, categories))
         z = (noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if self.symmetric else noise[:, :-1]
-        return self.unseen_mean + self.unseen_scale * z
+        return self.unseen_mean + np.where(np.isinf(self.unseen_scale), 0.0, self.unseen_scale) * z
 
     def _standardized(self, theta: Array) -> Array:
         """Return (u − m)/s, (draw, outcome, 1 + column)."""

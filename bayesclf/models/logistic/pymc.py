@@ -11,12 +11,13 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 from bayesclf.typing import Array, Integers
 
 
 def build(
-    X: Array, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
+    X: Matrix, labels: Integers, sample_weight: Array, prior: WeightPrior, scale: Array, coords: Mapping[str, Any]
 ) -> pm.Model:
     """Return the PyMC model.
 
@@ -39,9 +40,16 @@ def build(
         intercept, weight = _coefficients(prior, scale, model)
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
         y = pm.Data("y_data", labels, dims="row")
-        eta = intercept + pt.zeros((row_weight.shape[0], 1))
+        at_means = intercept
+        if prior.at_zero and weight is not None:
+            at_means = intercept + weight @ pm.Data("centre", prior.shift * scale, dims="feature")
+        eta = at_means + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:
-            eta = eta + pm.Data("X", X, dims=("row", "feature")) @ weight.T
+            eta = eta + (
+                _sparse_product(X, weight, eta)
+                if isinstance(X, CenteredRows)
+                else pm.Data("X", X, dims=("row", "feature")) @ weight.T
+            )
         dist: Callable[..., Any]
         logp: Callable[..., Any]
         if len(coords["outcome"]) == 1:
@@ -54,18 +62,29 @@ def build(
     return model
 
 
-def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
-    """Add intercept and weight, in this order, although the intercept's prior may depend on the weight.
+def _sparse_product(X: CenteredRows, weight: TensorVariable, zero: TensorVariable) -> Any:
+    """Return X wᵀ, (row, outcome), summed over the stored cells of each row, for PyTensor's every backend."""
+    values, shift = pm.Data("X_values", X.data), pm.Data("X_shift", X.shift, dims="feature")
+    row = pm.Data("X_row", np.repeat(np.arange(len(X)), np.diff(X.indptr)))
+    column = pm.Data("X_column", X.indices.astype(np.intp))
+    sums = pt.inc_subtensor(pt.zeros_like(zero + weight[:, 0])[row], values[:, None] * weight.T[column])
+    return sums - weight @ shift
 
-    Without a column there is no weight. The prior's intercept at x = 0 is intercept − center·weight. The shapes of the
-    means, and with them those of both variables, are fixed: JAX, and so NumPyro, needs static shapes.
+
+def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add intercept and weight, in this order.
+
+    Without a column there is no weight. The intercept is where the prior has it, at the means or at x = 0. The shapes
+    of the means, and with them those of both variables, are fixed: JAX, and so NumPyro, needs static shapes.
     """
     weight = None
     if len(scale):
         means = prior.mean[:, 1:] / scale
-        mean = pm.Data("weight_mean", means, dims=("outcome", "feature"), shape=means.shape)
+        mean = mean_of_weight = pm.Data("weight_mean", means, dims=("outcome", "feature"), shape=means.shape)
         sds = prior.scale[:, 1:] / scale
-        if prior.symmetric:
+        if prior.flat_weights.any():
+            weight = pm.Flat.dist(shape=means.shape)
+        elif prior.symmetric:
             weight = _symmetric_normal(mean, pm.Data("weight_scale", sds[0], dims="feature"))
         else:
             weight = pm.Normal.dist(mean, pm.Data("weight_scale", sds, dims=("outcome", "feature")))
@@ -73,14 +92,24 @@ def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[Te
         intercept = pm.Flat.dist(shape=(len(prior.mean),))
     else:
         mean = pm.Data("intercept_mean", prior.mean[:, 0], dims="outcome", shape=(len(prior.mean),))
-        if prior.at_zero and weight is not None:
-            mean = mean + weight @ pm.Data("centre", prior.shift * scale, dims="feature")
         distribution = _symmetric_normal if prior.symmetric else pm.Normal.dist
         intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
     model.register_rv(intercept, "intercept", dims=("outcome",))
     if weight is not None:
         model.register_rv(weight, "weight", dims=("outcome", "feature"))
+        if prior.flat_weights.any():
+            pm.Potential("weight_prior", _proper_part(weight, mean_of_weight, sds, prior))
     return intercept, weight
+
+
+def _proper_part(weight: TensorVariable, mean: TensorVariable, sds: Array, prior: WeightPrior) -> Any:
+    """Return the log density of the weights whose prior is not flat."""
+    if prior.symmetric:  # then a column is flat for all labels or for none
+        proper = np.flatnonzero(~prior.flat_weights[0])
+        return _symmetric_logp(weight[:, proper], mean[:, proper], pt.as_tensor(sds[0, proper]))
+    labels, columns = np.nonzero(~prior.flat_weights)
+    some = pm.Normal.dist(mean[labels, columns], sds[labels, columns])
+    return pt.sum(pm.logp(some, weight[labels, columns]))
 
 
 def _symmetric_normal(mean: TensorVariable, scale: TensorVariable) -> TensorVariable:

@@ -243,7 +243,7 @@ class TestMissingCells:
     @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
     def test_weights_and_runs_agree(self, mixed_table):
         X, y = mixed_table[0][NUMBERS], mixed_table[1]
-        clf = bc.GaussianDiscriminantAnalysis(inference=NUTS(draws=1000, tune=500), random_state=1).fit(X, y)
+        clf = bc.GaussianDiscriminantAnalysis(inference=NUTS(draws=500, tune=250, chains=2), random_state=1).fit(X, y)
         wanted = np.flatnonzero(X.isna().any(axis=1))[:4]
         training = training_rows(clf, X, y)
         weighted = importance.reweighted(clf, training, given_x=False)

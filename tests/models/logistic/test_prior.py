@@ -21,7 +21,7 @@ class TestPriorSettings:
             ({"prior_mean": np.nan}, "prior_mean must be finite"),
             ({"prior_mean": "big"}, "prior_mean must be a number"),
             ({"prior_scale": 0.0}, "prior_scale must be above 0"),
-            ({"prior_scale": {"x0": INF}}, "prior_scale must be above 0 and finite"),
+            ({"prior_scale": {"x0": -INF}}, "prior_scale must be above 0, infinity allowed"),
             ({"intercept_mean": INF}, "intercept_mean must be finite"),
             ({"intercept_scale": -1.0}, "intercept_scale must be above 0"),
         ],

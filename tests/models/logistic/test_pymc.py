@@ -24,7 +24,7 @@ class TestPymc:
         """Of several classes too, which takes shapes that are known: NumPyro needs it."""
         pytest.importorskip("jax")
         model = mixed_model(3, PRIORS[name])
-        point = {parameter: values[0] for parameter, values in model.map().items()}
+        point = {parameter: values[0] for parameter, values in model.shown(model.map()).items()}
         logp = float(model.pymc().compile_logp(mode="JAX")(point))
         # JAX computes in single precision, where nobody asks for more.
         assert logp == pytest.approx(float(model.log_posterior(**model.map())[0]), rel=1e-5)
@@ -82,8 +82,10 @@ def assert_same_density(model: LogisticModel) -> None:
     intercept = rng.normal(size=(4, vectors))
     weight = rng.normal(size=(4, vectors, columns)) / model.design.scale
     ours = model.log_posterior(intercept, weight)
+    shown = model.shown({"intercept": intercept, "weight": weight})  # the intercept where its prior is
+    np.testing.assert_allclose(model.at_means(**shown), intercept, rtol=0, atol=1e-9)
     for draw in range(4):
-        point = {"intercept": intercept[draw], "weight": weight[draw]}
+        point = {"intercept": shown["intercept"][draw], "weight": weight[draw]}
         if not columns:
             del point["weight"]
         assert [v.name for v in context.value_vars] == list(point)

@@ -1,0 +1,208 @@
+"""Learning curves of one's own table: scores of every model and rule by the number of training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.errors import InputError
+from bayesclf.evaluation import cross_validation, peers, scores
+from bayesclf.evaluation.comparison import as_table, check_rules, folds_of
+from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
+from bayesclf.evaluation.scores import RowScores
+from bayesclf.progress import Progress, shown
+from bayesclf.rules import RULES
+from bayesclf.typing import Integers
+
+METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
+"""The scores of a learning curve, and what an axis calls them."""
+
+SIZES, LEAST_ROWS = 6, 10
+"""Number of training sizes where none are given, and the first of them."""
+
+ORDER_STREAM = 7
+"""Number of the random stream that orders the training rows."""
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Scores of classifiers × rules by the number of training rows.
+
+    Attributes
+    ----------
+    table
+        One row per model, rule and size: `model`, `rule`, `m` (training rows), and `error` (0-1 loss), `log_loss` and
+        `brier`, means over the test rows of all splits, for `gibbs` expectations over the posterior. Each has its
+        Nadeau–Bengio standard error (`_se`). `log_loss_infinite`: answers in which the true class had probability 0.
+        `reason`: why a rule has no score at this size, empty where it has.
+    seed
+        Of everything.
+    notes
+        What the user should know about the fits, each sentence once, by model.
+    """
+
+    table: pd.DataFrame
+    seed: int
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, metric: str = "log_loss") -> pd.DataFrame:
+        """Return one score as `bayesclf.plots.learning_curve` draws it: `model`, `rule`, `m`, `mean` and `se`.
+
+        Sizes at which a rule has no score, or an infinite one, are left out.
+
+        Raises
+        ------
+        InputError
+            For another metric than ``"error"``, ``"log_loss"`` and ``"brier"``.
+        """
+        if metric not in METRICS:
+            raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+        chosen = self.table[["model", "rule", "m"]].assign(mean=self.table[metric], se=self.table[f"{metric}_se"])
+        return chosen[np.isfinite(chosen["mean"])].reset_index(drop=True)
+
+    def plot(self, metric: str = "log_loss", **arguments: Any) -> Any:
+        """Draw a score against training rows, with bands of one standard error; see `plots.learning_curve`."""
+        from bayesclf.plots import learning_curve
+
+        return learning_curve(self.of(metric), **{"ylabel": METRICS[metric], **arguments})
+
+
+def learning_curve(
+    models: Mapping[str, Any] | Sequence[Any] | Any,
+    X: Any,
+    y: Any,
+    rules: Sequence[str] = tuple(RULES),
+    sizes: Sequence[float] | None = None,
+    cv: Any = 5,
+    repeats: int = 1,
+    random_state: Any = 0,
+    n_jobs: int = 1,
+    progress: Progress = None,
+) -> LearningCurve:
+    """Score classifiers and rules on the same test rows after learning from more and more training rows.
+
+    The training rows of each split are put into a random order in which the classes take turns in proportion, and a
+    size m means the first m of them, so that larger sets contain the smaller ones. All sizes of a split are scored on
+    the split's test rows.
+
+    The standard error of a mean over J splits is √((1/J + n_test/n_train) s²), with n_train all training rows of a
+    split rather than m: the scores of two splits are dependent since the same rows are tested or trained on, and with
+    fewer training rows they have no more of them in common.
+
+    Parameters
+    ----------
+    models, X, y, rules, cv, repeats, random_state, n_jobs, progress
+        As in `bayesclf.compare`.
+    sizes
+        Training sizes: whole numbers are rows, at least 2, and fractions in (0, 1) are shares of the training rows; by
+        default six, in equal ratios, up to all of them.
+
+    Raises
+    ------
+    InputError
+        For classifiers, a table, sizes or options that cannot be used.
+
+    References
+    ----------
+    Nadeau & Bengio, *Inference for the Generalization Error*, Machine Learning 52 (2003). Ng & Jordan, *On
+    Discriminative vs. Generative Classifiers*, NIPS 2002, Figure 1.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6], [0.3], [1.5]], [0, 0, 0, 1, 1, 1, 0, 1]
+    >>> found = bc.learning_curve(bc.GaussianNB("shared"), X, y, rules=["predictive"], sizes=[2, 6], cv=4)
+    >>> found.table[["model", "rule", "m", "error"]]
+      model        rule  m  error
+    0   gnb  predictive  2    0.0
+    1   gnb  predictive  6    0.0
+    """
+    models = peers.named(models)
+    check_rules(rules)
+    seed = seed_of(random_state)
+    frame = as_table(X)
+    classes, codes = np.unique(checked_labels(y, len(frame)), return_inverse=True)
+    folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)
+    counts = _counts(sizes, min(len(train) for train, _ in folds.splits))
+    splits = tuple(_nested(folds.splits, counts, codes, seed))
+    units = [(name, index) for name in models for index in range(len(splits))]
+    question = Question(tuple(rules), None)
+    parts: dict[tuple[str, int], Evaluation] = {}
+    with shown(units[0][0], len(units), progress) as tell:
+        results = cross_validation.run(models, (frame, codes, classes), splits, question, units, seed, n_jobs)
+        for done, (unit, result) in enumerate(results, 1):
+            parts[unit] = result
+            tell(unit[0], done, len(units))
+    lines, notes = [], {}
+    for name, model in models.items():
+        said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
+        notes[name] = (*folds.remarks, *dict.fromkeys(said))
+        for rule in peers.rules_of(model, question.rules):
+            for place, m in enumerate(counts):
+                of_size = range(place, len(splits), len(counts))
+                found = [parts[name, index].scores[rule] for index in of_size]
+                lines.append({"model": name, "rule": rule, "m": m} | _line(found, folds.splits))
+    return LearningCurve(pd.DataFrame(lines), seed, notes)
+
+
+def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
+    """Return training sizes as numbers of rows, increasing."""
+    if sizes is None:
+        return sorted({round(size) for size in np.geomspace(min(LEAST_ROWS, rows), rows, SIZES)})
+    counts = []
+    for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
+        whole = isinstance(size, Integral) and not isinstance(size, bool)
+        if not whole and not (isinstance(size, Real) and 0 < size < 1):
+            raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
+        count = int(size) if whole else round(float(size) * rows)
+        if not 2 <= count <= rows:
+            raise InputError(f"training sizes must lie between 2 and {rows}, the rows of the training part, not {size}")
+        counts.append(count)
+    if not counts:
+        raise InputError("sizes names no training size; leave it out for six sizes up to all training rows")
+    return sorted(set(counts))
+
+
+def _nested(splits: Sequence[Split], counts: list[int], codes: Integers, seed: int) -> Iterator[Split]:
+    """Yield for each split its training rows of every size, each with the test rows."""
+    for number, (train, test) in enumerate(splits):
+        ordered = train[_in_turns(codes[train], np.random.default_rng([seed, ORDER_STREAM, number]))]
+        yield from ((ordered[:m], test) for m in counts)
+
+
+def _in_turns(codes: Integers, rng: np.random.Generator) -> Integers:
+    """Return a random order of rows in which every beginning has the classes nearly in their proportions.
+
+    The i-th of the n rows of a class, in random order, comes at (i + ½)/n of the way.
+    """
+    shuffled = rng.permutation(len(codes))
+    own = codes[shuffled]
+    by_class = np.argsort(own, kind="stable")
+    counts = np.bincount(own)
+    start = np.cumsum(counts) - counts
+    place = np.empty(len(own))
+    place[by_class] = (np.arange(len(own)) - start[own[by_class]] + 0.5) / counts[own[by_class]]
+    return np.asarray(shuffled[np.lexsort((rng.random(len(own)), place))])
+
+
+def _line(found: list[RowScores | str], splits: Sequence[Split]) -> dict[str, Any]:
+    """Return the means of a model and rule at one size and their errors, or why there are none."""
+    reasons = [one for one in found if isinstance(one, str)]
+    scored = [one for one in found if isinstance(one, RowScores)]
+    if reasons:
+        empty = {f"{metric}{ending}": np.nan for metric in METRICS for ending in ("", "_se")}
+        return {**empty, "log_loss_infinite": 0, "reason": f"{reasons[0]} (in {len(reasons)} of {len(found)} splits)"}
+    train, test = (float(np.mean([len(split[side]) for split in splits])) for side in (0, 1))
+    line: dict[str, Any] = {}
+    for metric in METRICS:
+        values = [getattr(one, metric) for one in scored]
+        line[metric] = float(np.concatenate(values).mean())
+        error = scores.resampled_standard_error(np.array([one.mean() for one in values]), int(train), int(test))
+        line[f"{metric}_se"] = error
+    return {**line, "log_loss_infinite": int(sum(np.isinf(one.log_loss).sum() for one in scored)), "reason": ""}

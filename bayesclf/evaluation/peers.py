@@ -1,0 +1,132 @@
+"""What a comparison compares: classifiers of bayesclf under each rule, and any of scikit-learn as they are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
+from bayesclf.classifiers.text import NAME
+from bayesclf.errors import InputError, Refused
+from bayesclf.typing import Array
+
+NO_RULE = "—"
+"""What stands for the rule of a classifier that has none."""
+
+SHORT_NAMES = {cls: name for name, cls in CLASSIFIERS.items()}
+
+
+def named(models: Any) -> dict[str, Any]:
+    """Return the classifiers of a comparison by name.
+
+    Parameters
+    ----------
+    models
+        A mapping from names to classifiers; or classifiers, or one of them, which are called by the short name of the
+        command line or by their class, a pipeline by its last step's, and numbered where several share a name.
+
+    Raises
+    ------
+    InputError
+        For something that is not an unfitted classifier with `predict_proba`.
+    """
+    if isinstance(models, Mapping):
+        chosen = {str(name): model for name, model in models.items()}
+    else:
+        several = isinstance(models, Sequence) and not isinstance(models, str)
+        chosen = dict(_numbered(models if several else [models]))
+    if not chosen:
+        raise InputError("models must name at least one classifier, such as {'nb': NaiveBayes()}")
+    for name, model in chosen.items():
+        _check(name, model)
+    return chosen
+
+
+def _numbered(models: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    kinds = [last if isinstance(last, type) else type(last) for last in map(_last_step, models)]
+    names = [SHORT_NAMES.get(kind, kind.__name__) for kind in kinds]
+    for place, (name, model) in enumerate(zip(names, models, strict=True)):
+        number = names[: place + 1].count(name)
+        yield name if number == 1 else f"{name} {number}", model
+
+
+def _last_step(model: Any) -> Any:
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _check(name: str, model: Any) -> None:
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
+        raise InputError(
+            f"models must be classifiers, of bayesclf or scikit-learn, by name or in a list, such as {{'nb': "
+            f"NaiveBayes()}}; {name!r} is {model!r}"
+        )
+    if not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{name!r} ({type(model).__name__}) has no predict_proba, and a comparison is one of probabilities; wrap "
+            "it in sklearn.calibration.CalibratedClassifierCV, or leave it out"
+        )
+
+
+def rules_of(model: Any, rules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the rules under which a classifier answers; `NO_RULE` alone for one that has none."""
+    return rules if isinstance(model, BayesClassifier) else (NO_RULE,)
+
+
+def fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, list[str]]:
+    """Fit a clone of a classifier of scikit-learn; what it warned of becomes notes.
+
+    Every `random_state` that is None, also those of a pipeline's steps, becomes the seed.
+
+    Raises
+    ------
+    Refused
+        If it cannot be fitted to these rows; the message has its own reason.
+    """
+    fitted = clone(model)
+    unset = {name: value for name, value in fitted.get_params().items() if value is None}
+    fitted.set_params(**{name: seed for name in unset if name.rpartition("__")[2] == "random_state"})
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            fitted.fit(rows(X), y)
+        except (ValueError, TypeError) as reason:
+            raise Refused(f"{type(_last_step(model)).__name__} cannot be fitted: {_first_line(reason)}") from reason
+    return fitted, list(dict.fromkeys(f"fitting warned: {_first_line(one.message)}" for one in warned))
+
+
+def log_proba(fitted: Any, X: pd.DataFrame, classes: NDArray[Any]) -> Array:
+    """Return log P(k | x), (row, outcome); a class that the training rows lacked has probability 0.
+
+    Raises
+    ------
+    Refused
+        If the classifier cannot answer, or what it returns are not probabilities.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = np.asarray(fitted.predict_proba(rows(X)), dtype=float)
+    except (ValueError, TypeError, AttributeError) as reason:
+        raise Refused(f"{type(_last_step(fitted)).__name__} cannot predict: {_first_line(reason)}") from reason
+    if found.shape != (len(X), len(fitted.classes_)) or not np.isfinite(found).all() or (found < 0).any():
+        raise Refused(f"{type(_last_step(fitted)).__name__} returned something else than probabilities")
+    proba = np.zeros((len(X), len(classes)))
+    proba[:, np.searchsorted(classes, fitted.classes_)] = found
+    with np.errstate(divide="ignore"):
+        return np.log(proba)
+
+
+def rows(X: pd.DataFrame) -> Any:
+    """Return a table as scikit-learn takes it: the one column of a table of texts as a Series."""
+    return X[NAME] if list(X.columns) == [NAME] else X
+
+
+def _first_line(reason: object) -> str:
+    return str(reason).strip().partition("\n")[0].rstrip(".")

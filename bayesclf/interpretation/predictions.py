@@ -1,0 +1,129 @@
+"""Predictions as a table: label, probabilities, and how sure they are, one line per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesclf import decisions
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.errors import check_between
+from bayesclf.rules import Gibbs
+from bayesclf.typing import Array
+
+type Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """How labels are chosen.
+
+    Attributes
+    ----------
+    rule
+        The rule; None for the classifier's own.
+    cost
+        Costs (outcome, outcome), true by predicted; None for 0-1 loss.
+    reject
+        Largest expected cost of a decision; None for no limit.
+    class_prior
+        Base rates (outcome); None for the training rows'.
+    """
+
+    rule: str | Gibbs | None = None
+    cost: Array | None = None
+    reject: float | None = None
+    class_prior: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is shown in addition to labels and probabilities.
+
+    Attributes
+    ----------
+    interval
+        Posterior probability of the intervals of P(k | x), in (0, 1); None for none.
+    sets
+        Least probability of the sets of labels, in (0, 1); None for none.
+    uncertainty
+        Whether to show the entropies.
+    """
+
+    interval: float | None = None
+    sets: float | None = None
+    uncertainty: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("interval", self.interval), ("sets", self.sets)):
+            if value is not None:
+                check_between(name, value)
+
+
+def predict_frame(
+    classifier: BayesClassifier,
+    X: Any,
+    rule: str | Gibbs | None,
+    interval: float | None,
+    sets: float | None,
+    uncertainty: bool,
+) -> Any:
+    """Return predictions as a table of the kind of `X`; see `BayesClassifier.predict_frame`."""
+    extras = Extras(None if interval is False else interval, None if sets is False else sets, uncertainty)
+    left_out = ""
+    classifier.requested_rule(rule)  # raises where the classifier is not fitted
+    if classifier.draws_ is None and (extras.interval is not None or extras.uncertainty):
+        engine = type(classifier.inference_).__name__
+        left_out = f"intervals and entropies: a fit by {engine} is a point estimate and has no posterior"
+        extras = Extras(sets=extras.sets)
+    columns = prediction_columns(classifier, X, Decision(rule), extras)
+    if not isinstance(X, pd.DataFrame) and nw.dependencies.is_into_dataframe(X):
+        return nw.from_dict(columns, backend=nw.from_native(X, eager_only=True).implementation).to_native()
+    table = pd.DataFrame(columns, index=X.index if isinstance(X, pd.DataFrame | pd.Series) else None)
+    if left_out:
+        table.attrs["left_out"] = left_out
+    return table
+
+
+def prediction_columns(classifier: BayesClassifier, X: Any, decision: Decision, extras: Extras) -> Columns:
+    """Return the columns of a table of predictions by name, each (row).
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    X
+        Table (row, feature).
+    decision
+        How labels are chosen; `predicted` has None where a row is rejected.
+    extras
+        What else is shown.
+    """
+    log_proba = classifier.predict_log_proba(X, decision.rule, decision.class_prior)
+    predicted = classifier.decided(log_proba, decision.rule, decision.cost, decision.reject)
+    columns = {"predicted": predicted} | _by_label("P({})", np.exp(log_proba), classifier)
+    # the posterior's weights are P(θ | D, x) under that rule, and P(θ | D) under all others
+    rule = "predictive" if classifier.requested_rule(decision.rule) == "predictive" else "bayes-optimal"
+    if extras.sets is not None:
+        sets = decisions.posterior_sets(log_proba, classifier.classes_, extras.sets)
+        columns |= _by_label(f"in_set_{extras.sets:g}({{}})", sets.member, classifier)
+    if extras.interval is not None:
+        bounds = classifier.predict_interval(X, extras.interval, rule, decision.class_prior)
+        for side, values in zip(("low", "high"), np.moveaxis(bounds, 2, 0), strict=True):
+            columns |= _by_label(f"P_{side}_{extras.interval:g}({{}})", values, classifier)
+    if extras.uncertainty:
+        found = classifier.uncertainty(X, rule, decision.class_prior)
+        for name in ("total", "aleatoric", "epistemic"):
+            columns[f"entropy_{name}_nats"] = getattr(found, name)
+    return columns
+
+
+def _by_label(name: str, values: NDArray[Any], classifier: BayesClassifier) -> Columns:
+    """Return values (row, outcome) as columns, one a label."""
+    return {name.format(label): column for label, column in zip(classifier.classes_.tolist(), values.T, strict=True)}

@@ -1,0 +1,211 @@
+"""What one prints first of a fitted classifier: odds ratios of a linear one, or the parameters of any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
+from bayesclf.inference import NUTS
+from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
+from bayesclf.typing import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+KINDS = ("odds", "parameters")
+"""What a summary can be of."""
+
+SAMPLE_DIMS = ("chain", "draw")
+
+
+def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
+    """Return the odds ratios of a linear classifier, or the parameters of any, with their credible intervals.
+
+    ``"odds"``: one line per class and column, the coefficients being log-odds against a reference class,
+    log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
+    unit more of the column multiplies these odds by. The levels of a category are measured from their mean, as
+    `compare_weights` does it: the probabilities determine differences between levels, but no level by itself.
+
+    ``"parameters"``: one line per number in `posterior_`.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    ci_prob
+        Posterior probability of the equal-tailed intervals, in (0, 1).
+    of
+        ``"odds"``, the default of `LogisticRegression`; generative classifiers with linear log-odds have them too, by
+        way of `to_logistic`. ``"parameters"``, the default of all others.
+
+    Returns
+    -------
+    DataFrame
+        Of ``"odds"``, indexed by (outcome, feature), "(intercept)" first: `odds_ratio`, the posterior median, with
+        `odds_ratio_low` and `odds_ratio_high`; `p_positive`, P(coefficient > 0); the coefficient's posterior mean
+        `coefficient`, `sd`, `low` and `high`, per unit of the column; and, for logistic regression, its mean
+        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit.
+
+        Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
+        empty for a parameter without them: `mean`, `sd`, `low` and `high`.
+
+        After NUTS there are also `ess_bulk`, `ess_tail` and `r_hat`. A point fit has only `odds_ratio`, `coefficient`
+        and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` says what the table is of: `classifier`,
+        `engine`, `ci_prob`, `reference` (the class of odds 1), and in sentences what is not there, `no_intervals` for
+        a point fit and `not_held` for draws that are not in memory.
+
+    Raises
+    ------
+    InputError
+        For a `ci_prob` outside (0, 1) or an unknown `of`.
+    Refused
+        For odds of a classifier whose log-odds are not linear; the message says why.
+    DoesNotExist
+        For a point that the data do not define, or weights that are infinite or too many to keep in memory.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [2.0], [4.0], [1.0]], ["low", "low", "high", "high", "high"]
+    >>> bc.LogisticRegression(inference="map").fit(X, y).summary().reset_index().round(2)
+      outcome      feature  odds_ratio  coefficient  coefficient_per_sd
+    0     low  (intercept)        0.62        -0.47               -0.47
+    1     low           x0        0.49        -0.72               -0.78
+    """
+    check_between("ci_prob", ci_prob)
+    check_is_fitted(classifier, "classes_")
+    if of is None:
+        of = "odds" if isinstance(classifier, LogisticRegression) else "parameters"
+    if of not in KINDS:
+        raise InputError(f"of must be one of {', '.join(map(repr, KINDS))}, not {of!r}")
+    table = (_odds if of == "odds" else _parameters)(classifier, ci_prob)
+    about: dict[str, Any] = {"classifier": type(classifier).__name__, "engine": type(classifier.inference_).__name__}
+    if classifier.draws_ is None:
+        engine = about["engine"]
+        about["no_intervals"] = f"a fit by {engine} is a point estimate; fit with an engine that draws for intervals"
+    else:
+        about["ci_prob"] = ci_prob
+    table.attrs = {**about, **table.attrs}
+    return table
+
+
+def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
+    """Return one line per class and column."""
+    names: tuple[str, ...]
+    if isinstance(classifier, LogisticRegression):
+        design: Any = classifier.model_.design  # type: ignore[attr-defined]
+        names, scale, groups = design.names, design.scale, categories(design)
+        tree, reference = classifier.posterior_, _reference(classifier)
+    elif isinstance(classifier, GenerativeClassifier):
+        implied = classifier.to_logistic()
+        names, scale, groups = implied.columns, None, levels(classifier)
+        tree, reference = implied.posterior_, implied.reference
+    else:
+        raise Refused(f"{type(classifier).__name__} has no odds ratios; ask for of='parameters'")
+    intercept, weight = centered(coefficients(classifier, tree), names, groups)
+    every = np.concatenate([intercept[..., None], weight], axis=2)
+    outcomes = every.shape[1]
+    flat = every.reshape(len(every), -1)
+    index = pd.MultiIndex.from_product(
+        [[str(label) for label in classifier.classes_ if str(label) != reference], [INTERCEPT, *names]],
+        names=["outcome", "feature"],
+    )
+    unit = None if scale is None else np.tile(np.concatenate([[1.0], scale]), outcomes)
+    table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
+    table.attrs["reference"] = reference
+    return table
+
+
+def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:
+    """Return the columns of a table of odds from coefficients (draw, line) and the sds (line) of their columns."""
+    mean = values.mean(axis=0)
+    per_sd = {} if unit is None else {"coefficient_per_sd": mean * unit}
+    if classifier.draws_ is None:
+        return {"odds_ratio": np.exp(mean), "coefficient": mean, **per_sd}
+    low, median, high = np.quantile(values, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    return {
+        "odds_ratio": np.exp(median),
+        "odds_ratio_low": np.exp(low),
+        "odds_ratio_high": np.exp(high),
+        "p_positive": (values > 0).mean(axis=0),
+        "coefficient": mean,
+        "sd": values.std(axis=0, ddof=1),
+        "low": low,
+        "high": high,
+        **per_sd,
+        **_convergence(classifier, values),
+    }
+
+
+def _reference(classifier: LogisticRegression) -> str:
+    """Return the class against which the log-odds are."""
+    others = set(classifier.model_.coords()["outcome"])
+    return next(str(label) for label in classifier.classes_ if str(label) not in others)
+
+
+def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
+    """Return one line per number of the posterior, or of the point."""
+    group = _group(classifier)
+    parts = [_lines(group, str(name)) for name in group.data_vars]
+    index = pd.MultiIndex.from_tuples(
+        [line for lines, _ in parts for line in lines], names=["parameter", "outcome", "feature"]
+    )
+    values = np.concatenate([values for _, values in parts], axis=1)
+    if classifier.draws_ is None:
+        return pd.DataFrame({"estimate": values[0]}, index=index)
+    low, high = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+    columns = {"mean": values.mean(axis=0), "sd": values.std(axis=0, ddof=1), "low": low, "high": high}
+    table = pd.DataFrame(columns | _convergence(classifier, values), index=index)
+    if "not_held" in group.attrs:
+        table.attrs["not_held"] = group.attrs["not_held"]
+    return table
+
+
+def _group(classifier: BayesClassifier) -> xr.Dataset:
+    """Return the draws, or the point that a fit without draws answers by."""
+    if classifier.draws_ is not None:
+        return classifier.posterior_draws()
+    group = classifier.posterior_[str(classifier.requested_rule(None))].to_dataset()
+    if reason := group.attrs.get("does_not_exist"):
+        raise DoesNotExist(reason)
+    return group
+
+
+def _lines(group: xr.Dataset, name: str) -> tuple[list[tuple[str, str, str]], Array]:
+    """Return the index of a parameter's numbers, and these numbers (draw, line)."""
+    variable = group[name].transpose(*SAMPLE_DIMS, ...)
+    axes = [str(dim) for dim in variable.dims if dim not in SAMPLE_DIMS]
+    lines = []
+    for place in np.ndindex(*(variable.sizes[axis] for axis in axes)):
+        at = {axis: str(variable[axis].values[i]) for axis, i in zip(axes, place, strict=True)}
+        lines.append((name, at.pop("outcome", ""), ", ".join(at.values())))
+    return lines, variable.values.reshape(-1, len(lines))
+
+
+def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]:
+    """Return effective sample sizes and R-hat of draws (draw, line), those of one chain together, after NUTS."""
+    if not isinstance(classifier.inference_, NUTS) or classifier.draws_ is None:
+        return {}
+    from arviz_base import rcParams
+    from arviz_stats.base import array_stats
+
+    chains = np.moveaxis(values.reshape(classifier.draws_.chains, -1, values.shape[1]), 2, 0)
+    with np.errstate(all="ignore"):  # a parameter that never moves divides by zero
+        return {
+            "ess_bulk": _array(array_stats.ess(chains, method="bulk")),
+            "ess_tail": _array(array_stats.ess(chains, method="tail", prob=rcParams["stats.ci_prob"])),
+            "r_hat": _array(array_stats.rhat(chains)),
+        }
+
+
+def _array(values: Iterable[float]) -> Array:
+    return np.asarray(values, dtype=float)

@@ -1,0 +1,103 @@
+"""Logistic regression: where its intercept is, flat priors, published weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, Refused
+
+DEGREES = [66, 70, 69, 68, 67, 72, 73, 70, 57, 63, 70, 78, 67, 53, 67, 75, 70, 81, 76, 79, 75, 76, 58]
+DISTRESS = [0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1]
+"""Temperature of the joints and whether an O-ring was damaged, in the 23 flights before the Challenger's last."""
+TEMPERATURE = np.array(DEGREES, dtype=float)[:, None]
+FLAT = {"prior_scale": np.inf, "intercept_scale": np.inf}
+
+
+class TestPublishedWeights:
+    """Dalal, Fowlkes & Hoadley (1989), JASA 84, doi:10.1080/01621459.1989.10478858: logit p = 15.043 − 0.2322 t."""
+
+    @pytest.mark.parametrize("options", [{"inference": "mle"}, {"inference": "map", **FLAT}], ids=["mle", "flat prior"])
+    @pytest.mark.parametrize("intercept_at", ["means", "zero"])
+    def test_challenger(self, options, intercept_at):
+        clf = bc.LogisticRegression(intercept_at=intercept_at, **options).fit(TEMPERATURE, DISTRESS)
+        np.testing.assert_allclose(clf.intercept_, [15.0429], atol=5e-5)
+        np.testing.assert_allclose(clf.coef_, [[-0.2322]], atol=5e-5)
+        shown = clf.posterior_["mle"]["intercept"].item()
+        assert shown == pytest.approx(
+            15.0429 if intercept_at == "zero" else 15.0429 - 0.23216 * np.mean(DEGREES), abs=1e-3
+        )
+
+
+@pytest.fixture(scope="module")
+def clf():
+    prior = {"intercept_at": "zero", "intercept_scale": 10.0, "inference": "laplace", "random_state": 1}
+    return bc.LogisticRegression(**prior).fit(TEMPERATURE, DISTRESS)
+
+
+class TestInterceptAtZero:
+    def test_the_draws_are_at_zero(self, clf):
+        draws = clf.posterior_["posterior"]
+        log_odds = draws["intercept"].values[..., 0, None] + draws["weight"].values[..., 0, 0, None] * TEMPERATURE[:, 0]
+        found = np.mean(1 / (1 + np.exp(-log_odds)), axis=(0, 1))
+        np.testing.assert_allclose(found, clf.predict_proba(TEMPERATURE)[:, 1], atol=1e-10)
+        np.testing.assert_allclose(clf.intercept_, draws["intercept"].mean(("chain", "draw")))
+        of_some = clf.posterior_of(["x0"])
+        np.testing.assert_array_equal(of_some["intercept"], draws["intercept"])
+
+    def test_the_pymc_model_has_it_there_too(self, clf):
+        point = {name: clf.posterior_["map"][name].values[0, 0] for name in ("intercept", "weight")}
+        slope = clf.pymc_model_.compile_dlogp(mode="FAST_COMPILE")(point)
+        np.testing.assert_allclose(slope, 0, atol=1e-6)
+
+    def test_where_it_is_shown_changes_no_other_answer(self, clf, tmp_path):
+        clf.save(tmp_path / "zero.nc")
+        again = bc.load(tmp_path / "zero.nc")
+        np.testing.assert_array_equal(again.predict_proba(TEMPERATURE), clf.predict_proba(TEMPERATURE))
+        np.testing.assert_array_equal(
+            again.posterior_["posterior"]["intercept"], clf.posterior_["posterior"]["intercept"]
+        )
+        assert clf.diagnose(TEMPERATURE, DISTRESS, checks=["M03"])["M03"].status == "passed"
+
+
+class TestFlatPriors:
+    @pytest.mark.parametrize("form", ["symmetric", "reference"])
+    def test_the_mode_is_the_maximum_of_the_likelihood(self, form):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(90, 2)), rng.integers(3, size=90)
+        flat = bc.LogisticRegression(prior_form=form, inference="map", **FLAT).fit(X, y)
+        np.testing.assert_allclose(flat.coef_, bc.LogisticRegression(inference="mle").fit(X, y).coef_, atol=1e-8)
+
+    def test_it_is_the_limit_of_wide_ones(self):
+        options = {"inference": "laplace", "random_state": 1}
+        flat = bc.LogisticRegression(prior_scale=np.inf, **options).fit(TEMPERATURE, DISTRESS)
+        wide = bc.LogisticRegression(prior_scale=1e6, **options).fit(TEMPERATURE, DISTRESS)
+        np.testing.assert_allclose(flat.predict_proba(TEMPERATURE), wide.predict_proba(TEMPERATURE), atol=1e-8)
+
+    def test_of_some_columns_only(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(60, 2)), rng.integers(2, size=60)
+        some, wide = (
+            bc.LogisticRegression(prior_scale={"x0": scale, "x1": 0.3}, inference="map").fit(X, y)
+            for scale in (np.inf, 1e6)
+        )
+        np.testing.assert_allclose(some.coef_, wide.coef_, rtol=1e-6)
+
+    @pytest.mark.parametrize("inference", ["map", "laplace", "nuts", "auto"])
+    @pytest.mark.parametrize(
+        ("X", "y", "reason"),
+        [
+            (TEMPERATURE, TEMPERATURE[:, 0] > 70, "weights on 'x0' separate the classes"),
+            (TEMPERATURE * [1, 2], DISTRESS, "some of the columns 'x0', 'x1' are weighted sums of others"),
+        ],
+        ids=["separable", "collinear"],
+    )
+    def test_what_they_leave_undetermined_is_refused(self, X, y, reason, inference):
+        with pytest.raises((Refused, DoesNotExist), match=reason):
+            bc.LogisticRegression(inference=inference, **FLAT).fit(X, y).predict(X)
+
+    def test_a_proper_intercept_bounds_what_needs_it(self):
+        """The rows separate at 70 degrees, which are not the mean; without an intercept no weight separates them."""
+        clf = bc.LogisticRegression(prior_scale=np.inf, inference="map").fit(TEMPERATURE, TEMPERATURE[:, 0] > 72)
+        assert np.isfinite(clf.coef_).all()

@@ -1,0 +1,174 @@
+"""The tree for ArviZ: what is in it, against the classifier's own answers, and the functions that read it."""
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import GENERATIVE, NUMBERS, WORDS
+from scipy import stats
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation import datatree
+from bayesclf.inference import Exact, Laplace
+
+
+@pytest.fixture(scope="module")
+def complete():
+    """Return a table without rows that decide a posterior by themselves, of which the weights of PSIS would warn."""
+    rng, codes = np.random.default_rng(5), np.repeat(np.arange(3), 40)
+    X = pd.DataFrame(rng.uniform(-2, 2, (120, 2)) + 0.5 * codes[:, None], columns=NUMBERS)
+    return X, np.array(["ill", "mild", "well"])[codes]
+
+
+@pytest.fixture(scope="module")
+def generative(complete):
+    X, y = complete
+    return bc.NaiveBayes(inference=Exact(draws=250), random_state=1).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def logistic(complete):
+    X, y = complete
+    return bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def trees(generative, logistic, complete):
+    return {"nb": generative.to_datatree(*complete), "lr": logistic.to_datatree(*complete)}
+
+
+GROUPS = {
+    *("posterior", "posterior_predictive", "prior", "prior_predictive"),
+    *("observed_data", "log_likelihood", "log_prior"),
+}
+
+
+def test_a_tree_has_the_groups_of_arviz(trees):
+    assert set(trees["nb"].children) == {*GROUPS, "conditional_log_likelihood"}
+    assert set(trees["lr"].children) == {*GROUPS, "sample_stats"}
+    for tree in trees.values():
+        assert set(tree.prior.data_vars) == set(tree.posterior.data_vars)
+        assert tree.posterior_predictive["y"].dims == tree.log_likelihood["y"].dims == ("chain", "draw", "row")
+        assert tree.log_prior.sizes == {"chain": 4, "draw": 250}
+
+
+def test_densities_are_those_of_the_classifier(trees, generative, logistic, complete):
+    of_nb, of_lr = generative.log_likelihood(*complete), logistic.log_likelihood(*complete)
+    rows = (-1, len(complete[1]))
+    np.testing.assert_allclose(trees["nb"].log_likelihood["y"].values.reshape(rows), of_nb.joint)
+    np.testing.assert_allclose(trees["nb"].conditional_log_likelihood["y"].values.reshape(rows), of_nb.conditional)
+    np.testing.assert_allclose(trees["lr"].log_likelihood["y"].values.reshape(rows), of_lr.conditional)
+    assert [trees[name].log_likelihood.attrs["density"] for name in ("nb", "lr")] == ["joint", "conditional"]
+
+
+def test_log_prior_and_likelihood_add_up_to_the_posterior(trees, generative):
+    """log p(θ) + log p(D | θ) differs from the conjugate posterior's own density by a constant."""
+    tree, posterior = trees["nb"], generative.model_.posterior()
+    parameters = {name: values.values.reshape(1000, *values.shape[2:]) for name, values in tree.posterior.items()}
+    expected = sum(posterior.log_prior(parameters).values())
+    prior = sum(values for values in tree.log_prior.data_vars.values())
+    found = (prior + tree.log_likelihood["y"].sum("row")).values.ravel()
+    np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-8)
+
+
+def test_log_prior_of_weights_is_their_normal_density(complete):
+    X, y = complete
+    clf = bc.LogisticRegression(inference=Laplace(draws=20), random_state=1, prior_form="reference").fit(X, y)
+    tree = clf.to_datatree(X, y)
+    weight = tree.posterior["weight"].values * clf.model_.design.scale
+    prior = clf.model_.weight_prior
+    values = np.concatenate([tree.posterior["intercept"].values[..., None], weight], axis=-1)
+    expected = stats.norm.logpdf(values, prior.mean, prior.scale).sum(axis=(-2, -1))
+    np.testing.assert_allclose(tree.log_prior["weights"].values, expected)
+
+
+def test_predicted_labels_have_the_classifiers_probabilities(trees, generative, logistic, complete):
+    for name, clf in (("nb", generative), ("lr", logistic)):
+        drawn = trees[name].posterior_predictive["y"].values.reshape(1000, -1)
+        frequencies = np.stack([(drawn == k).mean(axis=0) for k in range(3)], axis=1)
+        expected = clf.predict_proba(complete[0])
+        # Labels are independent draws given each hypothesis: their variance is at most P(1 − P)/S.
+        assert (np.abs(frequencies - expected) <= 5 * np.sqrt(expected * (1 - expected) / 1000) + 1e-3).all()
+
+
+def test_loo_of_logistic_regression_is_bayesclfs(trees, logistic, complete):
+    found, expected = az.loo(trees["lr"]), bc.loo(logistic, *complete, method="psis")
+    assert found.elpd == pytest.approx(expected.elpd, rel=1e-9)
+
+
+def test_loo_of_a_generative_model_is_that_of_whole_rows():
+    """Σ_i log p(x_i, y_i | other rows), each posterior without its row in closed form."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 30)
+    X = rng.uniform(-2, 2, (60, 2)) + y[:, None]
+    given = {"m": 0.0, "kappa": 1.0, "a": 2.0, "b": 1.0}
+    clf = bc.GaussianNB(**given, inference=Exact(draws=1000), random_state=2).fit(X, y)
+    brute = 0.0
+    for i in range(len(y)):
+        others = np.arange(len(y)) != i
+        without = bc.GaussianNB(**given, inference="map").fit(X[others], y[others]).model_
+        rows = clf.rows(X[[i]])
+        brute += without.log_predictive(rows)[0, list(clf.classes_).index(y[i])]
+    found = az.loo(clf.to_datatree(X, y))
+    assert not found.warning
+    assert found.elpd == pytest.approx(brute, abs=0.4)
+    assert found.p > 5  # so that the density with all rows, or that of labels alone, would be far off
+
+
+def test_kinds_of_models_compare_by_what_they_say_of_labels(generative, logistic, complete):
+    table = az.compare({"nb": bc.loo(generative, *complete), "lr": bc.loo(logistic, *complete)})
+    assert set(table.index) == {"nb", "lr"}
+
+
+@pytest.mark.parametrize("name", ["nb", "lr"])
+def test_arviz_reads_the_tree(name, trees):
+    tree = trees[name]
+    table = az.psense_summary(tree)
+    assert {"prior", "likelihood", "diagnosis"} == set(table.columns)
+    options = {"backend": "matplotlib"}
+    az.plot_prior_posterior(tree, var_names=["mu" if name == "nb" else "intercept"], **options)
+    az.plot_ppc_dist(tree, num_samples=20, kind="ecdf", **options)
+    az.plot_ppc_pava(tree, data_type="categorical", **options)
+    az.plot_loo_pava(tree, data_type="categorical", **options)
+    plt.close("all")
+
+
+def test_draws_are_thinned_and_seeded(generative, complete):
+    few, again = (generative.to_datatree(*complete, draws=20) for _ in range(2))
+    assert few.posterior.sizes["draw"] == few.log_likelihood.sizes["draw"] == 20
+    assert few.equals(again)
+    np.testing.assert_array_equal(few.posterior["mu"][0, 0], generative.posterior_["posterior"]["mu"][0, 0])
+    with pytest.raises(InputError, match="draws must be between 1 and 250"):
+        generative.to_datatree(*complete, draws=251)
+
+
+def test_trees_are_bounded(generative, complete, monkeypatch):
+    monkeypatch.setattr(datatree, "LARGEST_BYTES", 2**10)
+    with pytest.raises(Refused, match=r"keep fewer draws, to_datatree\(X, y, draws=…\)"):
+        generative.to_datatree(*complete)
+
+
+def test_priors_without_a_density_say_so(mixed_table):
+    X, y = mixed_table
+    cases = {case.name: case for case in GENERATIVE}
+    clf = cases["nb selected"].make().fit(X[NUMBERS + WORDS], y)
+    tree = clf.to_datatree(X[NUMBERS + WORDS], y)
+    assert "log_prior" not in tree
+    assert "discrete or learned parts" in tree.attrs["no_log_prior"]
+    assert "prior" in tree
+
+
+def test_a_flat_prior_cannot_be_drawn_from(complete):
+    X, y = complete
+    clf = bc.LogisticRegression(inference=Laplace(draws=20), random_state=1, intercept_scale=np.inf).fit(X[NUMBERS], y)
+    tree = clf.to_datatree(X[NUMBERS], y)
+    assert "prior" not in tree
+    assert "flat" in tree.attrs["no_prior"]
+
+
+def test_a_point_estimate_has_no_tree(complete):
+    X, y = complete
+    with pytest.raises(Refused, match="no posterior"):
+        bc.GaussianNB(inference="map").fit(X[NUMBERS], y).to_datatree(X[NUMBERS], y)

@@ -1,0 +1,223 @@
+"""Classifiers of scikit-learn in a comparison, and other splits than stratified folds."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import bayesclf as bc
+from bayesclf import plots
+from bayesclf.errors import InputError
+from bayesclf.evaluation.peers import NO_RULE, named
+from bayesclf.evaluation.scores import resampled_standard_error
+from bayesclf.report.verdict import verdict
+
+RULES = ["map", "predictive"]
+PEER = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@pytest.fixture(scope="module")
+def comparison(iris):
+    models = {"gnb": bc.GaussianNB(), "peer": PEER, "knn": KNeighborsClassifier()}
+    return bc.compare(models, *iris, RULES, cv=3, repeats=2, random_state=4, reject=0.2)
+
+
+def test_a_peer_is_one_line_with_the_scores_that_scikit_learn_computes(comparison, iris):
+    X, y = iris
+    folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=4)
+    lines = comparison.table.set_index(["model", "rule"])
+    assert list(lines.index) == [("gnb", "map"), ("gnb", "predictive"), ("peer", NO_RULE), ("knn", NO_RULE)]
+    line = lines.loc["peer", NO_RULE]
+    for metric, scoring in (("accuracy", "accuracy"), ("log_loss", "neg_log_loss")):
+        theirs = np.abs(cross_val_score(PEER, X, y, cv=folds, scoring=scoring))
+        assert line[metric] == pytest.approx(theirs.mean())
+        assert line[f"{metric}_se"] == pytest.approx(resampled_standard_error(theirs, 100, 50))
+    splits = list(folds.split(X, y))
+    briers = [
+        brier_score_loss(y[test], clone(PEER).fit(X.iloc[train], y[train]).predict_proba(X.iloc[test]))
+        for train, test in splits
+    ]
+    assert line["brier"] == pytest.approx(np.mean(briers))
+    proba = cross_val_predict(PEER, X, y, cv=splits[:3], method="predict_proba")
+    first = comparison.predictions.query("model == 'peer' and repeat == 0")
+    np.testing.assert_allclose(first.filter(like="P("), proba, atol=1e-12)
+    assert line["rejected"] == pytest.approx(comparison.predictions.query("model == 'peer'")["decided"].isna().mean())
+
+
+def test_a_class_that_was_never_probable_makes_the_log_loss_infinite_and_is_counted(comparison):
+    line = comparison.table.set_index("model").loc["knn"]
+    assert np.isinf(line["log_loss"])
+    missed = comparison.predictions.query("model == 'knn'")
+    own = missed.apply(lambda row: row[f"P({row['label']})"], axis=1)
+    assert line["log_loss_infinite"] == missed[own == 0]["row"].nunique() > 0
+
+
+def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
+    said = verdict(comparison, comparison.table)
+    sentences = " ".join([said.headline, *said.findings, *said.cautions])
+    assert "peer" in sentences
+    assert NO_RULE not in sentences
+    assert "knn gave the true class the probability 0" in sentences
+    for draw in (plots.reliability, plots.confusion, plots.coverage_curve):
+        assert draw(comparison, "peer").axes
+    assert plots.rule_scores(comparison, "brier").axes
+    comparison.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Pipeline, without rules" in page
+    assert "StandardScaler" in page
+    assert set(comparison.fits) == {"gnb"}
+    assert set(comparison.peers) == {"peer", "knn"}
+
+
+def test_numbers_of_a_peer_depend_on_the_seed_alone(iris):
+    forest = RandomForestClassifier(5)
+    one, two, other = (bc.compare({"rf": forest}, *iris, cv=2, random_state=seed, n_jobs=1).table for seed in (3, 3, 4))
+    pd.testing.assert_frame_equal(one, two)
+    assert one["brier"][0] != other["brier"][0]
+
+
+def test_a_seed_is_drawn_and_told(iris):
+    found = bc.compare(GaussianNB(), *iris, cv=2, random_state=None)
+    again = bc.compare(GaussianNB(), *iris, cv=2, random_state=found.seed)
+    pd.testing.assert_frame_equal(found.table, again.table)
+    assert found.models == ("GaussianNB",)
+
+
+def test_what_a_peer_warns_of_is_a_note_and_why_it_fails_a_reason(iris):
+    X, y = iris
+    X = X.assign(word=np.where(np.arange(150) % 2, "a", "b"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = bc.compare([LogisticRegression(max_iter=2)], iris[0], y, cv=2)
+        failed = bc.compare([GaussianNB(), bc.NaiveBayes()], X, y, ["map"], cv=2)
+    assert issubclass(ConvergenceWarning, UserWarning)
+    assert any(note.startswith("fitting warned: lbfgs failed") for note in found.notes["LogisticRegression"])
+    lines = failed.table.set_index("model")
+    assert lines["reason"]["GaussianNB"].startswith("GaussianNB cannot be fitted: could not convert string")
+    assert np.isfinite(lines["log_loss"]["nb"])
+    assert verdict(failed, failed.table).cautions[0].startswith("GaussianNB has no answer: GaussianNB cannot")
+
+
+def test_a_class_that_a_fold_lacks_has_probability_zero(iris):
+    X, y = iris
+    rows = np.r_[0:20, 50:70, 100]
+    train, test = rows[:-1], np.r_[101:110]
+    found = bc.compare([GaussianNB()], X, y, cv=[(train, test)])
+    assert found.table["log_loss_infinite"][0] == 9
+
+
+def test_texts_go_to_a_vectorizer():
+    texts = ["a good movie", "a bad film", "fun, good fun", "boring and bad"] * 10
+    y = np.array(["p", "n", "p", "n"] * 10)
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
+    found = bc.compare([bc.TextNB(), pipeline], texts, y, ["predictive"], cv=2)
+    expected = -cross_val_score(pipeline, texts, y, cv=found.splits, scoring="neg_log_loss").mean()
+    assert found.table.set_index("model")["log_loss"]["LogisticRegression"] == pytest.approx(expected)
+
+
+def test_names_of_classifiers_without_names():
+    models = [bc.GaussianNB(), GaussianNB(), PEER, GaussianNB(var_smoothing=1e-3)]
+    assert list(named(models)) == ["gnb", "GaussianNB", "LogisticRegression", "GaussianNB 2"]
+    assert list(named(bc.NaiveBayes())) == ["nb"]
+
+
+SPLITTERS = [
+    RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=1),
+    ShuffleSplit(5, test_size=0.3, random_state=1),
+    TimeSeriesSplit(3),
+    LeaveOneOut(),
+    [(np.arange(150) % 3 != k, np.arange(150) % 3 == k) for k in range(3)],
+]
+
+
+@pytest.mark.parametrize("cv", SPLITTERS, ids=["repeated", "shuffle", "time", "one by one", "given"])
+def test_any_splitter(cv, iris, tmp_path):
+    order = np.random.default_rng(0).permutation(150)
+    X, y = iris[0].iloc[order].reset_index(drop=True), iris[1][order]
+    X, y = (X[:40], y[:40]) if isinstance(cv, LeaveOneOut) else (X, y)
+    found = bc.compare([bc.GaussianNB(), GaussianNB()], X, y, ["map"], cv=cv)
+    pairs = [(np.arange(150)[a], np.arange(150)[b]) for a, b in (cv.split(X, y) if hasattr(cv, "split") else cv)]
+    losses, sizes = [], []
+    for train, test in pairs:
+        proba = GaussianNB().fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])
+        losses.append(log_loss(y[test], proba, labels=np.unique(y)))
+        sizes.append(len(test))
+    line = found.table.set_index("model").loc["GaussianNB"]
+    assert line["log_loss"] == pytest.approx(np.average(losses, weights=sizes), rel=1e-6)
+    train = int(np.mean([len(train) for train, _ in pairs]))
+    error = resampled_standard_error(np.array(losses), train, int(np.mean(sizes)))
+    assert line["log_loss_se"] == pytest.approx(error, rel=1e-6)
+    lines = found.predictions.query("model == 'GaussianNB'")
+    assert sorted(lines["row"]) == sorted(np.concatenate([test for _, test in pairs]))
+    assert (lines["label"].to_numpy() == y[lines["row"]]).all()
+    assert found.cv * found.repeats == len(pairs)
+    assert found.repeats == (2 if isinstance(cv, RepeatedStratifiedKFold) else 1)
+    plots.reliability(found, "gnb")
+    assert found.coverage_curve("gnb", "map")["coverage"].max() == 1
+
+
+def test_disagreements_are_told_by_the_rows_of_the_table(iris):
+    order = np.random.default_rng(0).permutation(150)
+    X, y = iris[0].iloc[order].reset_index(drop=True), iris[1][order]
+    found = bc.compare([bc.GaussianNB()], X.iloc[:, :2], y, ["mle", "gibbs"], cv=TimeSeriesSplit(2, test_size=40))
+    rows = found.disagreements["row"].to_numpy()
+    assert rows.size
+    assert rows.min() >= 70
+    assert (found.disagreements["label"].to_numpy() == y[rows]).all()
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message"),
+    [
+        ({"svc": SVC()}, {}, r"'svc' \(SVC\) has no predict_proba"),
+        ([GaussianNB], {}, "models must be classifiers, .* 'GaussianNB' is <class"),
+        ([], {}, "at least one classifier"),
+        ("nb", {}, "models must be classifiers"),
+        (GaussianNB(), {"cv": "five"}, "cv must be a number of folds, a splitter or pairs"),
+        (GaussianNB(), {"cv": GroupKFold(3)}, r"does not split these rows \(.*groups.*list\(splitter.split"),
+        (GaussianNB(), {"cv": [([0, 1, 2], [2, 3])]}, "split 1 of cv tests on training rows"),
+        (GaussianNB(), {"cv": [([0, 1, 2], [])]}, "split 1 of cv has no test rows"),
+        (GaussianNB(), {"cv": []}, "cv has no splits"),
+        (GaussianNB(), {"cv": [([0, 999], [2])]}, "does not split these rows"),
+        (GaussianNB(), {"cv": ShuffleSplit(2), "repeats": 3}, "repeats=3 goes with a number of folds"),
+        (GaussianNB(), {"random_state": -1}, "random_state must be an integer of at least 0"),
+    ],
+)
+def test_what_cannot_be_compared(models, options, message, iris):
+    with pytest.raises(InputError, match=message):
+        bc.compare(models, *iris, **options)
+
+
+def test_a_calibrated_machine_is_a_peer(iris):
+    X, y = iris[0].iloc[50:, :2], iris[1][50:]
+    found = bc.compare(CalibratedClassifierCV(SVC(), cv=2), X, y, cv=2)
+    assert found.best == ("CalibratedClassifierCV", NO_RULE)

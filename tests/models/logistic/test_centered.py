@@ -1,0 +1,156 @@
+"""Sparse rows less a shift: every product against that of the dense rows, and fits against fits of dense tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+from bayesclf.models.logistic.centered import CenteredRows, gram, sparse_moments, with_ones
+from bayesclf.models.logistic.design import _moments
+
+RNG = np.random.default_rng(5)
+CELLS = sparse.random_array((40, 6), density=0.4, rng=RNG, format="csr")
+ROWS = CenteredRows.of(CELLS, RNG.normal(size=6))
+DENSE = CELLS.toarray() - ROWS.shift
+
+
+class TestProducts:
+    def test_with_arrays_on_either_side(self):
+        for right in (RNG.normal(size=(6, 3)), RNG.normal(size=6)):
+            np.testing.assert_allclose(ROWS @ right, DENSE @ right, atol=1e-13)
+        for left in (RNG.normal(size=(2, 40)), RNG.normal(size=40)):
+            np.testing.assert_allclose(left @ ROWS, left @ DENSE, atol=1e-12)
+
+    def test_cross_products(self):
+        weight = RNG.random(40)
+        np.testing.assert_allclose(ROWS.gram(weight), gram(DENSE, weight), atol=1e-12)
+
+    def test_each_row_with_coefficients_of_its_own(self):
+        own = RNG.normal(size=(6, 2, 40))
+        np.testing.assert_allclose(ROWS.own_products(own), np.einsum("rc,ckr->rk", DENSE, own), atol=1e-12)
+
+    def test_some_rows_ones_and_units(self):
+        for rows in (slice(3, 9), np.array([5, 5, 1]), np.arange(40) % 3 == 0):
+            np.testing.assert_array_equal(ROWS[rows].toarray(), DENSE[rows])
+        np.testing.assert_array_equal(ROWS.with_ones().toarray(), with_ones(DENSE))
+        np.testing.assert_allclose(ROWS.scaled(ROWS.shift).toarray(), DENSE * ROWS.shift, atol=1e-15)
+
+    def test_the_stored_cells_have_the_same_log_odds(self):
+        ones, theta = ROWS.with_ones(), RNG.normal(size=(2, 7))
+        np.testing.assert_allclose(ones.cells @ ones.moved(theta).T, ones @ theta.T, atol=1e-13)
+
+
+def test_moments_are_those_of_the_dense_columns():
+    cells = CELLS.toarray() * 1e-3
+    cells[:, 2], cells[:, 3] = 7.1, 2020 + cells[:, 3]
+    weight = RNG.random(40)
+    for found, expected in zip(sparse_moments(sparse.csr_array(cells), weight), _moments(cells, weight), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert sparse_moments(sparse.csr_array(cells), weight)[1][2] == 0
+
+
+def table(labels, seed=3):
+    rng = np.random.default_rng(seed)
+    X = np.round(np.maximum(rng.normal(size=(120, 5)), 0), 2)
+    X[:, 3] = 1.0
+    return X, np.minimum(rng.integers(labels, size=120) + (X[:, 0] > 1), labels - 1)
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three"])
+def fits(request):
+    X, y = table(request.param)
+    weight = np.random.default_rng(1).integers(0, 3, size=120)
+    clf = bc.LogisticRegression(inference=bc.Laplace(draws=200), random_state=1)
+    made = {kind: bc.LogisticRegression(**clf.get_params()).fit(make(X), y, weight) for kind, make in KINDS.items()}
+    return made, X, y
+
+
+KINDS = {"dense": np.asarray, "array": sparse.csr_array, "matrix": sparse.csc_matrix}
+
+
+class TestFits:
+    @pytest.mark.parametrize("rule", bc.rules.RULES)
+    @pytest.mark.parametrize("kind", ["array", "matrix"])
+    def test_every_rule_answers_as_for_the_dense_table(self, fits, kind, rule):
+        made, X, _ = fits
+        expected = made["dense"].predict_proba(X, rule=rule)
+        for clf, rows in ((made[kind], KINDS[kind](X)), (made[kind], X), (made["dense"], KINDS[kind](X))):
+            np.testing.assert_allclose(clf.predict_proba(rows, rule=rule), expected, atol=1e-8)
+
+    def test_intervals_weights_and_notes_too(self, fits):
+        made, X, _ = fits
+        sparsely, densely = made["array"], made["dense"]
+        rows = sparse.csr_array(X)
+        np.testing.assert_allclose(sparsely.predict_interval(rows), densely.predict_interval(X), atol=1e-8)
+        np.testing.assert_allclose(sparsely.coef_, densely.coef_, atol=1e-8)
+        np.testing.assert_allclose(sparsely.intercept_, densely.intercept_, atol=1e-8)
+        assert sparsely.notes_ == densely.notes_ == ["column 'x3' has one value only, or none, and contributes nothing"]
+        explained = [clf.explain(some[:3]).terms["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
+        np.testing.assert_allclose(*explained, atol=1e-8)
+
+    def test_the_machine_code_has_the_same_density(self, fits):
+        made, *_ = fits
+        densities = [made[kind].model_.density() for kind in ("array", "dense")]
+        for z in np.random.default_rng(2).normal(size=(3, densities[0].size)):
+            (value, slope), (expected, expected_slope) = (density(z) for density in densities)
+            zero, expected_zero = (density(np.zeros_like(z))[0] for density in densities)
+            np.testing.assert_allclose(value - zero, expected - expected_zero, atol=1e-9)
+            np.testing.assert_allclose(slope, expected_slope, atol=1e-8)
+
+    def test_the_pymc_model_too(self, fits):
+        made, *_ = fits
+        model = made["array"].model_
+        logp = model.pymc().compile_logp(mode="FAST_COMPILE")
+        point = {name: values[0] for name, values in model.map().items()}
+        assert float(logp(point)) == pytest.approx(float(model.log_posterior(**model.map())[0]), rel=1e-11)
+
+    def test_a_saved_model_answers_the_same(self, fits, tmp_path):
+        made, X, _ = fits
+        made["array"].save(tmp_path / "sparse.nc")
+        rows = sparse.csr_array(X)
+        again = bc.load(tmp_path / "sparse.nc").predict_proba(rows)
+        np.testing.assert_array_equal(again, made["array"].predict_proba(rows))
+
+    def test_left_out_rows(self, fits):
+        _, X, y = fits
+        clf = bc.LogisticRegression(inference="map", random_state=1)
+        found = [
+            clf.fit(make(X[:30]), y[:30]).loo(make(X[:30]), y[:30], "map").elpd
+            for make in (sparse.csr_array, np.asarray)
+        ]
+        np.testing.assert_allclose(*found, rtol=1e-7)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("boundary", [0.0, 1.0])
+def test_separable_classes_are_found(labels, boundary):
+    X, y = table(labels)
+    X[:, 1] = np.where(y == 0, boundary + 1, boundary * (np.arange(120) % 2))
+    reasons = []
+    for make in KINDS.values():
+        clf = bc.LogisticRegression(inference="map").fit(make(X), y)
+        with pytest.raises(ValueError, match="completely separable: weights on 'x1'") as caught:
+            clf.predict_proba(X, rule="mle")
+        reasons.append(str(caught.value))
+    assert len(set(reasons)) == 1
+
+
+def test_collinear_columns_have_one_estimate():
+    X, y = table(2)
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    fits = [bc.LogisticRegression(inference="mle").fit(make(X), y) for make in (np.asarray, sparse.csr_array)]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
+    assert fits[0].notes_ == fits[1].notes_
+
+
+def test_missing_cells_and_categories_are_refused():
+    X, y = table(2)
+    X[4, 1] = np.nan
+    with pytest.raises(InputError, match=r"column 'x1' of the sparse table has a missing \(NaN\) value \(row 5\)"):
+        bc.LogisticRegression(inference="map").fit(sparse.csr_array(X), y)
+    words = bc.LogisticRegression(inference="map").fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 1, 0])
+    with pytest.raises(InputError, match="column 'x0' is a category, and a sparse table holds numbers only"):
+        words.predict(sparse.csr_array([[1.0]]))

@@ -1,0 +1,105 @@
+"""Tables of every kind that users have: taken as they are meant, or refused in one sentence of our own."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.errors import InputError
+from bayesclf.tables import columns
+
+N = 20
+NUMBERS = pd.DataFrame({"u": np.arange(N) / N})
+DAYS = [datetime.date(2020, 1, day + 1) for day in range(N)]
+
+
+def cells_of(frame):
+    """Read all cells in the two ways in which models do."""
+    for name in frame:
+        if columns.kind_of(frame[name]) == "number":
+            columns.numbers(frame, (name,))
+        else:
+            columns.codes(frame, (name,), (columns.levels_of(frame[name], "ignore"),))
+
+
+@pytest.mark.parametrize(
+    ("cells", "match"),
+    [
+        (np.arange(N) + 1j, "column 'c' holds complex numbers"),
+        ([1 + 2j] * N, "column 'c' holds complex numbers"),
+        (["a", 1 + 2j] * (N // 2), r"column 'c' holds \(1\+2j\) \(row 2\)"),
+        (pd.date_range("2020", periods=N), "column 'c' holds dates or times"),
+        (pd.period_range("2020-01", periods=N, freq="M"), "column 'c' holds dates or times"),
+        (pd.to_timedelta(range(N)), "column 'c' holds dates or times"),
+        (DAYS, r"column 'c' holds datetime\.date\(2020, 1, 1\) \(row 1\)"),
+        (["x"] * (N - 1) + [[1, 2]], r"column 'c' holds \[1, 2\] \(row 20\)"),
+        ([{"a": 1}] * N, r"column 'c' holds {'a': 1} \(row 1\)"),
+        ([["long"] * 1000] * N, r"column 'c' holds \['long.{1,50} \(row 1\)"),
+    ],
+)
+def test_cells_that_no_model_takes(cells, match):
+    with pytest.raises((InputError, TypeError), match=match):
+        cells_of(columns.to_frame(NUMBERS.assign(c=cells)))
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (None, "X must be a table, .* not of type NoneType"),
+        ("text", "X must be a table, .* not of type str"),
+        ({"a": [1, 2]}, r"not a mapping; .*pandas\.DataFrame\(X\) if it has columns"),
+        (3, "X must be a table of shape .* scalar array"),
+        (np.arange(3), "X must be a table of shape .* 1D array instead; Reshape your data"),
+        (np.zeros((2, 2, 2)), "X must be a table of shape .* dim 3"),
+        (np.zeros(3, dtype=[("a", "f8")]), r"structured array; pandas\.DataFrame\(X\)"),
+        (np.zeros((3, 0)), r"X has 0 feature\(s\)"),
+        (pd.DataFrame(index=range(3)), r"X has 0 feature\(s\)"),
+        (np.zeros((0, 2)), "X has no rows"),
+        (NUMBERS.iloc[:0], "X has no rows"),
+        (np.ones((2, 2)) * 1j, "Complex data not supported"),
+    ],
+)
+def test_what_is_not_a_table(X, match):
+    with pytest.raises(InputError, match=match) as refusal:
+        columns.to_frame(X)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_table_of_many_columns_is_checked_at_once(monkeypatch):
+    """Each dtype is looked at once, and no name is searched for among all of them."""
+    looked = []
+    monkeypatch.setattr(columns, "_check_dtype", lambda dtype, name: looked.append(name))
+    columns.to_frame(pd.DataFrame(np.zeros((1, 50_000)), columns=[f"c{j}" for j in range(50_000)]))
+    assert looked == ["c0"]
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [np.zeros(N), -np.ones(N), np.full(N, np.nan), np.full(N, np.inf), ["a"] * N, np.ones(3), np.ones((N, 2))],
+    ids=["zero", "negative", "nan", "infinite", "text", "short", "two"],
+)
+def test_weights_that_cannot_be(weight):
+    with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
+        weighted(NUMBERS, np.zeros(N, dtype=int), weight)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [b"a", b"b"] * (N // 2),
+        [(1, 2), (2, 3)] * (N // 2),
+        [{1}, {2}] * (N // 2),
+        np.arange(N) / 7,
+        np.arange(N) * 1j,
+        DAYS,
+        np.ones((N, 2)),
+    ],
+    ids=["bytes", "tuples", "sets", "real numbers", "complex", "dates", "two columns"],
+)
+def test_labels_that_cannot_be(labels):
+    with pytest.raises(InputError, match="y must hold") as refusal:
+        checked_labels(labels, N)
+    assert "\n" not in str(refusal.value)

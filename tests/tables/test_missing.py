@@ -1,0 +1,132 @@
+"""Missing values held as numbers: found where they are, seldom where they are not, and emptied on request."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayesclf.errors import InputError
+from bayesclf.tables import datasets
+from bayesclf.tables.description import describe_columns
+from bayesclf.tables.missing import emptied, spike
+from bayesclf.tables.shipped import SHIPPED
+
+TABLES, ROWS = 300, 1000
+
+SHARE = stats.uniform(0.02, 0.4)
+"""Of zeros beyond those of the count."""
+
+
+def inflated(rng, cells):
+    return np.where(rng.random(len(cells)) < SHARE.rvs(random_state=rng), 0, cells)
+
+
+CLEAN = {
+    "log-normal": lambda rng: rng.lognormal(3, rng.uniform(0.2, 2), ROWS),
+    "log-normal, rounded": lambda rng: rng.lognormal(rng.uniform(0, 4), rng.uniform(0.2, 2), ROWS).round(
+        int(rng.integers(3))
+    ),
+    "gamma": lambda rng: rng.gamma(rng.uniform(0.3, 10), 5, ROWS),
+    "gamma, rounded": lambda rng: rng.gamma(rng.uniform(0.3, 10), 5, ROWS).round(int(rng.integers(2))),
+    "normal, rounded": lambda rng: rng.normal(rng.uniform(-3, 10), rng.uniform(0.5, 5), ROWS).round(),
+    "Poisson": lambda rng: rng.poisson(rng.uniform(0.3, 30), ROWS),
+    "Poisson with more zeros": lambda rng: inflated(rng, rng.poisson(rng.uniform(0.3, 40), ROWS)),
+    "negative binomial with more zeros": lambda rng: inflated(
+        rng, rng.negative_binomial(rng.uniform(0.5, 5), rng.uniform(0.05, 0.5), ROWS)
+    ),
+    "log-normal amounts, many of them 0": lambda rng: inflated(rng, rng.lognormal(3, rng.uniform(0.5, 2), ROWS)),
+    "gamma amounts, many of them 0": lambda rng: inflated(rng, rng.gamma(rng.uniform(0.3, 4), 5, ROWS)),
+}
+
+
+def coded(rng, cells, value, share):
+    return np.where(rng.random(len(cells)) < share, value, cells)
+
+
+HIDDEN = {
+    "body mass, 0": lambda rng: coded(rng, rng.gamma(22, 1.45, 768).round(1), 0, 0.015),
+    "blood pressure, 0": lambda rng: coded(rng, rng.normal(72, 12, 768).round(), 0, 0.045),
+    "glucose, 0": lambda rng: coded(rng, rng.normal(121, 30, 768).round().clip(30), 0, 0.03),
+    "weight, 999": lambda rng: coded(rng, rng.normal(75, 12, 768).round(1), 999, 0.02),
+    "weight, -9": lambda rng: coded(rng, rng.normal(75, 12, 768).round(1), -9, 0.02),
+}
+
+
+def share_found(draw):
+    rng = np.random.default_rng(5)
+    return np.mean([spike(pd.Series(draw(rng))) is not None for _ in range(TABLES)])
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_false_alarms_are_rare(name):
+    # at most 1 %, give or take three standard errors
+    assert share_found(CLEAN[name]) <= 0.01 + 3 * np.sqrt(0.01 * 0.99 / TABLES)
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_hidden_missing_values_are_found(name):
+    assert share_found(HIDDEN[name]) > 0.9
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "iris", "wine", "breast_cancer"])
+def test_of_the_shipped_tables_only_the_ceiling_of_capital_gain_is_noted(name):
+    frame = datasets.load(name).X
+    found = {str(column): spike(frame[column]).value for column in frame if spike(frame[column])}
+    assert found == ({"capital_gain": 99999.0} if name == "adult" else {})
+
+
+def test_zeros_of_pima(data_folder):
+    frame = datasets.load("pima").X
+    found = {name: spike(frame[name]).cells for name in frame if spike(frame[name])}
+    assert found == {"glucose": 5, "blood_pressure": 35, "skin_thickness": 227, "bmi": 11}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [0.0, 0.0] + [50.0 + k for k in range(40)],  # two cells are no spike
+        [0.0] * 50 + [50.0 + k for k in range(40)],  # most cells
+        [0.0] * 5 + [3.0, 4.0, 5.0] * 20,  # grades
+        [0.0] * 5 + [50.0 + k for k in range(10)],  # too few others
+        [-1.0] * 8 + [-2.0, -3.0] + [float(k) for k in range(60)],  # others are negative too
+        [True, False] * 40,
+        list("ab") * 40,
+    ],
+)
+def test_what_is_no_spike(cells):
+    assert spike(pd.Series(cells)) is None
+
+
+def test_the_note_says_what_where_and_what_to_do():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"bmi": coded(rng, rng.gamma(22, 1.45, 300).round(1), 0, 0.05), "y": list("ab") * 150})
+    (note, _) = describe_columns(frame, "y")["note"]
+    cells = int((frame["bmi"] == 0).sum())
+    assert f"column 'bmi' is 0 in {cells} cells" in note
+    assert '--missing bmi=0 (missing={"bmi": [0]} in Python)' in note
+    repaired = emptied(frame, {"bmi": ["0"]}, "t")
+    assert repaired["bmi"].isna().sum() == cells
+    assert not describe_columns(repaired, "y")["note"].any()
+    assert frame["bmi"].notna().all()
+
+
+def test_words_and_whole_numbers_are_emptied():
+    frame = pd.DataFrame({"n": [1, -1, 3], "w": ["a", "?", None], "c": pd.Categorical(["0", "1", "0"])})
+    found = emptied(frame, {"n": [-1], "w": ["?"], "c": ["0"]}, "t")
+    assert found["n"].tolist()[::2] == [1, 3]
+    assert found.isna().to_numpy().tolist() == [[False, False, True], [True, True, False], [False, True, True]]
+
+
+def test_what_cannot_be_emptied():
+    frame = pd.DataFrame({"age": [1, 2]})
+    with pytest.raises(InputError, match=r"no column 'aeg' \(did you mean 'age'\?\)"):
+        emptied(frame, {"aeg": [0]}, "t")
+    with pytest.raises(InputError, match="no cell of column 'age' is 0"):
+        emptied(frame, {"age": [0]}, "t")
+    assert emptied(frame, {"age": [0]}, "t", required=False).equals(frame)
+
+
+def test_load_empties_cells(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n0,u\n2,v\n")
+    assert datasets.load(path, "y", missing={"a": [0]}).frame["a"].isna().tolist() == [True, False]

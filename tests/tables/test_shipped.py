@@ -1,0 +1,95 @@
+"""The tables that ship: what is said of them is true, and nothing ships of which nothing is said."""
+
+import gzip
+import hashlib
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bayesclf.tables import datasets, openml, shipped
+from bayesclf.tables.shipped import SHIPPED
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_BYTES = 2_000_000
+"""Of the whole folder, so that the wheel stays below 3 MB."""
+
+
+def text(name):
+    path = shipped.files()[name]
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def flat(path):
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_table_is_what_the_catalog_says(name, monkeypatch):
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    table = SHIPPED[name]
+    assert hashlib.sha256(text(name)).hexdigest() == table.sha256
+    data = datasets.load(f"own:{name}")
+    assert (*data.frame.shape, data.y.nunique()) == (table.rows, table.columns, table.classes)
+    assert (data.source, data.creators) == (table.source, table.creators)
+    assert (data.license, data.changes, data.note) == (table.license, table.changes, table.note)
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "play_tennis"])
+def test_a_table_is_canonical_csv_with_its_origin(name):
+    lines = text(name).decode("utf-8").splitlines()
+    assert lines[0].rpartition(",")[2] == "class"
+    assert b"\r" not in text(name)
+    table = SHIPPED[name]
+    assert table.license == "CC BY 4.0"
+    assert "https://doi.org/10.24432/" in table.source
+    assert table.creators
+    assert table.changes.startswith("written as CSV")
+
+
+def test_the_readme_of_the_folder_says_the_same():
+    said = flat(ROOT / "data" / "README.md")
+    for name, table in SHIPPED.items():
+        assert f"### {name} " in said
+        for value in (table.file, table.creators, table.source, table.license, table.changes, table.note, table.sha256):
+            assert value in said
+    for name, table in openml.NAMED.items():
+        assert f"`{name}`: {table.description}. {table.creators}. {table.source}, version {table.version}." in said
+        assert table.sha256 in said
+
+
+def test_the_ljubljana_tables_come_with_the_sentence_that_their_donors_ask_for():
+    for name in ("breast_cancer_ljubljana", "lymphography"):
+        note = datasets.load(name).note
+        assert "Institute of Oncology, Ljubljana" in note
+        assert "thanks go to M. Zwitter and M. Soklic" in note
+    assert "University Medical Centre, Institute of Oncology, Ljubljana" in flat(ROOT / "README.md")
+
+
+def test_the_folder_holds_nothing_else():
+    folder = ROOT / "data"
+    listed = {table.file for table in SHIPPED.values()} | {"README.md", "CC-BY-4.0.txt"}
+    assert {path.name for path in folder.iterdir()} == listed
+    assert sum(path.stat().st_size for path in folder.iterdir()) < MOST_BYTES
+
+
+def test_the_package_is_under_both_licenses():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "MIT AND CC-BY-4.0"
+    assert project["license-files"] == ["LICENSE", "data/CC-BY-4.0.txt"]
+    assert all((ROOT / path).is_file() for path in project["license-files"])
+    assert "Creative Commons Attribution 4.0 International Public License" in flat(ROOT / "data" / "CC-BY-4.0.txt")
+
+
+def test_bare_breast_cancer_stays_that_of_scikit_learn():
+    assert datasets.load("breast_cancer").frame.shape == (569, 31)
+    assert datasets.load("breast_cancer_ljubljana").frame.shape == (286, 10)
+
+
+def test_a_name_that_ships_means_the_same_table_with_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "lenses.csv").write_text("a,class\n1,u\n2,v\n")
+    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
+    assert datasets.load("lenses").frame.shape == (24, 5)
+    assert "folder:lenses" in datasets.load("lenses").source
+    assert datasets.load("folder:lenses").frame.shape == (2, 2)
+    assert "folder:lenses" in {info.name for info in datasets.available()}

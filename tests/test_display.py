@@ -1,0 +1,157 @@
+"""Results print themselves in a few lines, whatever the user's table holds and however large it is."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.display import MOST_LINES, WIDTH, Display
+from bayesclf.evaluation.cross_validation import Answers
+from bayesclf.experiments.experiment import Results
+from bayesclf.experiments.runner import Outcome
+from bayesclf.tables.datasets import Dataset
+
+MOST = MOST_LINES + 12
+"""Lines of any display: a headline, a table, and a few sentences."""
+
+HOSTILE = "<script>alert('x')</script> & \n\x1b[31m 𝛼 " + "long " * 60
+"""A name from a table that should not act, end a line, or fill the screen."""
+
+VOID = {"br"}
+
+
+class Tags(HTMLParser):
+    """Reads HTML whose tags must be closed in order, and collects its words."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.words = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return 400 rows of 40 columns and 5 classes, all with hostile names."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=400)
+    X = pd.DataFrame(rng.normal(size=(400, 40)) + y[:, None], columns=[f"{HOSTILE}{j}" for j in range(40)])
+    return X, np.array([f"{HOSTILE}{k}" for k in range(5)])[y]
+
+
+@pytest.fixture(scope="module")
+def results(table):
+    """Return each kind of result."""
+    X, y = table
+    clf = bc.GaussianNB("feature", random_state=1).fit(X, y)
+    models = {f"{HOSTILE}{k}": bc.GaussianNB(inference="map") for k in range(9)}
+    return {
+        "comparison": bc.compare(models, X, y, rules=["map", "mle", "bayes-optimal"], cv=2),
+        "with costs": bc.compare({"nb": bc.GaussianNB()}, X, y, ["map", "gibbs"], cv=2, reject=0.3),
+        "explanation": clf.explain(X),
+        "explanation of one row": clf.explain(X[:1]),
+        "explanation without intervals": clf.explain(X[:1], rule="map"),
+        "prediction sets": clf.predict_set(X),
+        "uncertainty": clf.uncertainty(X),
+        "implied logistic": clf.to_logistic(),
+        "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
+        "diagnosis": clf.diagnose(checks=["P01", "P05"]),
+        "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
+        "outcome": Outcome(X, Results(HOSTILE, (HOSTILE,) * 3, (), ()), Path("folder")),
+    }
+
+
+KINDS = [
+    *("comparison", "with costs", "explanation", "explanation of one row", "explanation without intervals"),
+    *("prediction sets", "uncertainty", "implied logistic", "implied by a point", "diagnosis", "data set", "outcome"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_text_has_few_and_short_lines(results, kind):
+    for text in (repr(results[kind]), f"{results[kind]!r}"):
+        lines = text.split("\n")
+        assert 1 <= len(lines) <= MOST
+        assert max(map(len, lines)) <= WIDTH
+        assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_html_is_whole_escaped_short_and_in_the_colors_of_the_page(results, kind):
+    html = results[kind]._repr_html_()
+    page = Tags()
+    page.feed(html)
+    page.close()
+    assert page.open == []
+    assert {tag for tag, _ in page.seen} <= {
+        *("div", "p", "strong", "b", "br", "table", "thead", "tbody", "tr", "th", "td"),
+        *("details", "summary", "ul", "li"),
+    }
+    assert "<script>" not in html
+    assert {name for _, attributes in page.seen for name in attributes} <= {"class", "open"}
+    assert not re.search(r"color|background|http|url\(", html)
+    assert len(html) < 20_000
+
+
+def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
+    found = bc.compare({"nb": bc.NaiveBayes(), "tan": bc.BayesNetClassifier()}, play_tennis.X, play_tennis.y, cv=2)
+    model, rule = found.best
+    (best,) = [line for line in repr(found).split("\n") if line.startswith("> ")]
+    assert best.split()[1:3] == [model, rule]
+    score = found.table.set_index(["model", "rule"]).loc[found.best]
+    assert f"{score['log_loss']:.3f} ± {score['log_loss_se']:.3f}" in best
+    assert f"Use {model} under {rule}: " in repr(found)
+    assert f"<tr><td><b>{model}</b></td><td><b>{rule}</b></td>" in found._repr_html_()
+    assert f"Use {model} under {rule}: " in found._repr_html_()
+
+
+def test_a_comparison_without_answers_says_why(play_tennis):
+    found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, ["map"], cv=2)
+    object.__setattr__(found, "answers", {("nb", "map"): Answers((), "no variance")})
+    assert "n/a: nb under map: no variance" in repr(found)
+    assert "No model could answer under any rule." in found._repr_html_()
+
+
+def test_prediction_sets_show_their_sizes_and_labels():
+    clf = bc.GaussianNB(random_state=1).fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    found = clf.predict_set([[0.5], [3.0]], level=0.8)
+    assert [line.split(maxsplit=1) for line in repr(found).split("\n")[2:]] == [
+        ["0", "{" + ", ".join(found.labels[0]) + "}"],
+        ["1", "{" + ", ".join(found.labels[1]) + "}"],
+    ]
+    assert "1 label in 50.0 % and 2 labels in 50.0 %" in repr(found)
+
+
+def test_an_implied_regression_shows_its_weights():
+    found = bc.GaussianNB("feature", random_state=1).fit([[1.0], [2.0], [2.0], [3.0]], list("aabb")).to_logistic()
+    weight = found.posterior_["posterior"]["weight"]
+    assert f"{float(weight.mean()):.3f} ± {float(weight.std()):.3f}" in repr(found)
+
+
+def test_uncertain_rows_are_named():
+    found = bc.GaussianNB(random_state=1).fit([[0.0], [1.0], [5.0], [6.0]], list("aabb")).uncertainty([[0.5], [3.0]])
+    first = repr(found).split("\n")[3]
+    assert first.split() == [
+        "row",
+        "1",
+        *(f"{part[1]:.3f}" for part in (found.total, found.aleatoric, found.epistemic)),
+    ]
+
+
+def test_what_does_not_fit_is_counted():
+    shown = Display("Rows", ("row",), [[row] for row in range(MOST_LINES + 3)], left_out=1_000)
+    assert shown.text().split("\n")[-1] == "  … and 1,003 more"
+    assert "<p>… and 1,003 more</p>" in shown.html()

@@ -1,0 +1,141 @@
+"""Natural mistakes at a prompt are answered by one sentence that says what to give instead."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+
+Y = np.array(["no", "yes"] * 20)
+X = np.random.default_rng(0).normal(size=(40, 2)) + (Y == "yes")[:, None]
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+FIT = bc.GaussianNB(random_state=1).fit(FRAME, Y)
+LR = bc.LogisticRegression(inference="map").fit(X, Y)
+
+MISTAKES = {
+    "a classifier as prior": (
+        lambda: bc.GaussianNB(prior=FIT.as_prior()).fit(FRAME, Y),
+        r"prior must be what as_prior has set, not GaussianNB; the classifier that clf.as_prior\(\) returns",
+    ),
+    "a word as prior": (
+        lambda: bc.GaussianNB(prior="flat").fit(FRAME, Y),
+        "prior must be what as_prior has set, not str",
+    ),
+    "a classifier as traces": (
+        lambda: bc.plots.optimizer_trace(LR),
+        "traces must be a mapping from names to traces, such as {'gradient': clf.trace_}, not LogisticRegression",
+    ),
+    "a trace without a name": (lambda: bc.plots.optimizer_trace(LR.trace_), "traces must be a mapping"),
+    "no traces": (lambda: bc.plots.optimizer_trace({}), "traces must be a mapping .*, not empty"),
+    "no trace": (
+        lambda: bc.plots.optimizer_trace({"lr": LR.trace_}),
+        r"'lr' has no trace, as its optimizer was not watched; fit with inference=bayesclf.MAP\(bayesclf.GradientAsc",
+    ),
+    "a classifier as trace": (lambda: bc.plots.optimizer_trace({"lr": LR}), "'lr' must be a trace, such as clf.trace_"),
+    "an optimizer's class": (lambda: bc.MAP(bc.Newton), r"optimiser must be an optimizer, such as GradientAscent\(\)"),
+    "an engine's class": (
+        lambda: bc.GaussianNB(inference=bc.NUTS).fit(FRAME, Y),
+        r"inference must be a name or an engine's settings, such as NUTS\(\)",
+    ),
+    "a classifier's class": (lambda: bc.compare({"nb": bc.GaussianNB}, X, Y), r"such as {'nb': NaiveBayes\(\)}"),
+    "too few labels": (lambda: bc.GaussianNB().fit(X, Y[:-1]), "X has 40 rows but y has inconsistent length 39"),
+    "too few labels to compare": (lambda: bc.compare({"nb": bc.GaussianNB()}, X, Y[:-1]), "X has 40 rows but y has"),
+    "the name of a column as labels": (
+        lambda: bc.GaussianNB().fit(FRAME, "a"),
+        r"y must be the labels, one per row, not the name 'a'; give the column itself, table\['a'\]",
+    ),
+    "a data set as table": (
+        lambda: bc.GaussianNB().fit(bc.datasets.load("play_tennis"), Y),
+        r"X must be a table, not a data set; give its table and labels, as in fit\(data.X, data.y\)",
+    ),
+    "a mapping as row": (lambda: FIT.predict({"a": 1.0, "b": 2.0}), r"not a mapping; give pandas.DataFrame\(\[X\]\)"),
+    "a table without a column": (lambda: FIT.predict(FRAME[["a"]]), "the table lacks column 'b'"),
+    "a model as file": (lambda: bc.load(FIT), "path must be the name of a file that save wrote, not GaussianNB"),
+    "weights of the wrong models": (
+        lambda: bc.compare_weights(LR, FIT),
+        "nb must be a fitted generative classifier .*, not LogisticRegression and GaussianNB",
+    ),
+    "an experiment's name": (
+        lambda: bc.experiments.run("gibbs-bound", None, "folder"),
+        r"experiment must be what experiments.find\('gibbs-bound'\) returns, not its name",
+    ),
+    "an experiment without settings": (
+        lambda: bc.experiments.run(bc.experiments.find("gibbs-bound"), None, "folder"),
+        "settings must be gibbs-bound's own",
+    ),
+    "scores of a classifier": (
+        lambda: bc.plots.rule_scores(FIT),
+        "comparison must be the result of bayesclf.compare, not GaussianNB",
+    ),
+    "a forest of a class": (
+        lambda: bc.plots.posterior_forest(bc.GaussianNB),
+        "classifier must be a fitted classifier, not the class GaussianNB",
+    ),
+    "an explanation of a classifier": (
+        lambda: bc.plots.explanation(FIT),
+        r"found must be the result of clf.explain\(X",
+    ),
+    "k̂ of a classifier": (lambda: bc.plots.pareto_k(FIT), "elpd must be the result of bayesclf.loo, not GaussianNB"),
+    "scores that are no table": (
+        lambda: bc.plots.elpd_compare({"a": FIT}),
+        "table must be a table, a DataFrame, not dict",
+    ),
+    "weights of naive Bayes": (
+        lambda: bc.plots.posterior_weights(FIT),
+        "lr must be a fitted LogisticRegression, not Gau",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_it_is_answered_by_a_sentence(mistake):
+    call, sentence = MISTAKES[mistake]
+    with pytest.raises(InputError, match=sentence) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+def test_what_the_prior_is_meant_for_works():
+    again = FIT.as_prior().fit(FRAME, Y)
+    other = bc.GaussianNB(prior=again.prior, random_state=1).fit(FRAME, Y)
+    np.testing.assert_array_equal(other.predict_proba(FRAME), again.predict_proba(FRAME))
+
+
+def test_a_table_with_columns_named_like_a_data_set_is_a_table():
+    table = FRAME.set_axis(["frame", "target"], axis=1)
+    assert len(bc.GaussianNB(random_state=1).fit(table, Y).predict(table)) == 40
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda clf: clf.predict(X),
+        lambda clf: clf.posterior_,
+        lambda clf: clf.explain(X),
+        lambda clf: clf.diagnose(),
+        lambda clf: clf.save("model.nc"),
+        lambda clf: bc.loo(clf, X, Y),
+        lambda clf: bc.plots.posterior_forest(clf),
+        lambda clf: bc.plots.decision_boundary(clf, X, Y),
+    ],
+)
+def test_what_needs_a_fit_says_so(call):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        call(bc.GaussianNB())
+
+
+def test_modules_are_there_without_an_import_of_their_own():
+    program = """
+import sys, bayesclf as bc
+names = ["experiments", "hypotheses", "sample_size", "plots", "diagnostics", "rules", "datasets"]
+assert not [name for name in names if f"bayesclf.{name}" in sys.modules]
+assert set(names) <= set(dir(bc))
+print(bc.experiments.find("gibbs-bound").NAME, bc.hypotheses.FiniteSpace.__name__, bc.sample_size.__name__)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "gibbs-bound FiniteSpace bayesclf.experiments.sample_size\n"

@@ -1,0 +1,245 @@
+"""Progress is shown where somebody looks, after a moment, once, never on stdout; functions of the user's are told."""
+
+import io
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+import bayesclf as bc
+from bayesclf import progress
+from bayesclf.errors import InputError
+from bayesclf.progress import shown
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Make stderr a terminal, on which progress is shown at once."""
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    written = Terminal()
+    # not sys.stderr itself, which pytest sets again when the test begins
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=written, modules=sys.modules))
+    return written
+
+
+@pytest.fixture
+def default():
+    """Restore the default choice."""
+    yield
+    bc.set_progress(None)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    return rng.normal(size=(30, 2)) + y[:, None], y
+
+
+def work(choice=None, units=3, begun=None):
+    with shown("first", units, choice) as tell:
+        if begun is not None:
+            begun(tell)
+        for done in range(1, units + 1):
+            tell("unit", done, units)
+    return tell
+
+
+def wait(tell):
+    """Wait until the thread that begins a bar has done so."""
+    if timer := getattr(tell, "_timer", None):
+        timer.join()
+
+
+def test_a_terminal_shows_a_bar_and_is_left_as_it_was(terminal, capsys):
+    with shown("first", 3) as tell:
+        wait(tell)
+        print("printed")
+        tell("unit", 3, 3)
+    written = terminal.getvalue()
+    assert "unit" in written
+    assert "3/3" in written
+    assert written.rstrip().endswith("\x1b[2K")  # the last line is erased
+    assert "\x1b[?25h" in written  # and the cursor is back
+    assert capsys.readouterr().out == "printed\n"
+
+
+def test_a_bar_without_a_count_says_what_is_done(terminal):
+    with shown("fitting", None) as tell:
+        wait(tell)
+    assert "fitting" in terminal.getvalue()
+    assert "/" not in terminal.getvalue()
+    assert "left" not in terminal.getvalue()
+
+
+def test_nothing_is_written_of_what_is_done_in_a_moment(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 60.0)
+    work()
+    work(True)
+    assert terminal.getvalue() == ""
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+
+@pytest.mark.parametrize("choice", [None, False])
+def test_no_bar_where_nobody_looks_or_none_is_wanted(capsys, monkeypatch, choice):
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    work(choice, begun=wait)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_where_progress_is_wanted_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    work(True)
+    assert capsys.readouterr() == ("", "unit: 1 of 3\n")
+
+
+def test_the_default_can_be_set(default, terminal, capsys):
+    told = []
+    bc.set_progress(lambda *news: told.append(news))
+    work()
+    assert told == [("unit", done, 3) for done in (1, 2, 3)]
+    bc.set_progress(False)
+    work(begun=wait)
+    assert terminal.getvalue() == ""
+    with pytest.raises(InputError, match="progress must be True, False"):
+        bc.set_progress("yes")
+
+
+def test_workers_show_nothing(terminal):
+    thread = threading.Thread(target=work, kwargs={"begun": wait})
+    thread.start()
+    thread.join()
+    assert terminal.getvalue() == ""
+
+
+def test_worker_processes_know_that_they_are_none_to_look_at():
+    program = """
+from joblib import Parallel, delayed
+from multiprocessing import current_process
+if __name__ == "__main__":
+    print(Parallel(n_jobs=2)(delayed(lambda: current_process().name != "MainProcess")() for _ in range(2)))
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "[True, True]\n"
+
+
+def test_work_inside_other_work_is_told_where_that_counts_nothing_itself():
+    told = []
+    with shown("outer", None, lambda *news: told.append(news)):
+        work()
+    assert told == [("unit", done, 3) for done in (1, 2, 3)]
+    told.clear()
+    with shown("outer", 1, lambda *news: told.append(news)):
+        work()
+        work(True)
+    assert told == []
+
+
+def test_after_an_error_the_next_work_is_shown_again(terminal):
+    with pytest.raises(ZeroDivisionError), shown("outer", 1):
+        raise ZeroDivisionError
+    terminal.truncate(0)
+    work(begun=wait)
+    assert "unit" in terminal.getvalue()
+
+
+def test_names_do_not_act_on_the_terminal(terminal):
+    with shown("a", 1) as tell:
+        wait(tell)
+        tell("[red]\x1b]0;title\x07 name", 1, 1)
+    assert "[red]" in terminal.getvalue()
+    assert "\x1b]0;" not in terminal.getvalue()
+
+
+def test_a_progress_that_is_none_is_refused():
+    with pytest.raises(InputError, match="progress must be True, False, a function"):
+        bc.NUTS(progress="yes")
+
+
+class Told(list):
+    """Keeps what it is told."""
+
+    def __call__(self, what, done, total):
+        self.append((what, done, total))
+
+    def is_complete(self, total):
+        return [news[1:] for news in self] == [(done, total) for done in range(1, total + 1)]
+
+
+def test_leave_one_out_tells_of_refits(rows):
+    told = Told()
+    bc.GaussianNB(random_state=1).fit(*rows).loo(*rows, method="exact", progress=told)
+    assert told.is_complete(30)
+
+
+def test_a_diagnosis_tells_of_checks(rows):
+    told = Told()
+    bc.GaussianNB(random_state=1).fit(*rows).diagnose(checks=["P01", "P05", "P07"], progress=told)
+    assert told.is_complete(3)
+
+
+@pytest.mark.slow
+def test_reports_tell_of_checks_and_models(rows, tmp_path):
+    told = Told()
+    clf = bc.GaussianNB(random_state=1).fit(*rows)
+    clf.report(tmp_path / "a.html", progress=told)
+    assert told.is_complete(len(bc.diagnostics.CHECKS))
+    told.clear()
+    bc.compare({"nb": clf}, *rows, cv=2, progress=False).report(tmp_path / "b.html", progress=told)
+    assert told.is_complete(2)
+
+
+def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
+    told = Told()
+    clf = bc.LogisticRegression(inference=bc.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1)
+    clf.fit(*rows)
+    assert told[-1] == ("sampling", 1200, 1200)
+    clf.save(tmp_path / "lr.nc")
+    again = bc.load(tmp_path / "lr.nc")
+    assert again.inference == clf.inference
+    assert again.inference.progress is None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_pymcs_own_sampler_tells_of_draws(rows):
+    told = Told()
+    engine = bc.NUTS(draws=20, tune=20, chains=2, sampler="pymc", progress=told)
+    bc.GaussianNB(inference=engine, random_state=1).fit(*rows)
+    assert told.is_complete(80)
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_progress_and_clears_it(tmp_path):
+    cells = [
+        "from bayesclf import progress\nprogress.DELAY = 0",
+        "with progress.shown('folds', 2) as tell:\n    tell('<fold>', 1, 2)\n    print('here')",
+        "with progress.shown('folds', 2, False) as tell:\n    tell('fold', 1, 2)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    seen = []
+
+    class Client(NotebookClient):
+        def process_message(self, message, cell, cell_index):
+            seen.append(message)
+            return super().process_message(message, cell, cell_index)
+
+    Client(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    pages = [message["content"]["data"]["text/html"] for message in seen if "display_data" in message["msg_type"]]
+    assert pages == ['<progress value="1" max="2"></progress> &lt;fold&gt;: 1 of 2', ""]
+    _, told, quiet = notebook.cells
+    assert [output.get("data", {}).get("text/html") for output in told.outputs] == ["", None]
+    assert quiet.outputs == []
