@@ -113,7 +113,7 @@ def _of_array(X: Any) -> pd.DataFrame:
     """Return an array (row, feature), or what can be made one, as a DataFrame with columns x0, x1, …"""
     if hasattr(X, "frame") and hasattr(X, "target"):
         raise InputError("X must be a table, not a data set; give its table and labels, as in fit(data.X, data.y)")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a sparse table by keys is a dictionary too
         raise InputError(
             "X must be a table, not a mapping; give pandas.DataFrame([X]) if it is one row, pandas.DataFrame(X) if it "
             "has columns"
