@@ -65,7 +65,8 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     model, chains = classifier.model_, posterior.sizes["chain"]
     parameters = {name: _draws(posterior, name, axes, model) for name, axes in model.dims().items()}
     settings = NUTS(draws=posterior.sizes["draw"], chains=chains)
-    stats, problems = None, ()
+    stats: xr.Dataset | None = None
+    problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)
         problems = convergence_problems(posterior[list(parameters)], stats, settings.max_treedepth)

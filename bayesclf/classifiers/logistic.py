@@ -165,7 +165,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         count.
         """
         if sparse.issparse(X):
-            return int(X.nnz) * (labels - 1)
+            return int(sparse.csr_array(X).nnz) * (labels - 1)
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)
@@ -194,7 +194,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if self.prior is None:
             numbers, categories = self._names("number"), self._names("category")
             levels = tuple(column.levels for column in self._columns if column.kind == "category")
-            design = LogisticDesign.fit(*rows.parts, weight, numbers, categories, levels)
+            cells, codes = rows.parts
+            design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
             settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, LogisticPrior(**settings))
         else:

@@ -14,12 +14,12 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables.columns import Column, SparseTable, without_mask
+from bayesclf.tables.columns import Column, Table, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
@@ -95,9 +95,7 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     return possible
 
 
-def weighted[T: pd.DataFrame | SparseTable](
-    frame: T, y: Integers, sample_weight: Any
-) -> tuple[T, Integers, Array | None]:
+def weighted(frame: Table, y: Integers, sample_weight: Any) -> tuple[Table, Integers, Array | None]:
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None

@@ -333,8 +333,20 @@ def compare(
     fitted = {name: finished[name, -1][0] for name in models if finished[name, -1][0] is not None}
     fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}
     others = {name: fit for name, fit in fitted.items() if name not in fits}
-    split = (folds.splits, folds.cv, folds.repeats, seed)
-    return Comparison(answers, fits, *table, *split, seconds, notes, costs, others, folds.splitter)
+    return Comparison(
+        answers,
+        fits,
+        *table,
+        folds.splits,
+        folds.cv,
+        folds.repeats,
+        seed,
+        seconds,
+        notes,
+        costs,
+        others,
+        folds.splitter,
+    )
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ class LearningCurve:
         if metric not in METRICS:
             raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
         chosen = self.table[["model", "rule", "m"]].assign(mean=self.table[metric], se=self.table[f"{metric}_se"])
-        return chosen[np.isfinite(chosen["mean"])].reset_index(drop=True)
+        finite: pd.DataFrame = chosen[np.isfinite(chosen["mean"])]
+        return finite.reset_index(drop=True)
 
     def plot(self, metric: str = "log_loss", **arguments: Any) -> Any:
         """Draw a score against training rows, with bands of one standard error; see `plots.learning_curve`."""
@@ -158,7 +159,7 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
     counts = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
         whole = isinstance(size, Integral) and not isinstance(size, bool)
-        if not whole and not (isinstance(size, Real) and 0 < size < 1):
+        if not whole and not (isinstance(size, Real) and 0 < float(size) < 1):
             raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
         count = int(size) if whole else round(float(size) * rows)
         if not 2 <= count <= rows:

@@ -233,9 +233,8 @@ def block_answers(
     line = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     made = np.moveaxis(hypotheses.log_scores(own), 0, -1) if line is None else line.columns(own)
     for start in range(0, max(1, len(made)), size):
-        scores = made[start : start + size]
-        if line is not None:
-            scores = line.fill(memory.array("linear", (len(scores), *shape)), scores)
+        part = made[start : start + size]
+        scores = np.asarray(part) if line is None else line.fill(memory.array("linear", (len(part), *shape)), part)
         yield Answers.of(scores, hypotheses, memory, given_x, block.start + start)
 
 

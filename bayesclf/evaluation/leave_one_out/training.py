@@ -90,7 +90,7 @@ def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
 def kinds_of_rows(*parts: tuple[Integers, Matrix]) -> Integers:
     """Return a number for each row of tables (labels, columns), the same for rows with the same label and cells."""
     if all(isinstance(X, np.ndarray) for _, X in parts):
-        cells = np.vstack([np.column_stack([y, X]) for y, X in parts])
+        cells = np.vstack([np.column_stack([y, np.asarray(X)]) for y, X in parts])
         return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1].ravel())
     numbers: dict[tuple[int, bytes, bytes], int] = {}
     kinds = []

@@ -120,7 +120,7 @@ class LogisticDesign:
         """Return the columns of encoded rows, standardized, shape (row, column)."""
         numbers, codes = rows.parts
         if sparse.issparse(numbers):
-            return self._centered(numbers)
+            return self._centered(sparse.csr_array(numbers))
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         out = np.zeros((len(rows), len(self)))
         standardized = out[:, :n_numbers]
