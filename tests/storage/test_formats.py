@@ -197,7 +197,13 @@ def test_statistics_are_of_the_class_that_a_family_names(family):
 
 def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
     before = bc.load(saved)
-    tamper(saved, lambda s: s["fitted"].update(_draws=s["fitted"].pop("draws_"), _points=s["fitted"].pop("points_")))
+
+    def former(state):
+        fitted = state["fitted"]
+        fitted |= {"_draws": fitted.pop("draws_"), "_points": fitted.pop("points_")}
+        del fitted["target_name_"]  # which the first format did not have
+
+    tamper(saved, former)
     with h5py.File(saved, "r+") as file:
         file[storage.GROUP].attrs["format_version"] = 1
     after = bc.load(saved)
