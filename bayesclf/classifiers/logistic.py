@@ -164,8 +164,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         It is less where there are many duplicate rows, which count as one. Of a sparse table only the stored cells
         count.
         """
-        if sparse.issparse(X):
-            return int(sparse.csr_array(X).nnz) * (labels - 1)
+        if isinstance(X, sparse.sparray | sparse.spmatrix):
+            return int(X.nnz) * (labels - 1)
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)

@@ -344,7 +344,8 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     def frame(self, X: Any) -> Table:
         """Return rows to predict as a checked table, with the columns of the training table in their order."""
         check_is_fitted(self, "classes_")
-        return self._validated(X, reset=False)
+        table: Table = self._validated(X, reset=False)
+        return table
 
     def _validated(self, X: Any, reset: bool) -> Any:
         """Check a table; at prediction it may have its needed columns in any order, and others."""

@@ -95,7 +95,7 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     return possible
 
 
-def weighted(frame: Table, y: Integers, sample_weight: Any) -> tuple[Table, Integers, Array | None]:
+def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, Integers, Array | None]:
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
@@ -107,7 +107,10 @@ def weighted(frame: Table, y: Integers, sample_weight: Any) -> tuple[Table, Inte
     kept = weight > 0
     if not kept.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")
-    return (frame, y, weight) if kept.all() else (frame[kept], y[kept], weight[kept])
+    if kept.all():
+        return frame, y, weight
+    some: Any = frame[kept]
+    return some, y[kept], weight[kept]
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:

@@ -20,6 +20,7 @@ from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.simplexes import SimplexFamily
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -175,7 +176,8 @@ class Smoothed(Wrapper):
         import pytensor.tensor as pt
 
         cells = pt.broadcast_to(self._pymc_alpha(suffix), self.counts.shape)
-        self.family.pymc_cells(X, rows, self.family.pymc_theta(cells, suffix), suffix)
+        family = cast("SimplexFamily[Any]", self.family)
+        family.pymc_cells(X, rows, family.pymc_theta(cells, suffix), suffix)
 
     def _pymc_alpha(self, suffix: str) -> Any:
         """Add α to the open PyMC model; return it for each cell where it differs between features."""

@@ -7,7 +7,7 @@ sd of their columns. Steps and gradients are in these coordinates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import optimize
@@ -259,7 +259,7 @@ def largest_curvature(objective: Objective) -> float:
 
 
 def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
-    return (objective.likelihood, objective) if isinstance(objective, LogPosterior) else (objective, None)
+    return (objective.likelihood, objective) if isinstance(objective, LogPosterior) else (cast(Likelihood, objective), None)
 
 
 def _definite(objective: Objective, theta: Array) -> bool | None:

@@ -94,7 +94,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         about["no_intervals"] = f"a fit by {engine} is a point estimate; fit with an engine that draws for intervals"
     else:
         about["ci_prob"] = ci_prob
-    table.attrs = {**about, **dict(table.attrs)}
+    table.attrs = {**about, **{str(name): value for name, value in table.attrs.items()}}
     return table
 
 

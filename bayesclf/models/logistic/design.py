@@ -119,8 +119,8 @@ class LogisticDesign:
     def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""
         numbers, codes = rows.parts
-        if sparse.issparse(numbers):
-            return self._centered(sparse.csr_array(numbers))
+        if isinstance(numbers, sparse.csr_array):
+            return self._centered(numbers)
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         out = np.zeros((len(rows), len(self)))
         standardized = out[:, :n_numbers]
