@@ -15,6 +15,7 @@ from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, Mul
 from bayesclf.families.base import Family, Wrapper
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.posterior import averaging
 from bayesclf.typing import Array, Parameters
 
 
@@ -50,6 +51,34 @@ class GenerativeAttributes(PointAttributes):
     """Those of generative classifiers: class prior and counts, means, variances, and the weights of linear models."""
 
     model_: GenerativeModel
+
+    def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
+        """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
+
+        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
+        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature); what is missing is integrated out.
+        rule
+            As in `predict`, any but ``"gibbs"``.
+        class_prior
+            Other base rates (outcome) than the training rows'.
+        """
+        resolved, _ = rules.resolve(self.requested_rule(rule))
+        if resolved.name == "gibbs":
+            raise Refused(
+                "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
+                "the average of all"
+            )
+        rows = self.rows(X)
+        hypotheses = self.hypotheses(resolved.source, class_prior)
+        if resolved.source != "posterior":
+            return np.array(hypotheses.log_scores(rows)[0])
+        joint = hypotheses.log_predictive(rows)
+        return averaging.log_joint(hypotheses, rows) if joint is None else joint
 
     @property
     def class_count_(self) -> Array:

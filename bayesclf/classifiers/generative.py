@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import rules
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
@@ -28,7 +27,7 @@ from bayesclf.classifiers.training import (
     possible_labels,
     weighted,
 )
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
@@ -36,7 +35,6 @@ from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine, Exact
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -134,34 +132,6 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 f"{self.classes_.tolist()}; name the same classes, or none after the first call"
             )
         return self.known_codes(labels)
-
-    def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
-        """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
-
-        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
-        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
-
-        Parameters
-        ----------
-        X
-            Table (row, feature); what is missing is integrated out.
-        rule
-            As in `predict`, any but ``"gibbs"``.
-        class_prior
-            Other base rates (outcome) than the training rows'.
-        """
-        resolved, _ = rules.resolve(self.requested_rule(rule))
-        if resolved.name == "gibbs":
-            raise Refused(
-                "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
-                "the average of all"
-            )
-        rows = self.rows(X)
-        hypotheses = self.hypotheses(resolved.source, class_prior)
-        if resolved.source != "posterior":
-            return np.array(hypotheses.log_scores(rows)[0])
-        joint = hypotheses.log_predictive(rows)
-        return averaging.log_joint(hypotheses, rows) if joint is None else joint
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.

@@ -71,8 +71,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     intercept_scale : float
         Its prior sd; infinite for a flat prior.
     intercept_at : {"means", "zero"}
-        Where prior, `posterior_` and `pymc_model_` have the intercept. ``"means"``: at the column means, so that a
-        shift of a column changes nothing; ``"zero"``: at x = 0.
+        Where the intercept of prior, posterior and PyMC model is. ``"means"``: at the column means, so that a shift of
+        a column changes nothing; ``"zero"``: at x = 0.
     standardize : bool
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
     missing : {"impute", "error"}
