@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -164,8 +163,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         It is less where there are many duplicate rows, which count as one. Of a sparse table only the stored cells
         count.
         """
-        if isinstance(X, sparse.sparray | sparse.spmatrix):
-            return int(X.nnz) * (labels - 1)
+        stored = getattr(X, "nnz", None)
+        if stored is not None:
+            return int(stored) * (labels - 1)
         frame = columns.to_frame(X)
         widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
         return len(frame) * sum(widths) * (labels - 1)

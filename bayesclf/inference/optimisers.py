@@ -259,7 +259,9 @@ def largest_curvature(objective: Objective) -> float:
 
 
 def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
-    return (objective.likelihood, objective) if isinstance(objective, LogPosterior) else (cast(Likelihood, objective), None)
+    if isinstance(objective, LogPosterior):
+        return objective.likelihood, objective
+    return cast(Likelihood, objective), None
 
 
 def _definite(objective: Objective, theta: Array) -> bool | None:

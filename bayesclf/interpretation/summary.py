@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,13 +88,13 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     if of not in KINDS:
         raise InputError(f"of must be one of {', '.join(map(repr, KINDS))}, not {of!r}")
     table = (_odds if of == "odds" else _parameters)(classifier, ci_prob)
-    about: dict[str, Any] = {"classifier": type(classifier).__name__, "engine": type(classifier.inference_).__name__}
+    engine = type(classifier.inference_).__name__
+    about: dict[Hashable, Any] = {"classifier": type(classifier).__name__, "engine": engine}
     if classifier.draws_ is None:
-        engine = about["engine"]
         about["no_intervals"] = f"a fit by {engine} is a point estimate; fit with an engine that draws for intervals"
     else:
         about["ci_prob"] = ci_prob
-    table.attrs = {**about, **{str(name): value for name, value in table.attrs.items()}}
+    table.attrs = about | dict(table.attrs)
     return table
 
 
