@@ -20,7 +20,6 @@ from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
-    from bayesclf.families.simplexes import SimplexFamily
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -176,7 +175,7 @@ class Smoothed(Wrapper):
         import pytensor.tensor as pt
 
         cells = pt.broadcast_to(self._pymc_alpha(suffix), self.counts.shape)
-        family = cast("SimplexFamily[Any]", self.family)
+        family: Any = self.family  # one of simplexes, as `LearntAlpha` has checked
         family.pymc_cells(X, rows, family.pymc_theta(cells, suffix), suffix)
 
     def _pymc_alpha(self, suffix: str) -> Any:

@@ -166,7 +166,7 @@ def test_an_unseen_level_contributes_nothing():
 def test_implied_weights_of_dependent_columns_need_complete_rows(mixed_table):
     clf, X = fitted(*CASES["gda"], mixed_table, 3)
     X = X.assign(apples=np.where(np.arange(90) == 4, np.nan, X["apples"]))
-    with pytest.raises(InputError, match="row 5 has a missing cell, but the implied weights of the block of 'apples'"):
+    with pytest.raises(InputError, match="row 5 has a missing cell, but the weights of the block of 'apples'"):
         clf.to_logistic().predict_log_proba(X)
 
 

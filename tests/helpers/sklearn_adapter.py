@@ -156,14 +156,17 @@ class LogisticRegression(bc.LogisticRegression):
         return super()._make_model(frame, y, sample_weight)
 
 
-for kind in (GaussianNB, MultinomialNB, BernoulliNB, CategoricalNB):
-    setattr(sklearn.naive_bayes, kind.__name__, kind)
-for kind in (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis):
-    setattr(sklearn.discriminant_analysis, kind.__name__, kind)
-sklearn.linear_model.LogisticRegression = LogisticRegression
-sklearn.linear_model._logistic.LogisticRegression = LogisticRegression
-
 OUTCOMES: dict[str, str] = {}
+
+
+def pytest_configure(config):
+    """Replace scikit-learn's classes; only as a plugin, as whoever merely imports this file needs the true ones."""
+    for kind in (GaussianNB, MultinomialNB, BernoulliNB, CategoricalNB):
+        setattr(sklearn.naive_bayes, kind.__name__, kind)
+    for kind in (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis):
+        setattr(sklearn.discriminant_analysis, kind.__name__, kind)
+    sklearn.linear_model.LogisticRegression = LogisticRegression
+    sklearn.linear_model._logistic.LogisticRegression = LogisticRegression
 
 
 def pytest_collection_modifyitems(config, items):

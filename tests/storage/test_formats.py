@@ -207,7 +207,8 @@ def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
     def former(state):
         fitted = state["fitted"]
         fitted.update(_draws=fitted.pop("draws_"), _points=fitted.pop("points_"))
-        del fitted["target_name_"]  # which that format did not have
+        del fitted["target_name_"]  # which that format did not have, nor the next one
+        del fitted["model_"]["class"]["values"]["posterior_given"]
 
     before = bc.load(saved)
     tamper(saved, former)

@@ -252,7 +252,7 @@ def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
 @every_coupled
 def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
     prior, statistics = resolved(family, *rows(rng, 40, 0.35))
-    with pm.Model(coords={"outcome": AXES.labels}) as model:
+    with pm.Model(coords={"outcome": AXES.labels, **prior.coords()}) as model:
         prior.pymc(statistics, "")
     log_density = remove_value_transforms(model).compile_logp(mode=Mode(linker="py", optimizer="fast_compile"))
     layout = prior.layout(AXES)
@@ -328,9 +328,9 @@ def test_too_many_completions_are_refused(rng, monkeypatch):
 
 def test_too_many_completions_are_not_sampled(rng, monkeypatch):
     family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
-    monkeypatch.setattr(completions, "LARGEST_SAMPLED", 10)
+    monkeypatch.setattr("bayesclf.families.networks.pymc.LARGEST_SAMPLED", 10)
     with (
-        pm.Model(),
+        pm.Model(coords={"outcome": AXES.labels, **family.coords()}),
         pytest.raises(Refused, match=r"too many for NUTS .*; fit with missing='level', or by inference='map'"),
     ):
         family.pymc(statistics, "")
