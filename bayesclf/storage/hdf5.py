@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,21 @@ def _root(content: bytes) -> int:
     return int(struct.unpack_from("<Q", content, 64)[0])
 
 
+@cache
+def _header_type() -> Any:
+    """Return pyfive's header, with a bound on the length of attributes; pyfive is imported when a file is read."""
+    from pyfive.dataobjects import DataObjects
+
+    class Header(DataObjects):  # type: ignore[misc]
+        def _attr_value(self, ptype: Any, buf: bytes, count: int, offset: int) -> Any:
+            # pyfive makes an array of as many items as a header says, before it looks for them
+            if count > len(buf):
+                raise DamagedFile("it has an attribute that is longer than its bytes")
+            return super()._attr_value(ptype, buf, count, offset)
+
+    return Header
+
+
 class _Reader:
     """One pass over the objects of a file; each is read once, wherever links point."""
 
@@ -122,12 +138,10 @@ class _Reader:
 
     def header(self, address: object) -> DataObjects:
         """Return the header of a group or data set, whose messages are all of known kinds."""
-        from pyfive.dataobjects import DataObjects
-
         if not isinstance(address, int) or address in self._read:
             raise DamagedFile("it has a link other than the one to each object")
         self._read.add(address)
-        header = DataObjects(self._file, address, decode_strings=True, global_heaps=self._heaps)
+        header: DataObjects = _header_type()(self._file, address, decode_strings=True, global_heaps=self._heaps)
         strange = {message["type"] for message in header.msgs} - MESSAGES
         # Bit 1 of the flags says that the message lies elsewhere, perhaps in another file. A gap between messages
         # (type 0) has whatever flags lay there before.

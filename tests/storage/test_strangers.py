@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import time
 import zlib
 
@@ -16,6 +17,8 @@ from bayesclf.errors import InputError
 from bayesclf.storage import hdf5, netcdf
 
 REFUSED = r"model\.nc (is not a model|is damaged or was altered)"
+MOST_KILOBYTES = 300_000
+"""How much more memory the process may have taken after reading files of some kilobytes than before."""
 CPU_SECONDS = 20
 """Far more than reading takes; what points in a circle takes forever."""
 
@@ -263,6 +266,7 @@ def damaged(content, rng):
 def check_damage(gnb, saved, files, seed):
     """Load damaged files: the answers are those before, or a sentence says why there are none."""
     content, rng = saved.read_bytes(), np.random.default_rng(seed)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     expected = gnb.predict_log_proba(NUMBERS)
     sentences = []
     for _ in range(files):
@@ -274,6 +278,7 @@ def check_damage(gnb, saved, files, seed):
         else:
             np.testing.assert_array_equal(loaded.predict_log_proba(NUMBERS), expected)
     assert not any("\n" in sentence for sentence in sentences)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_KILOBYTES
     return len(sentences)
 
 
