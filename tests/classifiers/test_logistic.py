@@ -101,3 +101,13 @@ class TestFlatPriors:
         """The rows separate at 70 degrees, which are not the mean; without an intercept no weight separates them."""
         clf = bc.LogisticRegression(prior_scale=np.inf, inference="map").fit(TEMPERATURE, TEMPERATURE[:, 0] > 72)
         assert np.isfinite(clf.coef_).all()
+
+
+@pytest.mark.parametrize("prior_form", ["symmetric", "reference"])
+def test_every_engine_has_the_same_answers_wherever_the_intercept_is(prior_form):
+    options = {"intercept_at": "zero", "prior_form": prior_form, "intercept_scale": 10.0, "random_state": 1}
+    mode = bc.LogisticRegression(inference="map", **options).fit(TEMPERATURE, DISTRESS)
+    chains = bc.LogisticRegression(inference=bc.NUTS(draws=400), **options).fit(TEMPERATURE, DISTRESS)
+    np.testing.assert_allclose(chains.predict_proba(TEMPERATURE), mode.predict_proba(TEMPERATURE), atol=0.1)
+    shown = chains.posterior_["posterior"]["intercept"].mean().item()
+    np.testing.assert_allclose(chains.intercept_, [shown])

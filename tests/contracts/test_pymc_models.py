@@ -209,7 +209,7 @@ def test_sampling_rows_gives_the_exact_posterior(mixed_table):
     exact = clf.model_.mean()
     for name, expected in exact.items():
         draws = idata.posterior[name].values
-        error = az.mcse(idata.posterior[[name]].to_dataset())[name].values
+        error = az.mcse(idata.posterior.to_dataset()[[name]])[name].values
         assert (np.abs(draws.mean(axis=(0, 1)) - expected[0]) <= 5 * error).all(), name
     pm.compute_log_likelihood(idata, model=model, progressbar=False)
     by_row = sum(values.sum(values.dims[3:]) for values in idata.log_likelihood.data_vars.values())

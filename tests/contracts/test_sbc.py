@@ -120,7 +120,7 @@ TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
 
 
 def logistic_prior(classes, draws, rng):
-    """Return parameters (draw, ...), the intercept at the column means as in the posterior, and scores of the rows.
+    """Return parameters (draw, ...), the intercept at x = 0 as in `posterior_`, and scores of the rows.
 
     Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more.
     """
@@ -131,7 +131,7 @@ def logistic_prior(classes, draws, rng):
     theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + [0.0, WEIGHT_MEAN, WEIGHT_MEAN]
     intercept, weight = theta[..., 0], theta[..., 1:]
     scores = np.insert(intercept[..., None] + weight @ DESIGN.T, reference, 0.0, axis=1)
-    return {"intercept": intercept + weight @ DESIGN.mean(axis=0), "weight": weight}, scores
+    return {"intercept": intercept, "weight": weight}, scores
 
 
 def logistic(classes, rng):
@@ -153,13 +153,19 @@ def ranks(simulate, make, simulations, thin=1, classes=LABELS):
             clf = make(seed).fit(X, np.array(classes)[y], classes=classes)
         except Refused:
             continue
-        draws = clf.draws_.parameters  # the tree of a fit takes longer to make than the fit
+        draws = shown(clf)
         if not found:
             assert_same_draws(clf.posterior_["posterior"], draws)
         kept = {name: draws[name][::thin] for name in truth}
         below = [(kept[name] < value).sum(axis=0) for name, value in truth.items()]
         found.append(np.concatenate([np.ravel(part) for part in below]))
     return np.array(found), len(next(iter(kept.values())))
+
+
+def shown(clf):
+    """Return the draws that `posterior_` shows, (draw, ...); its tree takes longer to make than the fit."""
+    draws = clf.draws_.parameters
+    return clf.model_.shown(draws) if isinstance(clf, bc.LogisticRegression) else draws
 
 
 def assert_same_draws(posterior, draws):
@@ -257,7 +263,7 @@ def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, s
     log_likelihood = (scores[:, y, np.arange(len(y))] - logsumexp(scores, axis=1)).sum(axis=1)
     weight = np.exp(log_likelihood - logsumexp(log_likelihood))
     for name, values in prior.items():
-        x, drawn = values.reshape(len(values), -1).T, clf.draws_.parameters[name]
+        x, drawn = values.reshape(len(values), -1).T, shown(clf)[name]
         for one, chains in zip(x, drawn.reshape(engine.chains, engine.draws, -1).transpose(2, 0, 1), strict=True):
             mean = weight @ one
             square = weight @ (one - mean) ** 2

@@ -404,8 +404,14 @@ class LogisticDensity:
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
 
     def parameters(self, z: Array) -> dict[str, Array]:
-        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
+        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter).
+
+        They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
+        """
         vectors, columns = self.prior.mean.shape
         theta = self.center + z @ self.factor.T
+        intercept = theta[..., :vectors]
         weight = theta[..., vectors:].reshape(*z.shape[:-1], vectors, columns - 1)
-        return {"intercept": theta[..., :vectors], "weight": weight / self.scale}
+        if isinstance(self.prior, WeightPrior) and self.prior.at_zero:
+            intercept = intercept - weight @ self.prior.shift
+        return {"intercept": intercept, "weight": weight / self.scale}
