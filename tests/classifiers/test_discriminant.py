@@ -201,7 +201,7 @@ def test_missing_cells_are_sampled_by_nuts(covariance, rows):
     """
     X, y = rows[0].copy(), rows[1]
     X[::20, 0], X[10::20, 1:] = np.nan, np.nan
-    clf = gda(covariance, inference=NUTS(draws=500, tune=300)).fit(X, y)
+    clf = gda(covariance, inference=NUTS(draws=1500, tune=300)).fit(X, y)
     assert not clf.posterior_["sample_stats"]["diverging"].any()
     assert not clf.convergence_problems_
     assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
@@ -213,7 +213,7 @@ def test_missing_cells_are_sampled_by_nuts(covariance, rows):
     log_weight = log_density[:, np.arange(np.sum(~complete)), y[~complete]].sum(axis=1)
     weight = np.exp(log_weight - logsumexp(log_weight))
     for name, values in proposals.items():
-        chains = clf.draws_.parameters[name].reshape(4, 500, -1)
+        chains = clf.draws_.parameters[name].reshape(4, 1500, -1)
         for x, drawn in zip(values.reshape(60_000, -1).T, np.moveaxis(chains, 2, 0), strict=True):
             assert_same_moments(drawn, x, weight)
 
