@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Newton,
     )
     from bayesclf.interpretation.weights import compare_weights
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
@@ -68,6 +69,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -122,6 +124,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
