@@ -66,8 +66,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     prior_mean : float, array or dict
         Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
         column name to number.
-    prior_scale : float, array or dict
-        Its sd, likewise; infinite for a flat prior.
+    prior_scale : float, array, dict, "learned" or LearnedScale
+        Its sd, likewise; infinite for a flat prior. ``"learned"``: one sd s for all columns, with a posterior of its
+        own, log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess;
+        ``bayesclf.LearnedScale(…)`` has other priors of s, and columns whose sd is given all the same. Under
+        ``"map"``, s is the mode of log s, and the weights are at their mode given this s. It is for dense tables of up
+        to 3,000 weights, with `prior_mean` 0 and `standardize`.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -90,7 +94,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
     prior
-        A posterior turned prior by `as_prior`; it replaces all other priors.
+        A posterior turned prior by `as_prior`; it replaces all other priors, and a scale that was learned with it.
 
     Attributes
     ----------
@@ -110,7 +114,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     References
     ----------
-    Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign).
+    Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign). MacKay (1992), The evidence framework applied to
+    classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
     """
 
     prior_mean: Any = 0.0
