@@ -21,7 +21,7 @@ PREFIX = ".bayesclf-"
 """How names of files begin that are being written."""
 
 
-def beside(path: Path) -> Path:
+def sibling(path: Path) -> Path:
     """Return a new name in the same folder, with the same ending."""
     return path.with_name(f"{PREFIX}{secrets.token_hex(6)}{path.suffix}")
 
@@ -44,7 +44,7 @@ def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[
         If the disk or the folder cannot take it; an existing file at `path` is unchanged.
     """
     path = Path(os.path.realpath(path))
-    part = beside(path)
+    part = sibling(path)
     try:
         with _locked(part):
             _remove_abandoned(path.parent)
@@ -133,7 +133,7 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
         raise InputError(f"{option} {name}: there is no folder {path.parent}; create it first")
     if path.exists() and not os.access(path, os.W_OK):
         raise InputError(f"{option} {name} may not be written to; choose another name or change its permissions")
-    probe = beside(path)
+    probe = sibling(path)
     try:
         probe.touch(exist_ok=False)
         probe.unlink()

@@ -82,7 +82,7 @@ def extras(sets: float | None, interval: float | None, uncertainty: bool) -> Ext
 
 
 def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras) -> Predictions:
-    """Return one line per row: its number from 1, the predicted label (empty if undecided), P of each label, extras."""
+    """Return a line per row: its number from 1, the predicted label (empty if undecided), P of each label, extras."""
     found = prediction_columns(classifier, X, decision, extras)
     predicted = found.pop("predicted").tolist()
     labels = ["" if label is None else str(label) for label in predicted]
