@@ -169,10 +169,9 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
         raise InputError(f"{option} {name}: there is no folder {path.parent}; create it first")
     if path.exists() and not os.access(path, os.W_OK):
         raise InputError(f"{option} {name} may not be written to; choose another name or change its permissions")
-    probe = beside(path)
     try:
-        probe.touch(exist_ok=False)
-        probe.unlink(missing_ok=True)  # a process that writes to the folder may have taken it for abandoned
+        with _part_of(path):
+            pass
     except OSError as error:
         raise InputError(
             f"{option} {name}: nothing can be written to the folder {path.parent} ({error.strerror}); choose another"

@@ -19,8 +19,8 @@ class Lasting(io.RawIOBase):
 
     Parameters
     ----------
-    raw
-        The stream without buffers that it writes to.
+    stream
+        The stream of text whose bytes it writes to, which stays open as long as this.
 
     Attributes
     ----------
@@ -28,8 +28,9 @@ class Lasting(io.RawIOBase):
         Why the stream could not be written to; None while it can.
     """
 
-    def __init__(self, raw: Any) -> None:
-        self._raw = raw
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._raw: Any = getattr(stream.buffer, "raw", stream.buffer)
         self.error: OSError | None = None
 
     def writable(self) -> bool:
@@ -63,7 +64,7 @@ def outlive(stream: TextIO | None) -> TextIO | None:
     """
     if not isinstance(stream, io.TextIOWrapper):
         return stream
-    lasting = io.BufferedWriter(Lasting(getattr(stream.buffer, "raw", stream.buffer)))
+    lasting = io.BufferedWriter(Lasting(stream))
     return io.TextIOWrapper(
         lasting,
         stream.encoding,
