@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,8 +18,10 @@ WATCH_SECONDS = 0.5
 _watching = threading.Event()
 
 
-def each(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int, ordered: bool = True) -> Any:
-    """Return an iterator over what a function returns for each of some tasks.
+def each(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int, ordered: bool = True
+) -> Generator[Any]:
+    """Yield what a function returns for each of some tasks.
 
     The processes are joblib's, which a user can choose by `joblib.parallel_config`. On systems with POSIX they end soon
     after this process does, however it ends; and they leave Ctrl-C to this process, which ends them.
@@ -44,7 +47,14 @@ def each(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: i
     )
     here = os.getpid()
     with _interrupts_held(), _quiet_end():  # the processes that start now inherit both
-        return parallel(delayed(_watched)(here, function, task) for task in tasks)
+        results = parallel(delayed(_watched)(here, function, task) for task in tasks)
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close it with the warning
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # it was meant to stop
+            results.close()
 
 
 def _watched(owner: int, function: Callable[..., Any], task: tuple[Any, ...]) -> Any:

@@ -59,3 +59,10 @@ def test_what_workers_inherit_is_of_the_moment(monkeypatch):
     list(workers.each(abs, [(-1,)], 1))
     assert os.environ["PYTHONWARNINGS"] == "error"
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_results_that_nobody_wants_any_more_end_the_work_without_a_word():
+    results = workers.each(divmod, ((number, 3) for number in range(1000)), 2, ordered=False)
+    next(results)
+    results.close()
+    assert list(results) == []
