@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bayesclf.errors import InputError
+from bayesclf.wording import visible
 
 STDOUT = Path("-")
 """The path that stands for stdout."""
@@ -145,8 +146,10 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically; to stdout if `path` is `STDOUT`."""
+    """Write UTF-8 text atomically; to stdout if `path` is `STDOUT`, with visible control characters on a terminal."""
     if path == STDOUT:
+        if sys.stdout.isatty():
+            text = visible(text, kept="\n\t")
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,16 +24,16 @@ INTERRUPTED = 130
 
 
 def stdout(stderr: bool = False) -> Console:
-    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors."""
-    from rich.console import Console
+    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors or escapes."""
+    from bayesclf.cli.terminal import Terminal
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    return Terminal(stderr)
 
 
 def complain(sentence: str) -> None:
     """Print a sentence on stderr: on one line, or wrapped by words where that is a terminal."""
     console = stdout(stderr=True)
-    text = f"bayesclf: {' '.join(sentence.split())}"
+    text = printable(f"bayesclf: {' '.join(sentence.split())}")
     print(wrapped(text, console.width) if console.is_terminal else text, file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import counted
+from bayesclf.wording import LONGEST_NAME, clipped, counted, printable
 
 if TYPE_CHECKING:
     from bayesclf.tables.datasets import DatasetInfo
@@ -82,13 +82,15 @@ def show(name: Name) -> None:
         said = getattr(dataset, what)
         if said:
             console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
-    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
+    console.print(
+        f"{counted(len(dataset.frame), 'row', thousands='')}; label {clipped(repr(dataset.target), LONGEST_NAME)}"
+    )
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
     console.print(column_table(columns, console.width), soft_wrap=True)
     for note in columns["note"]:
         if note:
-            console.print(wrapped(f"note: {note}", console.width), soft_wrap=True)
+            console.print(wrapped(printable(f"note: {note}"), console.width), soft_wrap=True)
 
 
 @app.command("export")

@@ -12,6 +12,7 @@ from bayesclf.cli.options import option
 from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text, write_whole
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -106,7 +107,7 @@ def _show(curve: LearningCurve, metric: str, seconds: float) -> None:
         where = ", ".join(dict.fromkeys(f"{line.model} {line.rule}" for line in lines.itertuples()))
         stdout().print(f"n/a, {where}: {reason}")
     for note, models in _notes(curve).items():
-        stdout().print(f"{', '.join(models)}: {note}")
+        stdout().print(printable(f"{', '.join(models)}: {note}"))
     stdout().print(f"{seconds:.1f} s; seed {curve.seed}; means over test rows ± Nadeau–Bengio standard errors")
 
 

@@ -15,6 +15,7 @@ from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
+from bayesclf.wording import printable
 
 
 def fit(
@@ -54,7 +55,7 @@ def fit(
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
-        stdout().print(f"note: {note}")
+        stdout().print(printable(f"note: {note}"))
     how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
     stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
