@@ -24,6 +24,7 @@ from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.inference import MAP, Laplace, engines
 from bayesclf.models.base import Rows
+from bayesclf.parallel import processes
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.rules import RULES
@@ -177,7 +178,7 @@ def run(
         delayed(_unit)(models[name], table, splits[index] if index >= 0 else None, question, int(own))
         for (name, index), own in zip(units, seeds, strict=True)
     )
-    return zip(units, Parallel(n_jobs=n_jobs, return_as="generator")(tasks), strict=True)
+    return zip(units, Parallel(n_jobs=processes(n_jobs, len(units)), return_as="generator")(tasks), strict=True)
 
 
 def _unit(

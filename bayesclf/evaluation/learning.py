@@ -16,6 +16,7 @@ from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.comparison import as_table, check_rules, folds_of
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.parallel import require_jobs
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Integers
@@ -127,6 +128,7 @@ def learning_curve(
     models = peers.named(models)
     check_rules(rules)
     seed = seed_of(random_state)
+    require_jobs(n_jobs=n_jobs)
     frame = as_table(X)
     classes, codes = np.unique(checked_labels(y, len(frame)), return_inverse=True)
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)

@@ -8,17 +8,19 @@ import os
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
 from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
 from bayesclf.files import write_text
+from bayesclf.parallel import processes, require_jobs
 from bayesclf.progress import Progress, shown
 from bayesclf.wording import counted
 
@@ -47,6 +49,10 @@ class Workers:
 
     jobs: int = 1
     scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        require_jobs(jobs=self.jobs)
+        require(OrNone(Text()), scheduler=self.scheduler)
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +87,7 @@ def seed_of(seed: int, unit: Unit) -> np.random.SeedSequence:
 def run(
     experiment: Experiment,
     settings: Any,
-    folder: Path,
+    folder: str | os.PathLike[str],
     workers: Workers | None = None,
     made: dict[str, str] | None = None,
     progress: Progress = None,
@@ -113,8 +119,10 @@ def run(
         raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
     if not isinstance(settings, experiment.Settings):
         raise InputError(f"settings must be {experiment.NAME}'s own, experiment.Settings(…), not {settings!r}")
-    if settings.seed < 0:
-        raise InputError(f"the seed must be at least 0, not {settings.seed}")
+    for option in fields(settings):
+        require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
+    require(OrNone(Instance(Workers)), workers=workers)
+    folder = Path(folder)
     units = list(dict.fromkeys(experiment.units(settings)))
     with (
         contextlib.closing(Store(folder, experiment.NAME, settings, made or {})) as store,
@@ -142,8 +150,9 @@ def _measured(name: str, settings: Any, units: Sequence[Unit], workers: Workers)
         return
     from joblib import Parallel, delayed
 
+    jobs = processes(workers.jobs, len(units)) if workers.scheduler is None else workers.jobs
     with _backend(workers.scheduler):
-        parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
         yield from parallel(delayed(measure)(name, settings, unit) for unit in units)
 
 
