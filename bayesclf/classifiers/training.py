@@ -36,6 +36,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     if isinstance(y, str):
         raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
+    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+        y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
     try:
         labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     except (ValueError, TypeError) as error:
