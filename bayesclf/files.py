@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,59 @@ STDOUT = Path("-")
 
 PREFIX = ".bayesclf-"
 """How names of files begin that are being written."""
+
+
+def regular(path: str | os.PathLike[str], what: str) -> IO[bytes]:
+    """Open an ordinary file for reading; nothing else is opened, as reading a pipe or a device could wait forever.
+
+    Parameters
+    ----------
+    path
+        The file; a symbolic link is followed.
+    what
+        What the file is to be, for messages, such as "a table".
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it may not be read, or it is a folder, a pipe, a device or a socket.
+    """
+    try:
+        _require_regular(os.stat(path).st_mode, path, what)
+        # the file may have been exchanged since
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.fdopen(descriptor, "rb")
+    except FileNotFoundError:
+        raise InputError(f"{os.fspath(path)} does not exist; check the path") from None
+    except PermissionError:
+        raise InputError(f"{os.fspath(path)} may not be read; ask its owner for the permission to read it") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{os.fspath(path)} cannot be read ({reason}); check the path and the disk") from error
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path, what)
+    except InputError:
+        file.close()
+        raise
+    return file
+
+
+KINDS_OF_FILES = {
+    stat.S_IFDIR: "a folder; give the path of {what} in it",
+    stat.S_IFIFO: "a pipe, and {what} is read from an ordinary file; write it into one first",
+    stat.S_IFCHR: "a device, and {what} is read from an ordinary file",
+    stat.S_IFBLK: "a device, and {what} is read from an ordinary file",
+    stat.S_IFSOCK: "a socket, and {what} is read from an ordinary file",
+}
+"""What to say of files that are not ordinary ones, by the format bits of their modes."""
+
+
+def _require_regular(mode: int, path: str | os.PathLike[str], what: str) -> None:
+    if not stat.S_ISREG(mode):
+        said = KINDS_OF_FILES.get(stat.S_IFMT(mode), "not an ordinary file").format(what=what)
+        raise InputError(f"{os.fspath(path)} is {said}")
 
 
 def beside(path: Path) -> Path:

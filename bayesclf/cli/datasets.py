@@ -69,13 +69,13 @@ def _line(info: DatasetInfo) -> tuple[str, ...]:
 
 
 @app.command("show")
-def show(name: Name) -> None:
+def show(name: Name, max_bytes: options.MaxBytes = options.MAX_BYTES) -> None:
     """Show the columns of a data set and where it comes from."""
     from bayesclf.cli.inputs import column_table
     from bayesclf.tables import datasets
     from bayesclf.tables.description import describe_columns
 
-    dataset = datasets.load(name)
+    dataset = datasets.load(name, max_bytes=max_bytes)
     console = stdout()
     console.print(wrapped(f"{name}: {dataset.description}", console.width), soft_wrap=True)
     for what in ("creators", "source", "license", "changes", "note"):
@@ -97,12 +97,15 @@ def show(name: Name) -> None:
 def export(
     name: Name,
     output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write, - for stdout.")] = "-",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Write a data set as csv, missing cells empty."""
+    from bayesclf.cli.csv_output import csv_text
     from bayesclf.cli.inputs import source_files
     from bayesclf.tables import datasets
 
     path = output_file(output, "--output", [name]) or STDOUT
-    dataset = datasets.load(name)
+    dataset = datasets.load(name, max_bytes=max_bytes)
     output_file(output, "--output", source_files(dataset))
-    write_text(path, dataset.frame.to_csv(index=False, lineterminator="\n"))
+    write_text(path, csv_text(dataset.frame, safe_csv))

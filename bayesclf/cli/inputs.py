@@ -21,6 +21,7 @@ from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.description import describe_columns
 from bayesclf.tables.kinds import require_column
+from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.wording import LONGEST_NAME, clipped, counted, flagged_rows, listed, printable, visible
 
 LISTED_COLUMNS = 20
@@ -65,6 +66,7 @@ def load_training(
     drop: Sequence[str] | None,
     kinds: Mapping[str, ColumnKind],
     missing: Mapping[str, Sequence[object]] | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -80,6 +82,8 @@ def load_training(
         Kinds of columns, instead of the inferred ones.
     missing
         By column, the values that stand for "missing".
+    max_bytes
+        The most bytes that a packed file may be unpacked to.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds, missing)
+    dataset = datasets.load(table, target, kinds, missing, max_bytes)
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)

@@ -29,6 +29,7 @@ def fit(
     kind: options.Kinds = None,
     set: options.Sets = None,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
@@ -46,7 +47,8 @@ def fit(
     given = given_settings(set, [model])
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
-    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
+    empty = options.missing_values(missing)
+    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
@@ -88,6 +90,8 @@ def predict(
         ),
     ] = False,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.predictions import extras, predict_table, read_features
@@ -106,7 +110,8 @@ def predict(
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     with shown(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier, empty), decision, wanted)
+        X = read_features(table, classifier, empty, max_bytes)
+        predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
@@ -122,6 +127,7 @@ def report(
     ] = None,
     target: options.Target = None,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -137,8 +143,8 @@ def report(
         from bayesclf.cli.predictions import read_features
 
         empty = options.missing_values(missing)
-        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty).y
-        X = read_features(table, classifier, empty)
+        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty, max_bytes).y
+        X = read_features(table, classifier, empty, max_bytes)
     with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)
