@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from bayesclf.errors import InputError
+from bayesclf.wording import visible
 
 STDOUT = Path("-")
 """The path that stands for stdout."""
@@ -23,6 +24,59 @@ PREFIX = ".bayesclf-"
 
 _parts: set[Path] = set()
 """Files that this process is writing."""
+
+
+def regular(path: str | os.PathLike[str], what: str) -> IO[bytes]:
+    """Open an ordinary file for reading; nothing else is opened, as reading a pipe or a device could wait forever.
+
+    Parameters
+    ----------
+    path
+        The file; a symbolic link is followed.
+    what
+        What the file is to be, for messages, such as "a table".
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it may not be read, or it is a folder, a pipe, a device or a socket.
+    """
+    try:
+        _require_regular(os.stat(path).st_mode, path, what)
+        # the file may have been exchanged since
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.fdopen(descriptor, "rb")
+    except FileNotFoundError:
+        raise InputError(f"{os.fspath(path)} does not exist; check the path") from None
+    except PermissionError:
+        raise InputError(f"{os.fspath(path)} may not be read; ask its owner for the permission to read it") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{os.fspath(path)} cannot be read ({reason}); check the path and the disk") from error
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path, what)
+    except InputError:
+        file.close()
+        raise
+    return file
+
+
+KINDS_OF_FILES = {
+    stat.S_IFDIR: "a folder; give the path of {what} in it",
+    stat.S_IFIFO: "a pipe, and {what} is read from an ordinary file; write it into one first",
+    stat.S_IFCHR: "a device, and {what} is read from an ordinary file",
+    stat.S_IFBLK: "a device, and {what} is read from an ordinary file",
+    stat.S_IFSOCK: "a socket, and {what} is read from an ordinary file",
+}
+"""What to say of files that are not ordinary ones, by the format bits of their modes."""
+
+
+def _require_regular(mode: int, path: str | os.PathLike[str], what: str) -> None:
+    if not stat.S_ISREG(mode):
+        said = KINDS_OF_FILES.get(stat.S_IFMT(mode), "not an ordinary file").format(what=what)
+        raise InputError(f"{os.fspath(path)} is {said}")
 
 
 def sibling(path: Path) -> Path:
@@ -180,8 +234,10 @@ def output_file(name: str | None, option: str, others: Iterable[str | os.PathLik
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically; to stdout if `path` is `STDOUT`."""
+    """Write UTF-8 text atomically; to stdout if `path` is `STDOUT`, with visible control characters on a terminal."""
     if path == STDOUT:
+        if sys.stdout.isatty():
+            text = visible(text, kept="\n\t")
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
 from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.constraints import Instance, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
@@ -108,6 +109,7 @@ class BayesClassifier(Predictor):
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
+        require(Instance(Iterable), features=features)
         if isinstance(hypotheses, Hypotheses):
             hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
         assert self.draws_ is not None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.tables import columns
@@ -90,6 +91,10 @@ class BernoulliNB(CountClassifier):
         """Return one block of all columns."""
         family = Bernoulli(self.alpha, self.beta, 0.0 if self.binarize is None else self.binarize)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        require(OrNone(Number()), binarize=self.binarize)
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if self.missing == "level" and sparse.issparse(X):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
 from bayesclf.files import remove_unfinished
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,10 +29,10 @@ BARE_LINE = "\r\x1b[K\x1b[?25h"
 
 
 def stdout(stderr: bool = False) -> Console:
-    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors."""
-    from rich.console import Console
+    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors or escapes."""
+    from bayesclf.cli.terminal import Terminal
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    return Terminal(stderr)
 
 
 def interrupt(*_: object) -> None:
@@ -47,7 +48,7 @@ def complain(sentence: str) -> None:
     if sys.stderr is None:
         return
     console = stdout(stderr=True)
-    text = f"bayesclf: {' '.join(sentence.split())}"
+    text = printable(f"bayesclf: {' '.join(sentence.split())}")
     print(wrapped(text, console.width) if console.is_terminal else text, file=sys.stderr)
 
 

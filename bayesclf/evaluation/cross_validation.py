@@ -175,7 +175,7 @@ def run(
         (models[name], table, splits[index] if index >= 0 else None, question, int(own))
         for (name, index), own in zip(units, seeds, strict=True)
     )
-    return zip(units, workers.each(_unit, tasks, n_jobs), strict=True)
+    return zip(units, workers.each(_unit, tasks, workers.processes(n_jobs, len(units))), strict=True)
 
 
 def _unit(

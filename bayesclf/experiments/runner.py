@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf import workers as processes
+from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
 from bayesclf.experiments import cluster
@@ -23,6 +24,7 @@ from bayesclf.experiments.store import Store
 from bayesclf.files import write_text
 from bayesclf.progress import Progress, shown
 from bayesclf.wording import counted
+from bayesclf.workers import each, processes, require_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +48,10 @@ class Workers:
 
     jobs: int = 1
     scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        require_jobs(jobs=self.jobs)
+        require(OrNone(Text()), scheduler=self.scheduler)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +86,7 @@ def seed_of(seed: int, unit: Unit) -> np.random.SeedSequence:
 def run(
     experiment: Experiment,
     settings: Any,
-    folder: Path,
+    folder: str | os.PathLike[str],
     workers: Workers | None = None,
     made: dict[str, str] | None = None,
     progress: Progress = None,
@@ -113,8 +119,10 @@ def run(
         raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
     if not isinstance(settings, experiment.Settings):
         raise InputError(f"settings must be {experiment.NAME}'s own, experiment.Settings(…), not {settings!r}")
-    if settings.seed < 0:
-        raise InputError(f"the seed must be at least 0, not {settings.seed}")
+    for option in fields(settings):
+        require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
+    require(OrNone(Instance(Workers)), workers=workers)
+    folder = Path(folder)
     units = list(dict.fromkeys(experiment.units(settings)))
     with (
         closing(Store(folder, experiment.NAME, settings, made or {})) as store,
@@ -158,7 +166,7 @@ def _measured(
     if workers.scheduler is not None:
         yield from cluster.each(work, units, workers.scheduler)
     else:
-        yield from processes.each(work, ((unit,) for unit in units), workers.jobs, ordered=False)
+        yield from each(work, ((unit,) for unit in units), processes(workers.jobs, len(units)), ordered=False)
 
 
 def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:

@@ -273,7 +273,7 @@ def test_a_damaged_line_is_named(whole, tmp_path):
 
 def test_a_seed_is_not_negative(tmp_path):
     settings = find("ng-jordan").Settings(splits=20, posterior_splits=0, problems="lenses", seed=-1)
-    with pytest.raises(InputError, match="the seed must be at least 0, not -1"):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
         run(find("ng-jordan"), settings, tmp_path / "x")
 
 
