@@ -42,7 +42,7 @@ def each(
     parallel = Parallel(
         n_jobs=jobs,
         return_as="generator" if ordered else "generator_unordered",
-        batch_size=1,
+        batch_size="auto" if ordered else 1,  # single tasks, where each result is to be told at once
         pre_dispatch="3*n_jobs",
     )
     here = os.getpid()
@@ -52,8 +52,7 @@ def each(
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
             yield result
     finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # it was meant to stop
+        with _without_a_word():
             results.close()
 
 
@@ -98,3 +97,16 @@ def _quiet_end() -> Iterator[None]:
             del os.environ["PYTHONWARNINGS"]
         else:
             os.environ["PYTHONWARNINGS"] = before
+
+
+@contextmanager
+def _without_a_word() -> Iterator[None]:
+    """Let joblib drop what it has not done without a warning, and without tracebacks of the thread that does so."""
+    before = threading.excepthook
+    threading.excepthook = lambda _: None  # loky's thread can stumble over work that was dropped meanwhile
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+            yield
+    finally:
+        threading.excepthook = before
