@@ -9,7 +9,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 WATCH_SECONDS = 0.5
@@ -37,7 +38,7 @@ def each(
     ordered
         Whether results come in the order of the tasks, or as they are finished.
     """
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, effective_n_jobs
 
     parallel = Parallel(
         n_jobs=jobs,
@@ -46,7 +47,7 @@ def each(
         pre_dispatch="3*n_jobs",
     )
     here = os.getpid()
-    with _interrupts_held(), _quiet_end():  # the processes that start now inherit both
+    with _quiet_end(), _interrupts_held(starting=effective_n_jobs(jobs) != 1):  # the processes that start inherit both
         results = parallel(delayed(_watched)(here, function, task) for task in tasks)
     try:
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
@@ -73,11 +74,15 @@ def _end_with(owner: int) -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let an interruption wait, in this thread and in what it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):
+def _interrupts_held(starting: bool) -> Iterator[None]:
+    """Let an interruption wait, in this thread and in the processes that it starts meanwhile."""
+    if not starting or not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    with suppress(ImportError, AttributeError):
+        # these processes would end the wait for all, as they start, if they did not run yet
+        import_module("multiprocessing.resource_tracker").ensure_running()
+        import_module("joblib.externals.loky.backend.resource_tracker").ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -10,14 +10,15 @@ import pytest
 from bayesclf import workers
 
 PROGRAM = """
-import signal, sys
+import os, signal, sys
 from bayesclf import workers
 from bayesclf.cli.console import interrupt
 
 def work_on(number):
     import threading
 
-    print("at work", flush=True)
+    held = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    os.write(1, b"interruptions held\\n" if held else b"open to interruptions\\n")
     threading.Event().wait()
 
 signal.signal(signal.SIGINT, interrupt)
@@ -41,10 +42,11 @@ def test_workers_end_with_the_process_that_they_work_for(name, status, said):
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
+        started = [process.stdout.readline() for _ in range(2)]
         # Ctrl-C at a terminal reaches all processes that were started there
         (os.killpg if name == "SIGINT" else os.kill)(process.pid, getattr(signal, name))
         assert process.communicate(timeout=300) == ("", said)
+    assert started == ["interruptions held\n"] * 2
     assert process.returncode == status
 
 
