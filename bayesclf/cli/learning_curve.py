@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,7 +72,9 @@ def learning_curve(
     if numbers is not None:
         write_text(numbers, curve.table.to_csv(index=False))
     if drawing is not None:
-        write_whole(drawing, lambda part: curve.plot(metric).savefig(part, format=drawing.suffix[1:]))
+        drawn = io.BytesIO()  # as matplotlib's PDF raises what it likes where a disk is full
+        curve.plot(metric).savefig(drawn, format=drawing.suffix[1:])
+        write_whole(drawing, lambda part: part.write_bytes(drawn.getvalue()))
     if numbers != STDOUT:
         _show(curve, metric, time.perf_counter() - start)
         for path in (numbers, drawing):
