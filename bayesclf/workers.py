@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+from bayesclf.errors import Stopped
+
 WATCH_SECONDS = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
@@ -37,7 +39,14 @@ def each(
         Processes, −1 for as many as there are processors; 1 works in this process.
     ordered
         Whether results come in the order of the tasks, or as they are finished.
+
+    Raises
+    ------
+    Stopped
+        If one of the processes ends before its task does, as those that take too much memory are ended.
     """
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import Parallel, delayed, effective_n_jobs
 
     parallel = Parallel(
@@ -52,6 +61,8 @@ def each(
     try:
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
             yield result
+    except BrokenProcessPool as error:
+        raise Stopped("a process that did part of the work was ended, perhaps for lack of memory; use fewer") from error
     finally:
         with _without_a_word():
             results.close()

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from bayesclf import workers
+from bayesclf.errors import Stopped
 
 PROGRAM = """
 import os, signal, sys
@@ -19,12 +20,12 @@ def work_on(number):
 
     held = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     os.write(1, b"interruptions held\\n" if held else b"open to interruptions\\n")
-    threading.Event().wait()
+    threading.Event().wait(900)
 
 signal.signal(signal.SIGINT, interrupt)
 list(workers.each(work_on, [(0,), (1,)], 2))
 """
-"""Two processes with work that has no end; as they inherit its stdout, that ends when they and it have ended."""
+"""Two processes with much work; as they inherit its stdout, that ends when they and it have ended."""
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,12 @@ def test_results_that_nobody_wants_any_more_end_the_work_without_a_word():
     next(results)
     results.close()
     assert list(results) == []
+
+
+def test_a_worker_that_is_killed_is_told_in_a_sentence():
+    with pytest.raises(Stopped, match="a process that did part of the work was ended, perhaps for lack of memory"):
+        list(workers.each(_die, [(), ()], 2))
+
+
+def _die():
+    os.kill(os.getpid(), signal.SIGKILL)
