@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Newton,
     )
     from bayesclf.interpretation.weights import compare_weights
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
@@ -64,6 +65,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -118,6 +120,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
