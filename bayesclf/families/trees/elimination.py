@@ -1,13 +1,13 @@
 """Vertices of a weighted graph eliminated one by one: the sum over all trees, many graphs at once, and draws of trees.
 
-The star–mesh rule takes a vertex v out and joins its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all trees
-is the product of these pivots Σ_k w_vk. No number is ever subtracted, so that nothing cancels. Each weight is kept relative
-to its bottleneck (`spanning`): a fill is never heavier than the bottleneck of the edge that it is added to, so that its
-factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk, is at most 1, and nothing overflows.
+The star–mesh rule takes a vertex v out and joins its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all
+trees is the product of these pivots Σ_k w_vk. No number is ever subtracted, so that nothing cancels. Each weight is kept
+relative to its bottleneck (`spanning`): a fill is never heavier than the bottleneck of the edge that it is added to, so
+that its factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk, is at most 1, and nothing overflows.
 
-A tree is drawn by undoing the eliminations: given a tree of the reduced graph, each of its edges is an original one with
-probability w/(w + fill) and is dropped otherwise; v is then joined once to each component, to k with probability ∝ w_vk.
-(Random walks would never end where weights span hundreds of nats.)
+A tree is drawn by undoing the eliminations: given a tree of the reduced graph, each of its edges is an original one
+with probability w/(w + fill) and is dropped otherwise; v is then joined once to each component, to k with probability
+∝ w_vk. (Random walks would never end where weights span hundreds of nats.)
 """
 
 from __future__ import annotations
@@ -74,16 +74,17 @@ class Elimination:
     def _largest(self) -> Array:
         return np.concatenate(([0.0], self.tree.edge_log_weights))
 
-    def log_sums(self, ratios: Array) -> Array:
-        """Return log Σ_T Π w_e r_e − Σ_v c_v of each graph whose weights are this one's times `ratios`.
+    def log_sums(self, cells: Integers, ratios: Array) -> Array:
+        """Return log Σ_T Π w_e r_e − Σ_v c_v of many graphs, whose weights are this one's times ratios, (row).
 
         Parameters
         ----------
+        cells
+            What each row has at each vertex, (row, vertex).
         ratios
-            Factors above 0, (item, place, place), of which the lower triangle is read; they are overwritten.
+            Symmetric factors above 0 of an edge between vertices with two cells, (cell, cell).
         """
-        ratios *= self.weights
-        return log_pivots(ratios, self.local, self.factors)
+        return np.asarray(_log_sums(cells[:, self.tree.order], ratios, self.weights, self.local, self.factors))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Integers:
         """Draw trees with P(T) ∝ Π w_e, as edges between vertices, (draw, edge, end)."""
@@ -95,7 +96,7 @@ class Elimination:
 
 @_compiled
 def _eliminate(weights: Any, local: Any, factors: Any, kept: Any) -> float:
-    """Eliminate all vertices in place; return Σ log pivots, and write w/(w + fill) of each edge unless `kept` is empty."""
+    """Eliminate all vertices in place and return Σ log pivots; `kept`, unless empty, receives w/(w + fill)."""
     total, stop = 0.0, len(factors)
     for v in range(len(weights) - 1, 0, -1):
         star = weights[v]
@@ -122,11 +123,15 @@ def _eliminate(weights: Any, local: Any, factors: Any, kept: Any) -> float:
 
 
 @_compiled
-def log_pivots(weights: Any, local: Any, factors: Any) -> Any:
-    """Return Σ log pivots (item) of graphs with scaled weights (item, place, place), which are overwritten."""
-    out, none = np.empty(len(weights)), np.empty(0)
-    for item in range(len(weights)):
-        out[item] = _eliminate(weights[item], local, factors, none)
+def _log_sums(cells: Any, ratios: Any, weights: Any, local: Any, factors: Any) -> Any:
+    """Return Σ log pivots (row) of the graphs of rows of cells (row, place)."""
+    out, own, none = np.empty(len(cells)), np.empty_like(weights), np.empty(0)
+    for row in range(len(cells)):
+        for i in range(1, len(weights)):
+            of_cell = ratios[cells[row, i]]
+            for j in range(i):
+                own[i, j] = weights[i, j] * of_cell[cells[row, j]]
+        out[row] = _eliminate(own, local, factors, none)
     return out
 
 

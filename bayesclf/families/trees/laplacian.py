@@ -1,8 +1,8 @@
 """The sum over all spanning trees of a weighted graph, and the probability of each edge, in logarithms.
 
-By the matrix-tree theorem Σ_T Π_{e ∈ T} w_e is a cofactor of the graph Laplacian. Weights may span thousands of nats, where
-the Laplacian itself loses everything. So the maximum tree T* is taken out: with u_e = ±√(w_e/w_f) on the edges f of the
-path in T* that e closes, which are at most 1 in size,
+By the matrix-tree theorem Σ_T Π_{e ∈ T} w_e is a cofactor of the graph Laplacian. Weights may span thousands of nats,
+where the Laplacian itself loses everything. So the maximum tree T* is taken out: with u_e = ±√(w_e/w_f) on the edges f
+of the path in T* that e closes, which are at most 1 in size,
 
     det L = Π_{f ∈ T*} w_f · det M,  M = I + Σ_{e ∉ T*} u_e u_eᵀ,
 

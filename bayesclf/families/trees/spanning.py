@@ -1,8 +1,8 @@
 """The spanning tree of greatest weight, and how it scales all other weights.
 
 Every edge of a weighted graph is at most as heavy as the lightest edge of the path that it closes in the maximum
-spanning tree. That *bottleneck* is therefore a scale on which each weight is at most 1, however many orders of magnitude
-the weights span: whatever underflows on it is negligible beside the tree.
+spanning tree. That *bottleneck* is therefore a scale on which each weight is at most 1, however many orders of
+magnitude the weights span: whatever underflows on it is negligible beside the tree.
 """
 
 from __future__ import annotations
