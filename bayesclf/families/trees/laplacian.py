@@ -46,6 +46,8 @@ class TreeSum:
     def of(cls, log_weights: Array) -> TreeSum:
         """Return the sum over the spanning trees of symmetric log weights (vertex, vertex), all finite."""
         tree, size = MaximumTree.of(log_weights), len(log_weights)
+        if size == 1:
+            return cls(tree, 0.0, np.zeros((1, 1)))
         first, second = np.tril_indices(size, -1)
         off = tree.parent[first] != second
         first, second = first[off], second[off]
