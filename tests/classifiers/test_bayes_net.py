@@ -149,7 +149,7 @@ def test_numbers_are_refused_by_name(kind, what, mixed_table):
 def test_edges_are_checked_by_the_classifier(play_tennis):
     with pytest.raises(InputError, match="names column 'snow'"):
         BayesNetClassifier((("snow", "wind"),)).fit(play_tennis.X, play_tennis.y)
-    with pytest.raises(InputError, match="edges must be 'tan' or pairs"):
+    with pytest.raises(InputError, match="structure must be 'tan', 'all-trees', 'all-forests', or edges"):
         BayesNetClassifier("chain").fit(play_tennis.X, play_tennis.y)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from helpers.case import FEATURES, LABELS, MISSING_SHARE, Case
-from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase
+from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from scipy import stats
 
@@ -15,6 +15,7 @@ from bayesclf.families import (
     BayesianNetwork,
     Bernoulli,
     Categorical,
+    EveryTree,
     Gaussian,
     JointTable,
     Multinomial,
@@ -148,7 +149,23 @@ POISSON = (
     ),
 )
 CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *POISSON)
-"""A family without an entry here fails the contract."""
+"""Families whose parameters have a density."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))
 """Cases whose prior differs from that of the others: `unbiased` is about the MLE alone."""
+
+_LEVELS = (("a", "b"), (1, 2, 3), (False, True))
+TREES = tuple(
+    TreesCase(name, family, Axes(LABELS, FEATURES, _LEVELS))
+    for name, family in (
+        ("every tree", EveryTree()),
+        ("every tree N' given", EveryTree(3.0)),
+        ("a tree a class", EveryTree((1.0, 5.0), tree="class")),
+        ("every forest", EveryTree(forests=True)),
+        ("a forest a class", EveryTree((2.0, 4.0), forests=True, root_weight=0.7, tree="class")),
+    )
+)
+"""Families with a discrete parameter, the tree."""
+
+EVERY = (*CASES, *TREES)
+"""A family without an entry here fails the contract."""

@@ -72,6 +72,8 @@ GENERATIVE = (
     Case("multinomial", bc.MultinomialNB, COUNTS, empty=0.0),
     FilledCase("joint", bc.JointBayes, WORDS),
     FilledCase("tan", bc.BayesNetClassifier, WORDS),
+    FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
+    FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests", "tree": "class"}),
 )
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (

@@ -316,16 +316,15 @@ class EveryTree(Family[PairCounts]):
 
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """All classes: each N' counts as the other rows make it count, and its trees likewise."""
-        row = np.arange(len(y))
-        parts, log_weights = [], []
-        for probability, node in self._likely():
-            part = node.log_predictive_without(X, y)
-            parts.append(part)
-            log_weights.append(np.log(probability) - part[row, y])
-        return (
-            np.asarray(logsumexp(np.stack(parts) + np.stack(log_weights)[..., None], axis=0))
-            - np.asarray(logsumexp(log_weights, axis=0))[:, None]
-        )
+        # A training row is complete, or has no cell at all.
+        seen = np.flatnonzero((X >= 0).all(axis=1))
+        likely = self._likely()
+        parts = np.stack([node.log_predictive_without(X[seen], y[seen]) for _, node in likely])
+        log_weights = np.log([[probability] for probability, _ in likely]) - parts[:, np.arange(len(seen)), y[seen]]
+        log_weights -= logsumexp(log_weights, axis=0)
+        out = np.zeros((len(y), len(self.axes.labels)))
+        out[seen] = logsumexp(parts + log_weights[..., None], axis=0)
+        return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), parents first."""

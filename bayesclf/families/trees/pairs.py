@@ -38,10 +38,12 @@ class PairCounts(Statistics):
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the pairs of values in rows `X` (row, feature) of level codes with label codes `y` (row).
 
+        Rows and columns without any cell are left out.
+
         Raises
         ------
         Refused
-            For a missing cell, or more pairs of values than can be kept in memory.
+            For a missing cell in other rows, or more pairs of values than can be kept in memory.
         """
         n_labels, n_levels = len(axes.labels), sum(axes.sizes)
         if n_labels * n_levels**2 > LARGEST_COUNTS:
@@ -49,7 +51,8 @@ class PairCounts(Statistics):
             raise Refused(
                 f"the pairs of values of {len(axes.features)} columns need {size}; take fewer columns, or naive Bayes"
             )
-        absent = (X < 0).sum(axis=0)
+        some, known = (X >= 0).any(axis=1), np.array(axes.sizes) > 0
+        absent = np.where(known, (X[some] < 0).sum(axis=0), 0)
         if absent.any():
             first = int(absent.argmax())
             raise Refused(
@@ -58,13 +61,13 @@ class PairCounts(Statistics):
                 "structure='tan'"
             )
         counts = np.zeros((n_labels, n_levels, n_levels))
-        starts, step = dirichlet.starts(axes.sizes), max(1, BLOCK_CELLS // max(n_levels, 1))
+        cells, step = (X + dirichlet.starts(axes.sizes))[:, known], max(1, BLOCK_CELLS // max(n_levels, 1))
         for label, of_label in enumerate(counts):
-            rows = np.flatnonzero(y == label)
-            for some in np.split(rows, range(step, len(rows), step)):
-                present = np.zeros((len(some), n_levels))
-                present[np.arange(len(some))[:, None], X[some] + starts] = 1.0
-                weighted = present if sample_weight is None else present * sample_weight[some, None]
+            rows = np.flatnonzero(some & (y == label))
+            for part in np.split(rows, range(step, len(rows), step)):
+                present = np.zeros((len(part), n_levels))
+                present[np.arange(len(part))[:, None], cells[part]] = 1.0
+                weighted = present if sample_weight is None else present * sample_weight[part, None]
                 of_label += weighted.T @ present
         return cls(axes, counts)
 
