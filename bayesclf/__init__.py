@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayesclf import diagnostics, families, plots, rules
     from bayesclf.classifiers import (
+        AODE,
         BayesNetClassifier,
         BernoulliNB,
         CategoricalNB,
@@ -56,7 +57,7 @@ __version__ = version("bayesclf")
 
 _NAMES = {
     "bayesclf.classifiers": (
-        *("BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
+        *("AODE", "BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),
@@ -104,6 +105,7 @@ _MODULES = (
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
+    "AODE",
     "MAP",
     "MLE",
     "NUTS",

@@ -57,7 +57,7 @@ class BayesNetClassifier(GenerativeClassifier):
     equivalent_rows : float, sequence of floats or None
         For ``"all-trees"`` and ``"all-forests"``: N', the weight of the prior in rows of each class, above 0, spread
         evenly over the cells of each pair of columns (BDeu). Several are averaged over by their evidence; None is
-        1/2, 1, 2, …, 256.
+        1/2, 1, 2, …, 32.
     tree : {"shared", "class"}
         For the same: whether all classes have the same tree, or each its own.
     root_weight : float or None

@@ -20,7 +20,7 @@ from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
 from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.inference import Draws, Optimiser, Trace
+from bayesclf.inference import Draws, Engine, Optimiser, Trace
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -239,7 +239,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         self.seed_ = seed_of(self.random_state)
         self.model_ = model
         self.points_ = {}
-        engine = inference.resolve(self.inference, model)
+        engine = inference.resolve(self._requested_engine(), model)
         self.trace_ = None
         if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
             self._watch(type(engine).__name__.lower(), engine.optimiser)
@@ -247,6 +247,10 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _requested_engine(self) -> str | Engine:
+        """Return the engine to infer by."""
+        return self.inference
 
     def _watch(self, name: str, optimiser: Optimiser) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""

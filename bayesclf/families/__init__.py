@@ -16,9 +16,10 @@ from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
+from bayesclf.families.trees.one_dependence import OneDependence
 from bayesclf.typing import Parameters
 
-_TABLES = (JointTable, BayesianNetwork, EveryTree)
+_TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
 _ALL = (Categorical, Gaussian, Bernoulli, Multinomial, Poisson, MultivariateGaussian, *_TABLES)
 
 FAMILIES = {family.name: family for family in _ALL}
@@ -42,6 +43,7 @@ __all__ = [
     "Model",
     "Multinomial",
     "MultivariateGaussian",
+    "OneDependence",
     "Parameters",
     "Poisson",
     "Rows",

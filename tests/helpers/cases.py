@@ -20,6 +20,7 @@ from bayesclf.families import (
     JointTable,
     Multinomial,
     MultivariateGaussian,
+    OneDependence,
     Poisson,
 )
 from bayesclf.families.gaussian import SHARED_OVER
@@ -167,5 +168,8 @@ TREES = tuple(
 )
 """Families with a discrete parameter, the tree."""
 
-EVERY = (*CASES, *TREES)
+PLUG_INS = (TreesCase("one-dependence estimators", OneDependence(), Axes(LABELS, FEATURES, _LEVELS)),)
+"""Families without a posterior."""
+
+EVERY = (*CASES, *TREES, *PLUG_INS)
 """A family without an entry here fails the contract."""

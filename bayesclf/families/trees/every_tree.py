@@ -21,8 +21,9 @@ from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import counted
 
-GRID = tuple(2.0**power for power in range(-1, 9))
+GRID = tuple(2.0**power for power in range(-1, 6))
 """Equivalent numbers of rows that are averaged over by default."""
 
 NEGLIGIBLE = 1e-13
@@ -102,6 +103,26 @@ class EveryTree(Family[PairCounts]):
         if self.root_weight is not None and not self.forests:
             raise InputError("root_weight is the weight of each component of a forest, and trees have only one")
 
+    @override
+    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> PairCounts:
+        """Return the counts of pairs of values in complete rows; rows and columns without any cell are left out.
+
+        Raises
+        ------
+        Refused
+            For a missing cell in other rows.
+        """
+        seen = (X >= 0).any(axis=1)
+        absent = np.where(np.array(axes.sizes) > 0, (X[seen] < 0).sum(axis=0), 0)
+        if absent.any():
+            first = int(absent.argmax())
+            raise Refused(
+                f"column {axes.features[first]!r} has {counted(int(absent[first]), 'missing cell')}, and sums over all "
+                "trees take complete training rows only; fit with missing='level', fill the cells, or take "
+                "structure='tan'"
+            )
+        return super().statistics(X, y, axes, sample_weight)
+
     def resolve_prior(self, statistics: PairCounts) -> Self:
         """Return the prior on the axes of the rows.
 
@@ -121,9 +142,7 @@ class EveryTree(Family[PairCounts]):
 
     def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        seen = np.concatenate(([0.0], np.cumsum(statistics.single.sum(axis=0))))
-        ends = np.cumsum(statistics.axes.sizes)
-        return np.asarray(seen[ends] > seen[ends - statistics.axes.sizes])
+        return statistics.occurring()
 
     def mle(self, statistics: PairCounts) -> Parameters:
         """Return the most likely tree, of greatest information given the class, with its relative frequencies.

@@ -15,7 +15,6 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import counted
 
 LARGEST_COUNTS = 2**25
 """Numbers (outcome × level × level) above which tables of pairs are refused."""
@@ -38,12 +37,12 @@ class PairCounts(Statistics):
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the pairs of values in rows `X` (row, feature) of level codes with label codes `y` (row).
 
-        Rows and columns without any cell are left out.
+        A pair of which one cell is missing, a negative code, is left out.
 
         Raises
         ------
         Refused
-            For a missing cell in other rows, or more pairs of values than can be kept in memory.
+            For more pairs of values than can be kept in memory.
         """
         n_labels, n_levels = len(axes.labels), sum(axes.sizes)
         if n_labels * n_levels**2 > LARGEST_COUNTS:
@@ -51,24 +50,15 @@ class PairCounts(Statistics):
             raise Refused(
                 f"the pairs of values of {len(axes.features)} columns need {size}; take fewer columns, or naive Bayes"
             )
-        some, known = (X >= 0).any(axis=1), np.array(axes.sizes) > 0
-        absent = np.where(known, (X[some] < 0).sum(axis=0), 0)
-        if absent.any():
-            first = int(absent.argmax())
-            raise Refused(
-                f"column {axes.features[first]!r} has {counted(int(absent[first]), 'missing cell')}, and sums over all "
-                "trees take complete training rows only; fit with missing='level', fill the cells, or take "
-                "structure='tan'"
-            )
         counts = np.zeros((n_labels, n_levels, n_levels))
-        cells, step = (X + dirichlet.starts(axes.sizes))[:, known], max(1, BLOCK_CELLS // max(n_levels, 1))
+        cells, step = dirichlet.cells_of(X, axes.sizes), max(1, BLOCK_CELLS // max(n_levels, 1))
         for label, of_label in enumerate(counts):
-            rows = np.flatnonzero(some & (y == label))
+            rows = np.flatnonzero(y == label)
             for part in np.split(rows, range(step, len(rows), step)):
-                present = np.zeros((len(part), n_levels))
-                present[np.arange(len(part))[:, None], cells[part]] = 1.0
+                present = np.zeros((len(part), n_levels + 1))
+                present[np.arange(len(part))[:, None], cells[part]] = 1.0  # the last one of missing cells
                 weighted = present if sample_weight is None else present * sample_weight[part, None]
-                of_label += weighted.T @ present
+                of_label += (weighted.T @ present)[:-1, :-1]
         return cls(axes, counts)
 
     @override
@@ -89,6 +79,12 @@ class PairCounts(Statistics):
         counts = np.zeros((len(axes.labels), n_levels, n_levels))
         counts[np.ix_(self.axes.labels_in(axes), to, to)] = self.counts
         return type(self)(axes, counts)
+
+    def occurring(self) -> NDArray[np.bool_]:
+        """Return whether each feature has an observed cell, (feature)."""
+        seen = np.concatenate(([0.0], np.cumsum(self.single.sum(axis=0))))
+        ends = np.cumsum(self.axes.sizes)
+        return np.asarray(seen[ends] > seen[ends - self.axes.sizes])
 
     @property
     def single(self) -> Array:
