@@ -148,7 +148,7 @@ def directed(present: Array, features: int) -> tuple[Integers, Integers]:
     """
     from bayesclf.families.trees import kernels
 
-    flat = np.ascontiguousarray(present.reshape(-1, present.shape[-1]) > 0)
+    flat = np.ascontiguousarray(present.reshape(int(np.prod(present.shape[:-1])), present.shape[-1]) > 0)
     parent, order = kernels.directed(flat, *pairs(features), features)
     shape = (*present.shape[:-1], features)
     return parent.reshape(shape), order.reshape(shape)

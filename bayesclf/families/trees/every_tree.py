@@ -199,7 +199,8 @@ class EveryTree(Family[PairCounts]):
     @cached_property
     def node_probabilities(self) -> Array:
         """Probability of each equivalent number of rows, (node)."""
-        return np.exp(self._log_evidence - logsumexp(self._log_evidence))
+        weights = np.exp(self._log_evidence - self._log_evidence.max())
+        return np.asarray(weights / weights.sum())
 
     def _likely(self) -> list[tuple[float, Node]]:
         """Return the nodes that count, with their probabilities."""
@@ -310,7 +311,7 @@ class EveryTree(Family[PairCounts]):
         drawn: Parameters | None = None
         for seen, rows in by_pattern(X < 0):
             sizes = self._tables.sizes[~seen]
-            if np.log(sizes).sum() + 3 * np.log(len(seen)) <= np.log(EXACT_WORK) or seen.all():
+            if seen.all() or np.prod(sizes, dtype=float) * len(seen) ** 3 <= EXACT_WORK:
                 out[rows] = self._summed(X[rows], np.flatnonzero(~seen))
             else:
                 drawn = self._typical() if drawn is None else drawn

@@ -25,6 +25,10 @@ from bayesclf.families import dirichlet
 from bayesclf.typing import Array
 
 
+STIRLING = 32.0
+"""Number from which Stirling's series is exact to rounding."""
+
+
 @dataclass(frozen=True)
 class PairTables:
     """The Dirichlets of all columns and pairs of columns at one equivalent number of rows.
@@ -82,13 +86,23 @@ class PairTables:
     @cached_property
     def log_weights(self) -> Array:
         """log W of each pair, (outcome, feature, feature), 0 on the diagonal."""
-        of_cells = gammaln(self.pair) - gammaln(self.pair_prior)
+        total = self._total(0)
+        weights = self._log_ratios(self.pair, self.single, total)
+        prior = self._log_ratios(self.pair_prior[None], self.single_prior[None], np.array([self.equivalent_rows]))
+        return np.asarray((weights - prior) * (1 - np.eye(len(self.sizes))))
+
+    def _log_ratios(self, pair: Array, single: Array, total: Array) -> Array:
+        """Return log B(pair) − log B(one column) − log B(the other), (outcome, feature, feature).
+
+        Terms x log x, of the order of the number of rows, are taken together before they are added up, so that what
+        remains of them is not lost.
+        """
         first = dirichlet.starts(self.sizes)
+        expected = single[:, :, None] * single[:, None] / total[:, None, None]
+        of_cells = xlogy(pair, pair / expected) + _remainder(pair)
         of_pairs = np.add.reduceat(np.add.reduceat(of_cells, first, axis=1), first, axis=2)
-        of_columns = self.log_columns[:, :, None] + self.log_columns[:, None]
-        weights = of_pairs - self._log_total[:, None, None] - of_columns
-        weights *= 1 - np.eye(len(self.sizes))
-        return np.asarray(weights)
+        of_columns = np.add.reduceat(_remainder(single), first, axis=1)
+        return np.asarray(of_pairs - of_columns[:, :, None] - of_columns[:, None] + _remainder(total)[:, None, None])
 
     @property
     def _log_total(self) -> Array:
@@ -115,6 +129,13 @@ class PairTables:
     def _left(alpha: Array, less: int) -> Array:
         """Return concentrations without a row; cells that no row can have used keep a positive number."""
         return np.where(alpha > less, alpha - less, alpha) if less else alpha
+
+
+def _remainder(x: Array) -> Array:
+    """Return log Γ(x) − x log x + x, of numbers above 0: by Stirling's series where that difference cancels."""
+    large = np.maximum(x, STIRLING)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
+    return np.where(x < STIRLING, gammaln(x) - xlogy(x, x) + x, (np.log(2 * np.pi) - np.log(large)) / 2 + series)
 
 
 def log_likelihood_gains(counts: Array, sizes: tuple[int, ...]) -> Array:
