@@ -24,7 +24,6 @@ from scipy.special import gammaln, xlogy
 from bayesclf.families import dirichlet
 from bayesclf.typing import Array
 
-
 STIRLING = 32.0
 """Number from which Stirling's series is exact to rounding."""
 
@@ -99,10 +98,11 @@ class PairTables:
         """
         first = dirichlet.starts(self.sizes)
         expected = single[:, :, None] * single[:, None] / total[:, None, None]
-        of_cells = xlogy(pair, pair / expected) + _remainder(pair)
+        of_cells = pair * np.log(pair / expected) + _remainder(pair)
         of_pairs = np.add.reduceat(np.add.reduceat(of_cells, first, axis=1), first, axis=2)
         of_columns = np.add.reduceat(_remainder(single), first, axis=1)
-        return np.asarray(of_pairs - of_columns[:, :, None] - of_columns[:, None] + _remainder(total)[:, None, None])
+        ratios = of_pairs - of_columns[:, :, None] - of_columns[:, None] + _remainder(total)[:, None, None]
+        return np.asarray(ratios)
 
     @property
     def _log_total(self) -> Array:
