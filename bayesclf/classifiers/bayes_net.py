@@ -68,6 +68,8 @@ class BayesNetClassifier(GenerativeClassifier):
     ----------
     edges_ : tuple of pairs
         The edges in use, (parent, child); of all trees those of the most probable one.
+    most_probable_trees_ : tuple of frozensets
+        The edges of the most probable tree; with one tree a class, of that of each class.
     edge_probabilities_ : DataFrame
         P(two columns are joined | D), (feature, feature); with one tree a class, (outcome and feature, feature).
     equivalent_rows_ : Series
@@ -106,8 +108,13 @@ class BayesNetClassifier(GenerativeClassifier):
             if isinstance(block.family, BayesianNetwork) and not isinstance(block.family.edges, str):
                 edges += block.family.edges
             elif isinstance(block.family, EveryTree):
-                edges += _posterior(block).most_probable_edges()
+                edges += (edge for tree in _posterior(block).most_probable_trees() for edge in tree)
         return tuple(dict.fromkeys(edges))
+
+    @property
+    def most_probable_trees_(self) -> tuple[frozenset[Edge], ...]:
+        """The edges, (parent, child), of the most probable tree; with one tree a class, of that of each class."""
+        return tuple(map(frozenset, self._trees("most_probable_trees_").most_probable_trees()))
 
     @property
     def edge_probabilities_(self) -> pd.DataFrame:

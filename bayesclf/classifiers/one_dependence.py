@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, NoReturn, override
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,11 @@ class PlugIn(Hypotheses):
     """One set of estimates that answers as the predictive, and is no hypothesis that could be drawn."""
 
     @override
-    def log_scores(self, rows: Rows) -> Array:
+    def take(self, draws: Integers) -> NoReturn:
+        raise Refused(NO_POSTERIOR)
+
+    @override
+    def log_scores(self, rows: Rows) -> NoReturn:
         raise Refused(NO_POSTERIOR)
 
     @override

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self, cast, override
@@ -35,8 +35,11 @@ MOST_FEATURES = 256
 EXACT_WORK = 2**20
 """Completions × d³ up to which the missing cells of a row are summed out one completion at a time."""
 
-TREES = 1000
+TREES, TREES_AT_ONCE = 1000, 100
 """Drawn trees that the missing cells of other rows are summed out under."""
+
+LARGEST_THETA = 2**17
+"""Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
 
 TREE_CHOICES = ("shared", "class")
 
@@ -137,6 +140,13 @@ class EveryTree(Family[PairCounts]):
                 f"sums over all trees of {features} columns are too large (limit {MOST_FEATURES}); take fewer columns, "
                 "or structure='tan'"
             )
+        cells = TreeTables(statistics.axes).cells * len(statistics.axes.labels)
+        if cells > LARGEST_THETA:
+            size, name = max(zip(statistics.axes.sizes, statistics.axes.features, strict=True))
+            raise Refused(
+                f"column {name!r} has {size:,} values, and a tree through it up to {cells:,} probabilities (limit "
+                f"{LARGEST_THETA:,}); leave the column out, or merge values"
+            )
         grid = tuple(float(value) for value in np.ravel(self.equivalent_rows))
         return replace(self, axes=statistics.axes, counts=np.zeros_like(statistics.counts), equivalent_rows=grid)
 
@@ -211,15 +221,13 @@ class EveryTree(Family[PairCounts]):
         """Return the probability that two features are joined, (tree, feature, feature), one tree or one a class."""
         return np.asarray(sum(probability * node.edge_probabilities for probability, node in self._likely()))
 
-    def most_probable_edges(self) -> list[tuple[str, str]]:
-        """Return the edges of the most probable tree, or of those of all classes, (parent, child)."""
+    def most_probable_trees(self) -> list[list[tuple[str, str]]]:
+        """Return the edges, (parent, child), of the most probable tree, or of that of each class."""
         parent, order = self._directed(self.mean())
         names = self.axes.features
         return [
-            (names[above[j]], names[j])
+            [(names[above[j]], names[j]) for j in own.tolist() if above[j] >= 0]
             for above, own in zip(parent[0], order[0], strict=True)
-            for j in own.tolist()
-            if above[j] >= 0
         ]
 
     def log_normalizer(self) -> Array:
@@ -308,14 +316,13 @@ class EveryTree(Family[PairCounts]):
     def log_predictive(self, X: Integers) -> Array:
         """Return log Σ_T P(T | D) p(x | y, T, D), (row, outcome)."""
         out = np.zeros((len(X), len(self.axes.labels)))
-        drawn: Parameters | None = None
         for seen, rows in by_pattern(X < 0):
             sizes = self._tables.sizes[~seen]
             if seen.all() or np.prod(sizes, dtype=float) * len(seen) ** 3 <= EXACT_WORK:
                 out[rows] = self._summed(X[rows], np.flatnonzero(~seen))
             else:
-                drawn = self._typical() if drawn is None else drawn
-                out[rows] = logsumexp(self.log_density(X[rows], drawn), axis=0) - np.log(TREES)
+                parts = [logsumexp(self.log_density(X[rows], drawn), axis=0) for drawn in self._typical()]
+                out[rows] = logsumexp(parts, axis=0) - np.log(TREES)
         return out
 
     def _summed(self, X: Integers, hidden: Integers) -> Array:
@@ -328,11 +335,12 @@ class EveryTree(Family[PairCounts]):
                 total = np.logaddexp(total, np.log(probability) + node.log_predictive(completed))
         return total
 
-    def _typical(self) -> Parameters:
-        """Return trees drawn from the posterior, always the same, with the posterior means of their θ."""
+    def _typical(self) -> Iterator[Parameters]:
+        """Yield parts of trees drawn from the posterior, always the same, with the posterior means of their θ."""
         rng = np.random.default_rng(0)
-        chosen = rng.choice(len(self._nodes), size=TREES, p=self.node_probabilities)
-        return self._means(self._draw_trees(rng, chosen), chosen)
+        for _ in range(TREES // TREES_AT_ONCE):
+            chosen = rng.choice(len(self._nodes), size=TREES_AT_ONCE, p=self.node_probabilities)
+            yield self._means(self._draw_trees(rng, chosen), chosen)
 
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """All classes: each N' counts as the other rows make it count, and its trees likewise."""

@@ -300,3 +300,6 @@ def test_too_many_columns_are_refused():
     statistics = family.statistics(np.zeros((2, len(sizes)), int), np.array([0, 1]), axes_of(sizes))
     with pytest.raises(Refused, match="sums over all trees of 257 columns are too large"):
         family.resolve_prior(statistics)
+    statistics = family.statistics(np.zeros((2, 2), int), np.array([0, 1]), axes_of((300, 2)))
+    with pytest.raises(Refused, match="column 'x0' has 300 values, and a tree through it up to 181,200 probabilities"):
+        family.resolve_prior(statistics)
