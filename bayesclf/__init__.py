@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayesclf import diagnostics, families, plots, rules
     from bayesclf.classifiers import (
+        AODE,
         BayesNetClassifier,
         BernoulliNB,
         CategoricalNB,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "bayesclf.classifiers": (
-        *("BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
+        *("AODE", "BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),
@@ -102,6 +103,7 @@ _MODULES = (
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
+    "AODE",
     "MAP",
     "MLE",
     "NUTS",

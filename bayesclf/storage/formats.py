@@ -60,6 +60,9 @@ CHANGES = {
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
             "BayesClassifier.target_name_": None,
+            "BayesNetClassifier.equivalent_rows": None,
+            "BayesNetClassifier.root_weight": None,
+            "BayesNetClassifier.tree": "shared",
             "GenerativeModel.posterior_given": False,
             "LogisticRegression.prior": None,
         },
