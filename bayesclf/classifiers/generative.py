@@ -22,6 +22,7 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_units,
     checked_labels,
     known_class_prior,
     possible_labels,
@@ -267,11 +268,13 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
+        cells = [_cells(learnt, frame, block) for block in blocks]
+        learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
         statistics = []
-        for block in blocks:
-            X = _cells(learnt, frame, block)
+        for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
-            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
+            axes = learnt.axes(block)
+            statistics.append(block.family.statistics(block.family.measured(X, axes), y, axes, weight))
         return replace(learnt, statistics=tuple(statistics))
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
@@ -313,8 +316,12 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            resolved = family if self.prior is not None else _resolved(family, selected, column_block.names, keep)
+            if self.prior is not None:
+                resolved = family.in_units(selected.axes)
+            else:
+                resolved = _resolved(family, selected, column_block.names, keep)
             blocks.append(Block(resolved, selected, suffix))
+            self.notes_ += about_units(selected.axes)
             self._note_units(resolved, selected)
         return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
 
@@ -417,6 +424,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 continue
             X = _cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
+            X = block.family.measured(X, self._learnt.axes(block))
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
@@ -488,6 +496,6 @@ def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
 def _decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
     """Return columns by name, level codes turned back into levels."""
     if not axes.levels:
-        return dict(zip(axes.features, X.T, strict=True))
+        return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
     levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
     return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}

@@ -28,6 +28,7 @@ from bayesclf.diagnostics.held_out import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
+from bayesclf.families.units import at_unit_scale
 from bayesclf.inference.convergence import single
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
@@ -150,6 +151,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(intercept, weight) - log_prior
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     names, draws = single(posterior, ("intercept", "weight"))
+    scaled, _ = at_unit_scale(draws.reshape(len(draws), -1).T)  # no answer depends on the unit of a weight
+    draws = scaled.T.reshape(draws.shape)
     return Part(tuple(names), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 

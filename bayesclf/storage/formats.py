@@ -59,7 +59,9 @@ CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
+            "Axes.units": (),
             "BayesClassifier.target_name_": None,
+            "Column.unit": 1.0,
             "GenerativeModel.posterior_given": False,
             "LogisticRegression.prior": None,
         },

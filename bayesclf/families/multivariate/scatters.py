@@ -14,7 +14,6 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
 
-
 @dataclass(frozen=True)
 class Scatters(Statistics):
     """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the rows of each class, by their observed cells.
@@ -85,7 +84,9 @@ class Scatters(Statistics):
         moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]
         for wider, values in zip(moved, arrays, strict=True):
             wider[:, places] = values
-        return Scatters(axes, self.seen, *moved)
+        n, mean, scatter = moved
+        ratio = self.axes.unit / axes.unit
+        return Scatters(axes, self.seen, n, mean * ratio, scatter * ratio[:, None] * ratio)
 
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its observed cells."""
