@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "display", "progress", "files"},
+    {"errors", "typing", "wording", "display", "progress", "files", "memory"},
     {"families", "tables"},
     {"models"},
     {"posterior"},

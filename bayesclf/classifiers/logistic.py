@@ -196,6 +196,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             levels = tuple(column.levels for column in self._columns if column.kind == "category")
             cells, codes = rows.parts
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
+            if not isinstance(frame, SparseTable):
+                design.require_memory(len(rows))
             settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, LogisticPrior(**settings))
         else:
