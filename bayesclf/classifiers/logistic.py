@@ -14,6 +14,7 @@ from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import UNSEEN
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
@@ -187,8 +188,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return self._columns
 
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
-        if self.missing not in ("impute", "error"):
-            raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
+        require(Choice(("impute", "error")), missing=self.missing)
+        require(OrNone(Instance(NormalPrior)), prior=self.prior)
         if self.prior is not None:
             self._check_same_problem(frame)
             self._columns = self.prior.columns
@@ -206,6 +207,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             levels = tuple(column.levels for column in self._columns if column.kind == "category")
             cells, codes = rows.parts
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
+            if not isinstance(frame, SparseTable):
+                design.require_memory(len(rows))
             prior = self._prior()
             kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
             model = kind(self._labels, design, design.matrix(rows), y, weight, prior)
