@@ -116,7 +116,7 @@ class BayesClassifier(Predictor):
         return named_draws(hypotheses, features, self.draws_.chains)
 
     def _shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters (draw, …) as the user asked to see them, which is as the PyMC model has them."""
+        """Return parameters (draw, …) as the PyMC model has them."""
         return parameters
 
     @cached_property
@@ -222,7 +222,7 @@ class BayesClassifier(Predictor):
         Returns
         -------
         DataFrame
-            One line per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
+            Per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
             ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
             `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
             Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table

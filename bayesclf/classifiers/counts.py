@@ -20,7 +20,20 @@ from bayesclf.typing import Array
 
 
 class CountClassifier(GenerativeClassifier):
-    """A classifier of one block of columns, which may be a sparse table: this is never made dense."""
+    """A classifier of one block of columns, which may be a sparse table: this is never made dense.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+    """
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -56,18 +69,6 @@ class BernoulliNB(CountClassifier):
         Second shape of the prior, likewise.
     binarize : float or None
         Cells above it are present; None demands a table of 0 and 1 only.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
 
     Examples
     --------
@@ -119,18 +120,6 @@ class MultinomialNB(CountClassifier):
         Naive_Bayes_text of Mitchell 1997 Table 6.2.
     missing : {"ignore", "level"}
         Without effect: a missing count is always refused.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
 
     Examples
     --------

@@ -297,7 +297,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if self.draws_ is None:
             raise Refused(
                 f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
-                "that does ('exact' or 'nuts'), or ask for the rule 'map' or 'mle'"
+                "that does ('exact' or 'nuts'), or use the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)

@@ -23,11 +23,11 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers, scores, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.parallel import require_jobs
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
+from bayesclf.workers import require_jobs
 
 type Key = tuple[str, str]
 """A model and a rule."""

@@ -16,10 +16,10 @@ from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.comparison import as_table, check_rules, folds_of
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.parallel import require_jobs
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Integers
+from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
 """The scores of a learning curve, and what an axis calls them."""

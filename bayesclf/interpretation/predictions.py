@@ -1,4 +1,4 @@
-"""Predictions as a table: label, probabilities, and how sure they are, one line per row."""
+"""Predictions as a table: label, probabilities, and how sure they are, one row per row of X."""
 
 from __future__ import annotations
 
