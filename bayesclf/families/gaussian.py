@@ -145,6 +145,7 @@ class Gaussian(Family[Moments]):
         require_choice("variance", self.variance, SHARED_OVER)
         require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
+        require(OrNone(Number(array=True)), m=self.m)
         require(Flag(), unbiased=self.unbiased)
         require(OrNone(Instance(HalfNormal)), scale_prior=self.scale_prior)
 

@@ -98,6 +98,7 @@ class MultivariateGaussian(Family[Scatters]):
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
         require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         require_positive(kappa=self.kappa, nu=self.nu)
+        require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         if self.covariance_prior is None:
             return
         if not isinstance(self.covariance_prior, LKJ):
