@@ -143,6 +143,7 @@ class Gaussian(Family[Moments]):
 
     def __post_init__(self) -> None:
         require_choice("variance", self.variance, SHARED_OVER)
+        require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
         require(OrNone(Number(array=True)), m=self.m)
         require(Flag(), unbiased=self.unbiased)

@@ -96,6 +96,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     def __post_init__(self) -> None:
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
+        require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         require_positive(kappa=self.kappa, nu=self.nu)
         require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         if self.covariance_prior is None:
