@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import tables
 
 import bayesclf as bc
 
@@ -61,24 +62,6 @@ def measured(X: pd.DataFrame, y: pd.Series) -> dict[str, float | str]:
     }
 
 
-def shown(results: dict[str, Any]) -> str:
-    """Return a table of the better-known lines, and how often averages over trees or forests beat them."""
-    names = ["nb", "tan", "trees", "forests", "a forest a class", "aode"]
-    rule = {"aode": "predictive"}
-    head = ["table", *(f"{name}" for name in names)]
-    rows, wins = [], {"trees": 0, "forests": 0, "either": 0}
-    for table, found in results.items():
-        loss = {name: found["log_loss"][f"{name}, {rule.get(name, 'bayes-optimal')}"] for name in names}
-        for name in ("trees", "forests"):
-            wins[name] += loss[name] < loss["tan"]
-        wins["either"] += min(loss["trees"], loss["forests"]) < loss["tan"]
-        size = f"{table} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
-        rows.append([size, *(f"{loss[name]:.3f}" for name in names)])
-    cells = [head, ["---"] * len(head), *rows]
-    counted = ", ".join(f"{name} {number} of {len(results)}" for name, number in wins.items())
-    return "\n".join("| " + " | ".join(row) + " |" for row in cells) + f"\n\nSmaller log loss than TAN: {counted}."
-
-
 def main() -> int:
     """Measure all tables, print them, and write them as JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,8 +81,8 @@ def main() -> int:
         results[title] = about | {"log_loss": measured(X, y)}
         print(title, results[title], file=sys.stderr, flush=True)
         if given.json:
-            given.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print(shown(results))
+            given.json.write_text(json.dumps({"tables": results}, indent=1) + "\n", encoding="utf-8")
+    print(tables.every_tree({"tables": results}))
     return 0
 
 
