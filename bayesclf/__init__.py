@@ -6,9 +6,7 @@ of earlier versions import the same objects: ``bayesclf.datasets`` *is* ``bayesc
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,14 +44,13 @@ if TYPE_CHECKING:
         Newton,
     )
     from bayesclf.interpretation.weights import compare_weights
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
     from bayesclf.tables import datasets
-
-__version__ = version("bayesclf")
 
 _NAMES = {
     "bayesclf.classifiers": (
@@ -69,6 +66,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -124,6 +122,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",
@@ -153,12 +152,19 @@ __all__ = [
 ]
 
 
-class _RenamedModules(MetaPathFinder, Loader):
-    """Imports a module of today under its path of an earlier version, as one module with two names."""
+class _RenamedModules:
+    """Imports a module of today under its path of an earlier version, as one module with two names.
+
+    It does without the base classes of `importlib.abc`, which takes longer to import than all of this package does.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
-        return ModuleSpec(fullname, self) if package == __name__ and name in _RENAMED else None
+        loader: Any = self
+        return ModuleSpec(fullname, loader) if package == __name__ and name in _RENAMED else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to the import system to make a module."""
 
     def exec_module(self, module: Any) -> None:
         # The import system takes what it finds here instead of the empty module that it made.
@@ -170,6 +176,8 @@ sys.meta_path.append(_RenamedModules())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("bayesclf")
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name in _HOME:
@@ -178,4 +186,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, "__version__"])

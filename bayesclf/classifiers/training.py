@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
 from bayesclf.tables.columns import Column, Table, without_mask
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
 
 if TYPE_CHECKING:
     pass
@@ -35,6 +37,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     if isinstance(y, str):
         raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
+    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+        y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
     try:
         labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     except (ValueError, TypeError) as error:
@@ -101,6 +105,8 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
         return frame, y, None
     try:
         weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+        if weight.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(" [")[0]
         raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
@@ -140,7 +146,7 @@ def _listed(classes: NDArray[Any]) -> str:
 
 def seed_of(random_state: Any) -> int:
     """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
+    if Whole(0).allows(random_state):
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
@@ -205,8 +211,29 @@ class Learnt:
             return Axes(
                 labels, tuple(name + MISSING_SUFFIX for name in block.names), ((False, True),) * len(block.names)
             )
-        levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
-        return Axes(labels, block.names, levels)
+        if block.family.kind == "category":
+            return Axes(labels, block.names, tuple(self.columns[name].levels for name in block.names))
+        known = (self.columns[name] for name in block.names if name in self.columns)  # none of a sparse table
+        units = tuple(column.unit or 1.0 for column in known) if block.family.kind == "number" else ()
+        return Axes(labels, block.names, units=units if any(unit != 1 for unit in units) else ())
+
+    def measured_in(self, cells: Sequence[Any], known: Mapping[str, Column]) -> Learnt:
+        """Return the same with units of columns by the training cells (row, feature) of each block.
+
+        Parameters
+        ----------
+        cells
+            Training cells of each block.
+        known
+            Columns that have units already, which do not fall.
+        """
+        measured = {}
+        for block, X in zip(self.blocks, cells, strict=True):
+            units = block.family.units(X)
+            for name, unit in () if units is None else zip(block.names, units.tolist(), strict=True):
+                larger = max(unit, known[name].unit) if name in known else unit
+                measured[name] = replace(self.columns[name], unit=larger)
+        return replace(self, columns=self.columns | measured)
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
@@ -222,6 +249,18 @@ class Learnt:
             for block, mine, theirs in zip(blocks, self.statistics, other.statistics, strict=True)
         )
         return replace(merged, statistics=statistics)
+
+
+def about_units(axes: Axes) -> Iterator[str]:
+    """Say which columns a model measures in units of its own, see `bayesclf.families.units`."""
+    own = [f"{name!r} ({unit:.1e})" for name, unit in zip(axes.features, axes.unit, strict=True) if unit != 1]
+    if own:
+        yield (
+            f"numbers as large or as small as those of column {listed(own, LISTED_NAMES, AND_MORE)} cannot be squared, "
+            "so that the model measures them in the unit in brackets, a power of two; so are the parameters in "
+            "posterior_ (its constant_data has feature_unit), while predictions and densities are those of the column "
+            "as it is"
+        )
 
 
 @dataclass(frozen=True)

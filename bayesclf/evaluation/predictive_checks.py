@@ -22,13 +22,14 @@ from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.errors import InputError, Refused
+from bayesclf.constraints import Flag, Whole, require
+from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
+from bayesclf.memory import require_number
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.typing import Array, Integers, Parameters
 
 __all__ = ["p_value_table", "predictive_check"]
@@ -99,8 +100,9 @@ def predictive_check(
     >>> tree["observed_statistics"]["mean"].values.ravel()
     array([2.5, 1.5])
     """
-    if draws < 1:
-        raise InputError(f"draws must be at least 1, not {draws}")
+    require(Whole(1), draws=draws)
+    require(Flag(), prior=prior)
+    require_number(16 * parameter_count(classifier.model_), draws=draws)
     rows = classifier.rows(X)
     codes = classifier.known_codes(checked_labels(y, len(rows)))
     posterior = classifier.hypotheses("posterior")
@@ -135,16 +137,8 @@ def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
 
 def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
     """Draw hypotheses from the prior; raises `Refused` where it is improper."""
-    if isinstance(model, GenerativeModel):
-        return model.prior_draw(rng, draws)
-    assert isinstance(model, LogisticModel)
-    prior = model.weight_prior
-    if prior.flat_intercept:
-        raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
-    if prior.flat_weights.any():
-        raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
-    theta = prior.draw(rng, draws)
-    return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / model.design.scale}
+    drawn: Parameters = model.prior_draw(rng, draws)
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)

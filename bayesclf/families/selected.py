@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, override
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Axes, Family, Wrapper
 from bayesclf.typing import Array, Parameters
@@ -55,9 +56,7 @@ class Selected(Wrapper):
     pooled: Any = None
 
     def __post_init__(self) -> None:
-        inclusion = np.asarray(self.inclusion, dtype=float)
-        if not ((inclusion >= 0) & (inclusion <= 1)).all():
-            raise InputError(f"inclusion must be a probability, between 0 and 1, not {self.inclusion}")
+        require(PROBABILITIES, inclusion=self.inclusion)
 
     def resolve_prior(self, statistics: Any) -> Self:
         """Return both priors in numbers.
@@ -81,6 +80,11 @@ class Selected(Wrapper):
         except ValueError as error:
             raise InputError(f"{error}; with selection all classes have one prior") from None
         return replace(self, family=family, pooled=pooled, inclusion=inclusion)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        pooled = self.pooled.in_units(axes.pooled())
+        return replace(self, family=self.family.in_units(axes), pooled=pooled)
 
     def mle(self, statistics: Any) -> Parameters:
         """Return the wrapped family's estimate, all features included."""
@@ -167,5 +171,4 @@ def _feature(family: Family[Any], j: int) -> Any:
     cells = np.repeat(keep, axes.sizes) if axes.levels else keep
     arrays = {f.name: getattr(family, f.name) for f in fields(family)}  # type: ignore[arg-type]
     part: dict[str, Any] = {name: v[..., cells] for name, v in arrays.items() if isinstance(v, np.ndarray)}
-    own = Axes(axes.labels, axes.features[j : j + 1], axes.levels[j : j + 1])
-    return replace(family, axes=own, **part)  # type: ignore[type-var]
+    return replace(family, axes=axes.select(keep), **part)  # type: ignore[type-var]

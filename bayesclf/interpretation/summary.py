@@ -14,6 +14,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
+from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import NUTS
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.typing import Array
@@ -30,12 +31,12 @@ SAMPLE_DIMS = ("chain", "draw")
 def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
     """Return the odds ratios of a linear classifier, or the parameters of any, with their credible intervals.
 
-    ``"odds"``: one line per class and column, the coefficients being log-odds against a reference class,
+    ``"odds"``: one row per class and column, the coefficients being log-odds against a reference class,
     log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
     unit more of the column multiplies these odds by. The levels of a category are measured from their mean, as
     `compare_weights` does it: the probabilities determine differences between levels, but no level by itself.
 
-    ``"parameters"``: one line per number in `posterior_`.
+    ``"parameters"``: one row per number in `posterior_`.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
 
 def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
-    """Return one line per class and column."""
+    """Return one row per class and column."""
     names: tuple[str, ...]
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
@@ -110,7 +111,7 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
         names, scale, groups = implied.columns, None, levels(classifier)
         tree, reference = implied.posterior_, implied.reference
     else:
-        raise Refused(f"{type(classifier).__name__} has no odds ratios; ask for of='parameters'")
+        raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
     intercept, weight = centered(coefficients(classifier, tree), names, groups)
     every = np.concatenate([intercept[..., None], weight], axis=2)
     outcomes = every.shape[1]
@@ -130,20 +131,32 @@ def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None
     mean = values.mean(axis=0)
     per_sd = {} if unit is None else {"coefficient_per_sd": mean * unit}
     if classifier.draws_ is None:
-        return {"odds_ratio": np.exp(mean), "coefficient": mean, **per_sd}
+        return {"odds_ratio": _odds_ratio(mean), "coefficient": mean, **per_sd}
     low, median, high = np.quantile(values, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
     return {
-        "odds_ratio": np.exp(median),
-        "odds_ratio_low": np.exp(low),
-        "odds_ratio_high": np.exp(high),
+        "odds_ratio": _odds_ratio(median),
+        "odds_ratio_low": _odds_ratio(low),
+        "odds_ratio_high": _odds_ratio(high),
         "p_positive": (values > 0).mean(axis=0),
         "coefficient": mean,
-        "sd": values.std(axis=0, ddof=1),
+        "sd": _sd(values),
         "low": low,
         "high": high,
         **per_sd,
         **_convergence(classifier, values),
     }
+
+
+def _odds_ratio(coefficient: Array) -> Array:
+    """Return e^coefficient, infinite where one unit of a column is very many of its sds."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(coefficient))
+
+
+def _sd(values: Array) -> Array:
+    """Return the standard deviation of draws (draw, line), whatever their scale."""
+    scaled, power = at_unit_scale(values)
+    return np.asarray(np.ldexp(scaled.std(axis=0, ddof=1), power))
 
 
 def _reference(classifier: LogisticRegression) -> str:
@@ -153,7 +166,7 @@ def _reference(classifier: LogisticRegression) -> str:
 
 
 def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
-    """Return one line per number of the posterior, or of the point."""
+    """Return one row per number of the posterior, or of the point."""
     group = _group(classifier)
     parts = [_lines(group, str(name)) for name in group.data_vars]
     index = pd.MultiIndex.from_tuples(
@@ -163,7 +176,7 @@ def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     if classifier.draws_ is None:
         return pd.DataFrame({"estimate": values[0]}, index=index)
     low, high = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
-    columns = {"mean": values.mean(axis=0), "sd": values.std(axis=0, ddof=1), "low": low, "high": high}
+    columns = {"mean": values.mean(axis=0), "sd": _sd(values), "low": low, "high": high}
     table = pd.DataFrame(columns | _convergence(classifier, values), index=index)
     if "not_held" in group.attrs:
         table.attrs["not_held"] = group.attrs["not_held"]
@@ -198,6 +211,7 @@ def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]
     from arviz_base import rcParams
     from arviz_stats.base import array_stats
 
+    values, _ = at_unit_scale(values)
     chains = np.moveaxis(values.reshape(classifier.draws_.chains, -1, values.shape[1]), 2, 0)
     with np.errstate(all="ignore"):  # a parameter that never moves divides by zero
         return {

@@ -59,10 +59,12 @@ CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
+            "Axes.units": (),
             "BayesClassifier.target_name_": None,
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
+            "Column.unit": 1.0,
             "GenerativeModel.posterior_given": False,
             "LogisticRegression.prior": None,
         },
@@ -137,6 +139,8 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
+    from bayesclf.models.logistic.learned_model import LearnedScaleModel
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.normal_prior import NormalPrior
     from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
@@ -148,7 +152,7 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
-        *(NormalPrior, UnseenPrior),
+        *(LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

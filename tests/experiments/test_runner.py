@@ -16,7 +16,8 @@ from joblib.externals.loky import get_reusable_executor
 from bayesclf import cli
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
-from bayesclf.experiments.runner import RECORDS, SETTINGS, Store, measure, seed_of
+from bayesclf.experiments.runner import measure, seed_of
+from bayesclf.experiments.store import RECORDS, SETTINGS, Store
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
 
@@ -188,7 +189,7 @@ def test_an_error_names_its_unit(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Return the address of a Dask scheduler with two workers as processes of their own."""
+    """Return the address of a Dask scheduler, and its process and those of two workers."""
     pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
     environment = os.environ | {"DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
     here = "127.0.0.1"
@@ -205,7 +206,7 @@ def cluster():
             subprocess.Popen([*worker, "--no-dashboard"], stdout=nothing, stderr=nothing, env=environment)
             for _ in range(2)
         ]
-    yield address, workers
+    yield address, scheduler, workers
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
@@ -213,7 +214,7 @@ def cluster():
 
 
 def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(cluster, whole, tmp_path):
-    address, workers = cluster
+    address, _, workers = cluster
     seen = []
 
     def kill_one(name, done, total):
@@ -228,8 +229,29 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
     assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
+def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path, capfd):
+    address, scheduler, _ = cluster  # for the last time
+
+    def kill(name, done, total):
+        if done == 2:
+            scheduler.kill()
+            scheduler.wait()
+
+    made = {"command": "bayesclf experiment ng-jordan --scheduler x"}
+    with pytest.raises(InputError) as caught:
+        run(find("ng-jordan"), LENSES, tmp_path, Workers(scheduler=address), made, progress=kill)
+    assert str(caught.value) == (
+        f"the connection to the Dask scheduler {address} was lost; 2 units of 6 are stored, and "
+        "bayesclf experiment ng-jordan --scheduler x does the others"
+    )
+    assert (tmp_path / RECORDS).read_bytes().count(b"\n") == 2
+    assert capfd.readouterr().err == ""
+    lenses(tmp_path)
+    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.experiments.runner.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bayesclf.experiments.cluster.CONNECT_SECONDS", 0.5)
     pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         lenses(tmp_path, workers=Workers(scheduler="tcp://127.0.0.1:9"))
@@ -272,7 +294,7 @@ def test_a_damaged_line_is_named(whole, tmp_path):
 
 def test_a_seed_is_not_negative(tmp_path):
     settings = find("ng-jordan").Settings(splits=20, posterior_splits=0, problems="lenses", seed=-1)
-    with pytest.raises(InputError, match="the seed must be at least 0, not -1"):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
         run(find("ng-jordan"), settings, tmp_path / "x")
 
 

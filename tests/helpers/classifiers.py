@@ -81,6 +81,15 @@ FIXED = (FilledCase("aode", bc.AODE, WORDS, {"inference": "map"}),)
 LOGISTIC = (
     Case("lr numbers", bc.LogisticRegression, NUMBERS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
     Case("lr mixed", bc.LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case(
+        "lr scale",
+        bc.LogisticRegression,
+        NUMBERS + WORDS,
+        {"prior_scale": "learned"},
+        Laplace(draws=500),
+        1e-6,
+        PLUG_IN,
+    ),
 )
 CASES = (*GENERATIVE, *LOGISTIC)
 
