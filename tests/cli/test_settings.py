@@ -27,6 +27,7 @@ def test_values_are_python_literals_or_words():
         "nb.missing='level'",
     )
     assert found["lr"].prior_scale == {"age": 0.5}
+    assert chosen("lr.prior_scale=learned")["lr"].prior_scale == "learned"
     assert found["lr"].intercept_scale == float("inf")
     assert (found["lr"].prior_form, found["lr"].standardize) == ("reference", False)
     assert found["categorical"].alpha == 2
