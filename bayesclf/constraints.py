@@ -5,6 +5,7 @@ A truth value is not a number here, although Python takes True for 1; scalars of
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -164,7 +165,14 @@ class Choice(Constraint):
 
 @dataclass(frozen=True)
 class Instance(Constraint):
-    """An object of a class.
+    """An object of a class, or of one of several.
+
+    Attributes
+    ----------
+    of
+        The class or classes.
+    words
+        What such an object is, for messages; by default the name of the class says it.
 
     Examples
     --------
@@ -172,14 +180,16 @@ class Instance(Constraint):
     ('a dict object', True, False)
     """
 
-    of: type
+    of: type | tuple[type, ...]
+    words: str = ""
 
     @override
     def allows(self, value: Any) -> bool:
         return isinstance(value, self.of)
 
     def __str__(self) -> str:
-        return f"{'an' if self.of.__name__[0] in 'AEIOU' else 'a'} {self.of.__name__} object"
+        name = getattr(self.of, "__name__", "")
+        return self.words or f"{'an' if name.startswith(tuple('AEIOU')) else 'a'} {name} object"
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,9 @@ class Text(Constraint):
     def __str__(self) -> str:
         return "text"
 
+
+PATH = Instance((str, os.PathLike), "the name of a file")
+"""A path."""
 
 PROBABILITIES = Number(least=0, most=1, array=True)
 """A probability, or an array of them."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import HalfNormal, Poisson
 
 RULES = ("mle", "map", "mean", "bayes-optimal", "predictive", "gibbs")
@@ -126,7 +126,7 @@ def test_density_and_evidence_change_by_the_jacobian(name, scale):
 
 
 @pytest.mark.parametrize("name", ["class-feature", "class", "selected", "own covariance"])
-@pytest.mark.parametrize("last", [1.0, 1e-250])
+@pytest.mark.parametrize("last", [1.0, 1e-250, 7e-290])
 def test_parts_at_different_scales_add_up_in_any_order(name, last):
     """The first rows are of a column that is tiny there; the others decide on the unit, whenever they come."""
     make, _ = MODELS[name]
@@ -196,6 +196,12 @@ def test_a_posterior_as_prior_meets_rows_of_another_scale(later):
     )
 
 
+def test_rows_that_are_nothing_next_to_a_posterior_as_prior_do_not_set_the_unit():
+    updated = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X), Y)
+    zeros = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X, 0.0), Y)
+    assert_same(probabilities(updated, table(NEW, 1e200)), probabilities(zeros, table(NEW, 1e200)))
+
+
 @pytest.mark.parametrize(("name", "scale"), [("class-feature", 1e-200), ("shared covariance", 1e200)])
 def test_a_saved_model_keeps_its_units(name, scale, tmp_path):
     clf = MODELS[name][0]().fit(table(X, scale), Y)
@@ -245,13 +251,24 @@ def test_cells_of_a_class_that_are_nothing_next_to_the_others_are_equal():
     assert clf.predict_proba([[1.5]])[0, 1] > 0.8
 
 
-def test_counts_of_any_size_have_finite_answers():
-    """Counts have no scale, but large ones must not overflow."""
-    for scale in (1e15, 1e100, 1e300):
-        rows = np.round(np.exp(X[:, :1])) * scale
-        clf = bc.NaiveBayes({"x0": Poisson()}, random_state=1).fit(rows, Y)
-        for rule in ("map", "bayes-optimal"):
-            assert np.isfinite(clf.predict_proba(rows, rule=rule)).all()
+def test_counts_have_no_scale_and_are_bounded():
+    clf = bc.NaiveBayes({"x0": Poisson()}, random_state=1)
+    for proba in probabilities(clf.fit(np.arange(ROWS)[:, None] * 1e14, Y), [[1e14], [9e15]]).values():
+        assert np.isfinite(proba).all()
+    with pytest.raises(InputError, match=r"column 'x0' has 1e\+300 in row 2, which is too large for a count"):
+        clf.fit(np.array([[1.0], [1e300], *[[2.0]] * (ROWS - 2)]), Y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_pymc_model_of_a_covariance_loses_no_digits(scale):
+    """A column whose variance is nothing next to 1 has the density of any other, but for the Jacobian."""
+    factor = np.array([1.0, scale, 1.0])
+    logps = [
+        bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, by), Y).pymc_model_.point_logps(round_vals=6)
+        for by in (factor, 1.0)
+    ]
+    assert_allclose(logps[0]["x_mean"] + ROWS * np.log(scale), logps[1]["x_mean"], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)

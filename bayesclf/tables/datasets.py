@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayesclf.constraints import PATH, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.tables import openml, shipped
@@ -174,6 +175,11 @@ def load(
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
     from bayesclf.tables.missing import emptied
 
+    require(PATH, name_or_path=name_or_path)
+    require(OrNone(Text()), target=target)
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
+    require(Whole(1), max_bytes=max_bytes)
     name = os.fspath(name_or_path)
     found = _find(name_or_path, _Request(dtypes or {}, max_bytes))
     if missing:

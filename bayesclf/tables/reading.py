@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pandas as pd
 
-from bayesclf.constraints import Whole, require
+from bayesclf.constraints import PATH, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables import parquet
@@ -84,9 +84,11 @@ def read_table(
     0   01   2.5  yes
     1   02   NaN   no
     """
+    require(PATH, path=path)
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(Whole(1), max_bytes=max_bytes)
     path = Path(path)
     dtypes = dict(dtypes or {})
-    require(Whole(1), max_bytes=max_bytes)
     with regular(path, "a table") as file:
         ending = _ending(path)
         data = _read_bytes(file, path, max_bytes)

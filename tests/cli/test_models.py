@@ -118,7 +118,7 @@ def test_a_point_estimate_has_no_intervals(refused, capfd):
         ("--reject -0.1", "between 0 and 1"),
         ("--reject nan", "between 0 and 1"),
         ("--reject -1 --cost good.csv", "at least 0"),
-        ("--cost gone.csv", "cannot be read"),
+        ("--cost gone.csv", "does not exist"),
         ("--cost wide.csv", "2 rows of 3 cells"),
         ("--cost ragged.csv", "2 rows of 1 or 2 cells"),
         ("--cost words.csv", "'many' for no predicted as yes"),
@@ -153,7 +153,7 @@ def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):
     table("text.nc", "not a model\n")
     assert "cut off or damaged" in refused("predict", "cut.nc", path, "--output", "p.csv")
     assert "not a model" in refused("predict", "text.nc", path, "--output", "p.csv")
-    assert "no file gone.nc" in refused("predict", "gone.nc", path, "--output", "p.csv")
+    assert "gone.nc does not exist" in refused("predict", "gone.nc", path, "--output", "p.csv")
     table("few.csv", "outlook,wind\nsunny,weak\n")
     assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
     table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\n")

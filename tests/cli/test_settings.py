@@ -90,3 +90,9 @@ def _features(path):
 def test_what_cannot_be_set(written, said, refused):
     table("t.csv", GOOD)
     assert said in refused("compare", "t.csv", "--target", "class", "--set", written)
+
+
+def test_all_trees_are_a_structure_of_the_network():
+    found = chosen("tan.structure=all-trees", "tan.equivalent_rows=[1, 4]", models="tan,aode")
+    assert (found["tan"].structure, found["tan"].equivalent_rows) == ("all-trees", [1, 4])
+    assert isinstance(found["aode"], bc.AODE)

@@ -16,6 +16,7 @@ import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.inference.sizes import require_room
+from bayesclf.tables.reading import read_table
 
 LABELS = np.array(["a", "b"] * 10)
 NUMBERS = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
@@ -159,6 +160,37 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
         lambda **given: FIT.with_posterior(**{"idata": FIT.posterior_, **given}),
         {"idata": [*NO_NUMBERS, None], "point": NO_NUMBERS},
     ),
+    "SplitConformal": (
+        lambda **given: bc.SplitConformal(**{"classifier": MODELS["nb"], **given}).fit(NUMBERS, LABELS),
+        {
+            "classifier": NO_NUMBERS,
+            "level": [*NO_NUMBERS, 0, 1],
+            "share": [*NO_NUMBERS, 0, 1],
+            "nonconformity": NO_NUMBERS,
+            "by_class": NO_FLAGS,
+            "rule": NO_NUMBERS,
+            "random_state": NO_NUMBERS,
+        },
+    ),
+    "StackedClassifier": (
+        lambda **given: bc.StackedClassifier(**{"models": MODELS, **given}).fit(NUMBERS, LABELS),
+        {"models": NO_NUMBERS, "rule": NO_NUMBERS, "cv": NO_COUNTS, "random_state": NO_NUMBERS},
+    ),
+    "load": (bc.load, {"path": [*NO_NUMBERS, None, 0]}),
+    "datasets.load": (
+        lambda **given: bc.datasets.load(**{"name_or_path": "play_tennis", **given}),
+        {
+            "name_or_path": [*NO_NUMBERS, None, 0],
+            "target": NO_NUMBERS,
+            "dtypes": [value for value in NO_NUMBERS if not isinstance(value, dict)],
+            "missing": [value for value in NO_NUMBERS if not isinstance(value, dict)],
+            "max_bytes": NO_COUNTS,
+        },
+    ),
+    "read_table": (read_table, {"path": [*NO_NUMBERS, None, 0]}),
+    "Gibbs": (bc.Gibbs, {"draw": NO_NUMBERS, "given": NO_NUMBERS}),
+    "set_progress": (bc.set_progress, {"progress": ["x", 0, 2.5, []]}),
+    "examples_needed": (bc.sample_size.examples_needed, {"p": NO_NUMBERS, "level": NO_NUMBERS, "method": NO_NUMBERS}),
     "Workers": (bc.experiments.Workers, {"jobs": [*NO_NUMBERS, 0, 2.5], "scheduler": [1, 2.5, []]}),
 }
 
