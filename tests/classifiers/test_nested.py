@@ -141,7 +141,7 @@ class TestStackedClassifier:
         np.testing.assert_allclose(list(weighted.weights_.values()), list(repeated.weights_.values()), atol=1e-6)
 
     def test_folds_that_leave_out_a_row_twice_are_refused(self):
-        folds = [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(49, 150))]
+        folds = [(np.arange(50, 150), np.arange(50)), (np.arange(49), np.arange(49, 150))]
         with pytest.raises(InputError, match="cv has row 50 2 times among its test rows"):
             bc.StackedClassifier(MODELS, cv=folds).fit(X, Y)
 
