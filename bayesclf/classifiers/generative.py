@@ -92,6 +92,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     prior: FrozenPrior | None = None
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
+    _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
