@@ -6,9 +6,7 @@ of earlier versions import the same objects: ``bayesclf.datasets`` *is* ``bayesc
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,8 +49,6 @@ if TYPE_CHECKING:
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
     from bayesclf.tables import datasets
-
-__version__ = version("bayesclf")
 
 _NAMES = {
     "bayesclf.classifiers": (
@@ -151,12 +147,19 @@ __all__ = [
 ]
 
 
-class _RenamedModules(MetaPathFinder, Loader):
-    """Imports a module of today under its path of an earlier version, as one module with two names."""
+class _RenamedModules:
+    """Imports a module of today under its path of an earlier version, as one module with two names.
+
+    It does without the base classes of `importlib.abc`, which takes longer to import than all of this package does.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
-        return ModuleSpec(fullname, self) if package == __name__ and name in _RENAMED else None
+        loader: Any = self
+        return ModuleSpec(fullname, loader) if package == __name__ and name in _RENAMED else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to the import system to make a module."""
 
     def exec_module(self, module: Any) -> None:
         # The import system takes what it finds here instead of the empty module that it made.
@@ -168,6 +171,8 @@ sys.meta_path.append(_RenamedModules())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("bayesclf")
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name in _HOME:
@@ -176,4 +181,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, "__version__"])

@@ -19,6 +19,7 @@ from bayesclf import rules
 from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, take_over_input_tags
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import checked_labels, possible_labels, seed_of
+from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
 from bayesclf.typing import Array
@@ -221,6 +222,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         """Raise for options that cannot be used."""
         check_between("level", self.level)
+        require(Flag(), by_class=self.by_class)
         if self.nonconformity not in SCORES:
             raise InputError(
                 f"the nonconformity score must be one of {', '.join(map(repr, SCORES))}, not {self.nonconformity!r}"

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import Number, OrNone
 from bayesclf.display import MOST_LINES, Display, Displayed
-from bayesclf.errors import InputError, check_between, is_number
+from bayesclf.errors import InputError, check_between
 from bayesclf.posterior.answers import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
@@ -41,7 +42,7 @@ class Costs:
     @classmethod
     def checked(cls, labels: int, cost: Any = None, reject: float | None = None) -> Self:
         """Return the costs of a problem with this number of labels, 0-1 loss by default; arguments as in `decide`."""
-        if reject is not None and not (is_number(reject) and reject >= 0):
+        if not OrNone(Number(least=0, infinite=True)).allows(reject):
             raise InputError(f"reject is an expected cost and must be a number of at least 0, not {reject!r}")
         return cls(_matrix(cost, labels), reject)
 

@@ -5,10 +5,20 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from numbers import Real
-from typing import Any
+from typing import Any, override
+
+from bayesclf.wording import printable
 
 
-class InputError(ValueError):
+class Sentence(Exception):
+    """An error whose message is fit to print, whatever names and cells of the user's it quotes."""
+
+    @override
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+class InputError(Sentence, ValueError):
     """Data, a file or an option that cannot be used as given."""
 
 
@@ -16,11 +26,11 @@ class CellTypeError(InputError, TypeError):
     """A cell that is neither a number nor a string nor another plain value."""
 
 
-class DoesNotExist(ValueError):
+class DoesNotExist(Sentence, ValueError):
     """An estimate that the data do not define, for example the variance of one row by maximum likelihood."""
 
 
-class Refused(ValueError):
+class Refused(Sentence, ValueError):
     """A question that this model, engine or rule cannot answer honestly; the message says why."""
 
 
@@ -82,4 +92,4 @@ def check_between(name: str, value: Any, low: float = 0, high: float = 1) -> Non
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn, pointing at the line of user code that called into the package."""
-    warnings.warn(message, category, skip_file_prefixes=(os.path.dirname(__file__),))
+    warnings.warn(printable(message), category, skip_file_prefixes=(os.path.dirname(__file__),))

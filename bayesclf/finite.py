@@ -238,7 +238,7 @@ class FiniteSpace:
         return tuple(self.labels[code] for code in codes)
 
     def _log_proba(self, rule: str | Gibbs, x: ArrayLike, seed: int) -> Array:
-        """Return log P(y given x) of the hypotheses that the rule asks for."""
+        """Return log P(y given x) of the hypotheses that the rule uses."""
         resolved, _ = rules.resolve(rule)
         if resolved.source == "mean":
             raise Refused("hypotheses that are no numbers have no mean; use the rule 'map' or 'bayes-optimal'")

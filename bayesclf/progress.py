@@ -16,7 +16,7 @@ from html import escape
 from typing import Any, Protocol
 
 from bayesclf.errors import InputError
-from bayesclf.wording import one_line
+from bayesclf.wording import clipped
 
 type Callback = Callable[[str, int, int], object]
 """Is told what is being done, the units done, and the units in all."""
@@ -26,6 +26,9 @@ type Progress = bool | Callback | None
 
 DELAY = 1.5
 """Seconds before anything is shown."""
+
+LONGEST_LINE = 60
+"""The most characters of what is being done that are shown."""
 
 LINES_EVERY, UPDATES_EVERY = 10.0, 0.1
 """Seconds between two lines where there is no terminal, and between two updates in a notebook."""
@@ -152,7 +155,7 @@ class _Terminal(AbstractContextManager["_Terminal"]):
     def __call__(self, what: str, done: int, total: int, /) -> None:
         self._now = (what, done, total)
         if self._bar is not None:
-            self._bar.update(self._task, description=one_line(what), completed=done, total=total)
+            self._bar.update(self._task, description=clipped(what, LONGEST_LINE), completed=done, total=total)
 
     def __exit__(self, *error: object) -> None:
         self._timer.cancel()
@@ -175,7 +178,7 @@ class _Terminal(AbstractContextManager["_Terminal"]):
             transient=True,
             redirect_stdout=False,  # to stderr, where this bar is
         )
-        self._task = bar.add_task(one_line(what), completed=done, total=total)
+        self._task = bar.add_task(clipped(what, LONGEST_LINE), completed=done, total=total)
         bar.start()
         self._bar = bar
 
@@ -191,7 +194,7 @@ class _Notebook(AbstractContextManager["_Notebook"]):
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + UPDATES_EVERY
-        text = f"{one_line(what)}: {done:,} of {total:,}"
+        text = f"{clipped(what, LONGEST_LINE)}: {done:,} of {total:,}"
         bar = f'<progress value="{done}" max="{total}"></progress>'
         self._show({"text/plain": text, "text/html": f"{bar} {escape(text)}"})
 
@@ -217,7 +220,7 @@ class _Lines(AbstractContextManager["_Lines"]):
     def __call__(self, what: str, done: int, total: int, /) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + LINES_EVERY
-            print(f"{one_line(what)}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+            print(f"{clipped(what, LONGEST_LINE)}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
     def __exit__(self, *error: object) -> None:
         """Leave the lines."""

@@ -184,7 +184,7 @@ def _pick(weights: Array, position: Array) -> Integers:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule's name, the hypotheses it asks for, and whether it averages over a posterior."""
+    """A rule's name, the hypotheses it uses, and whether it averages over a posterior."""
 
     name: str
     source: str

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.nested import fitted_with, innermost, take_over_input_tags, transformed
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
@@ -226,9 +226,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _splits(self, X: Any, codes: Integers) -> list[tuple[Integers, Integers]]:
         """Return training and test rows of each fold."""
-        if isinstance(self.cv, int):
-            return list(cross_validation.split(codes, self.cv, 1, self.random_state)[0])
-        splits = list(check_cv(self.cv).split(X, codes))
+        if Whole(0).allows(self.cv):
+            return list(cross_validation.split(codes, int(self.cv), 1, seed_of(self.random_state))[0])
+        splits = list(cross_validation.given_splits(self.cv, X, codes))
         times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(codes))
         if (times != 1).any():
             row = int(np.flatnonzero(times != 1)[0])
@@ -244,7 +244,8 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name, model in self.models.items():
             if innermost(model) is None:
                 raise InputError(f"model {name!r} is not a bayesclf classifier but {model!r}")
-        number = isinstance(self.cv, int) and not isinstance(self.cv, bool)
+        seed_of(self.random_state)
+        number = Whole(0).allows(self.cv)
         folds = hasattr(self.cv, "split") or isinstance(self.cv, Iterable)
         if (isinstance(self.cv, str) and self.cv != PREFIT) or not (self.cv is None or number or folds):
             raise InputError(f"cv must be None, {PREFIT!r} or a number of folds, not {self.cv!r}; or give the folds")

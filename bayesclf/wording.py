@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 
 NEGLIGIBLE = 1e-12
@@ -17,6 +18,19 @@ LISTED_ROWS = 5
 
 LISTED_NAMES = 5
 """The most names that a sentence lists."""
+
+LONGEST_NAME = 200
+"""The most characters of a name, a value or a path that a message shows."""
+
+LONGEST_MESSAGE = 4000
+"""The most characters of a message."""
+
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal obeys rather than prints: controls, line separators, changes of the writing direction."""
+
+QUOTED = r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)"(?:[^"\\]|\\.)*"(?!\w)"""
+LONG = re.compile(rf"{QUOTED}|\S{{{LONGEST_NAME + 1},}}")
+"""What a message may shorten: anything in quotes, and a word that is too long."""
 
 IN_ALL = ", … ({total} in all)"
 """End of a shortened list that also says how many items there are."""
@@ -121,6 +135,50 @@ def clipped(text: object, longest: int) -> str:
         return line
     tail = longest // 3
     return f"{line[: longest - tail - 1]}…{line[-tail:]}"
+
+
+def visible(text: str, kept: str = "") -> str:
+    """Return text whose control characters are written as escapes, so that a terminal prints them and does not obey.
+
+    Parameters
+    ----------
+    text
+        Any text, such as a name or a cell of a stranger's table.
+    kept
+        Control characters that stay, such as line ends.
+
+    Examples
+    --------
+    >>> print(visible("red\\x1b[31m\\nline", kept="\\n"))
+    red\\x1b[31m
+    line
+    """
+    return UNSAFE.sub(lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1], text)
+
+
+def printable(text: str) -> str:
+    """Return a message that is fit to print: control characters are visible, and names are shortened in their middle.
+
+    Names are recognized by their quotes, or as words that no prose has.
+
+    Examples
+    --------
+    >>> printable("column '" + "a" * 10_000 + "' is empty") == "column '" + "a" * 131 + "…" + "a" * 66 + "' is empty"
+    True
+    """
+    text = visible(text)
+    if len(text) <= LONGEST_NAME:
+        return text
+    return clipped(LONG.sub(_shortened, text), LONGEST_MESSAGE)
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """Return a name of at most `LONGEST_NAME` characters, in its quotes if it has some."""
+    text = found[0]
+    if len(text) <= LONGEST_NAME:
+        return text
+    quote = text[0] if text[0] in "'\"" and text[-1] == text[0] else ""
+    return f"{quote}{clipped(text.strip(quote) if quote else text, LONGEST_NAME - 2 * len(quote))}{quote}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "display", "progress", "files"},
+    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -26,6 +26,7 @@ LAYERS = (
     {"bayesclf"},
     {"experiments"},
     {"cli"},
+    {"__main__"},
 )
 """Rooms from the ground up: a room imports from lower layers, and from rooms of its own without a circle.
 

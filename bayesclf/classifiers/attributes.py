@@ -1,4 +1,4 @@
-"""Fitted attributes under scikit-learn's names: the parameters of one hypothesis, made when they are asked for."""
+"""Fitted attributes under scikit-learn's names: the parameters of one hypothesis, computed on first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayesclf.typing import Array, Parameters
 
 
 class PointAttributes(Predictor):
-    """Attributes that show one value where the posterior has many: its mean, or the point that the rule asks for.
+    """Attributes that show one value where the posterior has many: its mean, or the point of the rule.
 
     Under the default rule ``"map"``, ``"mle"`` or ``"mean"`` they are of that point, under all others of E[θ | D].
     Nothing is stored. Where an attribute does not apply, or does not exist, it raises an AttributeError that says why.
@@ -28,7 +28,7 @@ class PointAttributes(Predictor):
 
     @property
     def _source(self) -> str:
-        """The hypotheses that the default rule asks for, ``"posterior"`` among them."""
+        """The hypotheses of the default rule, ``"posterior"`` among them."""
         return rules.resolve(self.requested_rule(None))[0].source
 
     def _point_parameters(self, attribute: str) -> Parameters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
 from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.constraints import Instance, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
@@ -108,13 +109,14 @@ class BayesClassifier(Predictor):
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
+        require(Instance(Iterable), features=features)
         if isinstance(hypotheses, Hypotheses):
             hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
     def _shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters (draw, …) as the user asked to see them, which is as the PyMC model has them."""
+        """Return parameters (draw, …) as the PyMC model has them."""
         return parameters
 
     @cached_property
@@ -220,7 +222,7 @@ class BayesClassifier(Predictor):
         Returns
         -------
         DataFrame
-            One line per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
+            Per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
             ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
             `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
             Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.tables import columns
@@ -19,7 +20,20 @@ from bayesclf.typing import Array
 
 
 class CountClassifier(GenerativeClassifier):
-    """A classifier of one block of columns, which may be a sparse table: this is never made dense."""
+    """A classifier of one block of columns, which may be a sparse table: this is never made dense.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+    """
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -56,18 +70,6 @@ class BernoulliNB(CountClassifier):
     binarize : float or None
         Cells above it are present; None demands a table of 0 and 1 only.
 
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
-
     Examples
     --------
     >>> import bayesclf as bc
@@ -89,6 +91,10 @@ class BernoulliNB(CountClassifier):
         """Return one block of all columns."""
         family = Bernoulli(self.alpha, self.beta, 0.0 if self.binarize is None else self.binarize)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        require(OrNone(Number()), binarize=self.binarize)
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if self.missing == "level" and sparse.issparse(X):
@@ -114,18 +120,6 @@ class MultinomialNB(CountClassifier):
         Naive_Bayes_text of Mitchell 1997 Table 6.2.
     missing : {"ignore", "level"}
         Without effect: a missing count is always refused.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
 
     Examples
     --------

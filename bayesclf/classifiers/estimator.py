@@ -13,14 +13,14 @@ NO_PAGE = "#"
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose cached properties are computed for those who ask for them, and for nobody else.
+    """An estimator whose cached properties are computed on explicit access only.
 
     scikit-learn's display of a fitted estimator, and its ``dir``, read every attribute. That would build the PyMC model
     and the posterior's data sets, which takes seconds, can be refused, and leaves objects that cannot be pickled.
     """
 
     def __dir__(self) -> list[str]:
-        # not BaseEstimator's, which asks for each attribute whether it is there
+        # not BaseEstimator's, which looks each attribute up
         return list(object.__dir__(self))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -25,11 +25,13 @@ from bayesclf.classifiers.training import (
     checked_labels,
     known_class_prior,
     possible_labels,
+    seed_of,
     weighted,
 )
+from bayesclf.constraints import Choice, Number, Whole, require, require_memory
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import Axes, Categorical
-from bayesclf.families.base import Family, Statistics
+from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine, Exact
@@ -43,6 +45,9 @@ from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CELL_BYTES = 64
+"""Memory that a cell of generated rows takes, with its copies on the way."""
 
 UNIT_RATIO = 10
 """Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
@@ -208,10 +213,10 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         tuple
             The table (row, feature), columns that the model does not use left empty, and the labels (row).
         """
-        if n < 1:
-            raise InputError(f"n must be at least 1, not {n}")
+        require(Whole(1), n=n)
+        require_memory(CELL_BYTES * len(self.columns_), n=n)
         hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(seed_of(random_state))
         drawn = rng.integers(len(hypotheses), size=n)
         labels = np.empty(n, dtype=np.intp) if y is None else self.known_codes(checked_labels(y, n))
         parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
@@ -373,10 +378,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         labels = len(self.classes_)
         if isinstance(self.class_prior, str):
             if self.class_prior == "dirichlet":
-                alpha = np.broadcast_to(np.asarray(self.class_concentration, dtype=float), (labels,))
-                if not (alpha > 0).all():
-                    raise InputError(f"class_concentration must be above 0, not {self.class_concentration}")
-                return LearntClassPrior(alpha)
+                return LearntClassPrior(
+                    broadcast("class_concentration", self.class_concentration, (labels,), "outcome")
+                )
             if self.class_prior == "empirical":
                 return KnownClassPrior(self._learnt.counts / self._learnt.counts.sum())
             if self.class_prior == "uniform":
@@ -392,10 +396,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
                 "clf.as_prior() returns has it already, so fit that one to the new rows"
             )
-        if self.missing not in ("ignore", "level"):
-            raise InputError(f"missing must be 'ignore' or 'level', not {self.missing!r}")
-        if self.unseen not in ("ignore", "error"):
-            raise InputError(f"unseen must be 'ignore' or 'error', not {self.unseen!r}")
+        require(Choice(("ignore", "level")), missing=self.missing)
+        require(Choice(("ignore", "error")), unseen=self.unseen)
+        require(Number(above=0, array=True), class_concentration=self.class_concentration)
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Use given base rates instead of π in every hypothesis."""

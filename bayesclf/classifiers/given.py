@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.constraints import Instance, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
 from bayesclf.inference import NUTS, Draws
 from bayesclf.inference.convergence import convergence_problems
@@ -124,6 +125,7 @@ def _draws(posterior: xr.Dataset, name: str, axes: tuple[str, ...], model: Model
 
 def _point(point: Mapping[str, Any], model: Model) -> dict[str, Array]:
     """Return one hypothesis from parameters without a draw axis."""
+    require(Instance(Mapping), point=point)
     found = {}
     for name, axes in model.dims().items():
         if name not in point:

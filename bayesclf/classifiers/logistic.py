@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
+from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import UNSEEN
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
@@ -178,8 +179,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return self._columns
 
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
-        if self.missing not in ("impute", "error"):
-            raise InputError(f"missing must be 'impute' or 'error', not {self.missing!r}")
+        require(Choice(("impute", "error")), missing=self.missing)
+        require(OrNone(Instance(NormalPrior)), prior=self.prior)
         if self.prior is not None:
             self._check_same_problem(frame)
             self._columns = self.prior.columns

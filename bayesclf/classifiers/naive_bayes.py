@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.constraints import PROBABILITIES, Flag, Instance, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Categorical, Gaussian, HalfNormal
 from bayesclf.families.base import Family
@@ -85,6 +87,12 @@ class NaiveBayes(GenerativeClassifier):
     @property
     def _named_blocks(self) -> int:
         return len(self.blocks or {})
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        require(OrNone(Instance(Mapping)), blocks=self.blocks)
+        require(Flag(), select=self.select)
+        require(PROBABILITIES, inclusion=self.inclusion)
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return the given blocks, then one for all other numbers and one for all other categories."""

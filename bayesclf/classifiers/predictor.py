@@ -19,6 +19,7 @@ from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
 from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Optimiser, Trace
 from bayesclf.models.base import Model
@@ -33,6 +34,9 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     import pandas as pd
 
+
+SOURCES = ("mle", "map", "mean", "posterior")
+"""What rules take hypotheses from."""
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -241,6 +245,8 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         for name in ("posterior_", "pymc_model_"):
             self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
+        if self.rule is not None:
+            rules.resolve(self.rule)
         self.model_ = model
         self.points_ = {}
         engine = inference.resolve(self.inference, model)
@@ -288,13 +294,14 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             For the posterior of a fit that has none.
         """
         check_is_fitted(self, "classes_")
+        require(Choice(SOURCES), source=source)
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)
         if self.draws_ is None:
             raise Refused(
                 f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
-                "that does ('exact' or 'nuts'), or ask for the rule 'map' or 'mle'"
+                "that does ('exact' or 'nuts'), or use the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf.classifiers.counts import CountClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, Multinomial
 from bayesclf.tables.columns import Column, Rows, SparseTable, without_mask
@@ -77,6 +78,11 @@ class TextNB(CountClassifier):
     missing: str = field(default="ignore", init=False)
     unseen: str = field(default="ignore", init=False)
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        require(Choice(EVENT_MODELS), event_model=self.event_model)
+        require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
+
     @property
     def vocabulary_(self) -> tuple[str, ...]:
         """The words that count, in order."""
@@ -114,9 +120,6 @@ class TextNB(CountClassifier):
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all words of a sparse table."""
-        if self.event_model not in EVENT_MODELS:
-            allowed = " or ".join(map(repr, EVENT_MODELS))
-            raise InputError(f"event_model must be {allowed}, not {self.event_model!r}")
         family = Multinomial(self.alpha) if self.event_model == "multinomial" else Bernoulli(self.alpha, self.alpha)
         return (ColumnBlock(family, frame.columns),)
 
@@ -124,6 +127,7 @@ class TextNB(CountClassifier):
         self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
     ) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
+        self._check_options()
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt.blocks[0].names)
         else:

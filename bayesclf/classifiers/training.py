@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
@@ -35,6 +36,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     if isinstance(y, str):
         raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
+    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+        y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
     try:
         labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     except (ValueError, TypeError) as error:
@@ -101,6 +104,8 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
         return frame, y, None
     try:
         weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+        if weight.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(" [")[0]
         raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
@@ -140,7 +145,7 @@ def _listed(classes: NDArray[Any]) -> str:
 
 def seed_of(random_state: Any) -> int:
     """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
+    if Whole(0).allows(random_state):
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

@@ -6,7 +6,7 @@ imports what it needs.
 
 from __future__ import annotations
 
-import contextlib
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version as version_of
@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from bayesclf.cli import compare, datasets, experiment, learning_curve, models, options
-from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, notes_for_warnings
+from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, interrupt, notes_for_warnings
+from bayesclf.cli.streams import finished, outlive
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -97,9 +98,12 @@ def _usage(error: Any) -> str:
 
 
 def main() -> None:
-    """Run the command line of this process and exit with its status."""
-    for stream in (sys.stdout, sys.stderr):
-        # a terminal without "±" gets a question mark rather than a traceback
-        with contextlib.suppress(AttributeError):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:]))
+    """Run the command line of this process and exit with its status.
+
+    Ctrl-C ends the process at once: an exception could be caught, or printed, by whatever library it comes through.
+    Where SIGINT is ignored, as in background jobs of a script, it stays so.
+    """
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, interrupt)
+    sys.stdout, sys.stderr = outlive(sys.stdout), outlive(sys.stderr)
+    sys.exit(finished(run(sys.argv[1:])))

@@ -45,6 +45,7 @@ def compare(
     missing: options.Missing = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
     json: Annotated[
         str | None,
@@ -60,7 +61,8 @@ def compare(
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
     options.check_reject(reject, cost)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
-    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
+    empty = options.missing_values(missing)
+    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
     costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)

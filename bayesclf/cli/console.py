@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import textwrap
 import warnings
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
+from bayesclf.files import remove_unfinished
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,18 +24,31 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
+BARE_LINE = "\r\x1b[K\x1b[?25h"
+"""What removes a progress bar from a terminal, and shows the cursor that it hid."""
+
 
 def stdout(stderr: bool = False) -> Console:
-    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors."""
-    from rich.console import Console
+    """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors or escapes."""
+    from bayesclf.cli.terminal import Terminal
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    return Terminal(stderr)
+
+
+def interrupt(*_: object) -> None:
+    """Answer Ctrl-C: end this process at once, with nothing half written."""
+    remove_unfinished()
+    with contextlib.suppress(OSError):  # stderr may be closed
+        os.write(2, f"{BARE_LINE if os.isatty(2) else ''}bayesclf: interrupted\n".encode())
+    os._exit(INTERRUPTED)
 
 
 def complain(sentence: str) -> None:
-    """Print a sentence on stderr: on one line, or wrapped by words where that is a terminal."""
+    """Print a sentence on stderr, unless that is closed: on one line, or wrapped by words where it is a terminal."""
+    if sys.stderr is None:
+        return
     console = stdout(stderr=True)
-    text = f"bayesclf: {' '.join(sentence.split())}"
+    text = printable(f"bayesclf: {' '.join(sentence.split())}")
     print(wrapped(text, console.width) if console.is_terminal else text, file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import counted
+from bayesclf.wording import LONGEST_NAME, clipped, counted, printable
 
 if TYPE_CHECKING:
     from bayesclf.tables.datasets import DatasetInfo
@@ -69,38 +69,43 @@ def _line(info: DatasetInfo) -> tuple[str, ...]:
 
 
 @app.command("show")
-def show(name: Name) -> None:
+def show(name: Name, max_bytes: options.MaxBytes = options.MAX_BYTES) -> None:
     """Show the columns of a data set and where it comes from."""
     from bayesclf.cli.inputs import column_table
     from bayesclf.tables import datasets
     from bayesclf.tables.description import describe_columns
 
-    dataset = datasets.load(name)
+    dataset = datasets.load(name, max_bytes=max_bytes)
     console = stdout()
     console.print(wrapped(f"{name}: {dataset.description}", console.width), soft_wrap=True)
     for what in ("creators", "source", "license", "changes", "note"):
         said = getattr(dataset, what)
         if said:
             console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
-    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {dataset.target!r}")
+    console.print(
+        f"{counted(len(dataset.frame), 'row', thousands='')}; label {clipped(repr(dataset.target), LONGEST_NAME)}"
+    )
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
     console.print(column_table(columns, console.width), soft_wrap=True)
     for note in columns["note"]:
         if note:
-            console.print(wrapped(f"note: {note}", console.width), soft_wrap=True)
+            console.print(wrapped(printable(f"note: {note}"), console.width), soft_wrap=True)
 
 
 @app.command("export")
 def export(
     name: Name,
     output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write, - for stdout.")] = "-",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Write a data set as csv, missing cells empty."""
+    from bayesclf.cli.csv_output import csv_text
     from bayesclf.cli.inputs import source_files
     from bayesclf.tables import datasets
 
     path = output_file(output, "--output", [name]) or STDOUT
-    dataset = datasets.load(name)
+    dataset = datasets.load(name, max_bytes=max_bytes)
     output_file(output, "--output", source_files(dataset))
-    write_text(path, dataset.frame.to_csv(index=False, lineterminator="\n"))
+    write_text(path, csv_text(dataset.frame, safe_csv))

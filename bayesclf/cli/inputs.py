@@ -21,12 +21,13 @@ from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.description import describe_columns
 from bayesclf.tables.kinds import require_column
-from bayesclf.wording import counted, flagged_rows, listed
+from bayesclf.tables.limits import MAX_BYTES
+from bayesclf.wording import LONGEST_NAME, clipped, counted, flagged_rows, listed, printable, visible
 
 LISTED_COLUMNS = 20
 """Tables with more columns are listed by kind."""
 
-LONGEST_NAME, OTHER_WIDTH, SHORTEST_VALUES = 30, 31, 12
+NAME_WIDTH, OTHER_WIDTH, SHORTEST_VALUES = 30, 31, 12
 """Widths in the table of columns: longest name, all but name and values, and shortest values."""
 
 LISTED_CLASSES = 6
@@ -65,6 +66,7 @@ def load_training(
     drop: Sequence[str] | None,
     kinds: Mapping[str, ColumnKind],
     missing: Mapping[str, Sequence[object]] | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -80,6 +82,8 @@ def load_training(
         Kinds of columns, instead of the inferred ones.
     missing
         By column, the values that stand for "missing".
+    max_bytes
+        The most bytes that a packed file may be unpacked to.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds, missing)
+    dataset = datasets.load(table, target, kinds, missing, max_bytes)
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)
@@ -151,10 +155,11 @@ def show_training(console: Console, training: Training) -> None:
     else:
         for kind in dict.fromkeys(training.kinds.values()):
             members = [name for name, own in training.kinds.items() if own == kind]
-            line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {', '.join(members)}"
+            names = visible(", ".join(members))
+            line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {names}"
             console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
     for note in notes:
-        console.print(wrapped(f"note: {note}", console.width), soft_wrap=True)
+        console.print(wrapped(printable(f"note: {note}"), console.width), soft_wrap=True)
     if notes:
         console.print("(--kind COL=category, number or text sets the kind of a column)")
     console.print()
@@ -171,13 +176,13 @@ def column_table(columns: pd.DataFrame, width: int) -> Table | Text:
         Width of the terminal; long names and values are cut so that each row fits into one line.
     """
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
-    longest = min(max(len(str(name)) for name in columns["column"]), LONGEST_NAME)
+    longest = min(max(len(str(name)) for name in columns["column"]), NAME_WIDTH)
     values = width - longest - OTHER_WIDTH
     if values < SHORTEST_VALUES:
         return Text("\n".join(_paragraph(line, width) for line in columns.to_dict("records")))
     for line in columns.to_dict("records"):
         style = "bold" if line["kind"] == "label" else ""
-        name, summary = _cut(str(line["column"]), longest), _cut(line["summary"], values)
+        name, summary = _cut(line["column"], longest), _cut(line["summary"], values)
         cells = (name, line["kind"], line["missing"] or "", line["distinct"], summary)
         table.add_row(*(Text(str(cell), no_wrap=True) for cell in cells), style=style)
     return table
@@ -187,19 +192,24 @@ def _paragraph(line: Mapping[Hashable, Any], width: int) -> str:
     """Return the name of a column, and what is known of it in indented lines."""
     missing = f"{line['missing']} missing, " if line["missing"] else ""
     about = f"{line['kind']}, {missing}{line['distinct']} distinct: {line['summary']}"
-    return f"{line['column']}\n{wrapped(about, width, '  ')}"
+    return f"{_cut(line['column'], LONGEST_NAME)}\n{wrapped(printable(about), width, '  ')}"
 
 
-def _cut(text: str, width: int) -> str:
+def _cut(name: object, width: int) -> str:
+    text = visible(str(name))
     return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def _summary(training: Training) -> str:
-    counts = [f"{label} {count}" for label, count in training.y.value_counts(sort=True).items() if count]
+    counts = [
+        f"{clipped(label, LONGEST_NAME)} {count}"
+        for label, count in training.y.value_counts(sort=True).items()
+        if count
+    ]
     classes = listed(counts, LISTED_CLASSES)
     missing = int(training.X.isna().sum().sum())
     gaps = f"; {counted(missing, 'missing cell', thousands='')}" if missing else ""
     return (
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
-        f"label {training.dataset.target!r}, {len(counts)} classes ({classes}){gaps}"
+        f"label {clipped(repr(training.dataset.target), LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
     )

@@ -12,6 +12,7 @@ from bayesclf.cli.options import option
 from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text, write_whole
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,11 +47,14 @@ def learning_curve(
     drop: options.Drop = None,
     kind: options.Kinds = None,
     set: options.Sets = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     figure: Annotated[str | None, option("--figure", "FILE", "Draw the curves, as svg, png or pdf.")] = None,
     csv: Annotated[str | None, option("--csv", "FILE", "Write all numbers, - for stdout.")] = None,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Score classifiers and rules on one table by the number of training rows."""
     start = time.perf_counter()
+    from bayesclf.cli.csv_output import csv_text
     from bayesclf.cli.inputs import load_training, show_training
     from bayesclf.evaluation.learning import METRICS
     from bayesclf.evaluation.learning import learning_curve as scored
@@ -60,7 +64,7 @@ def learning_curve(
     counts = _sizes(sizes)
     drawing = _figure_file(figure, table)
     numbers = output_file(csv, "--csv", [table, *([figure] if figure else [])])
-    training = load_training(table, target, drop, options.column_kinds(kind))
+    training = load_training(table, target, drop, options.column_kinds(kind), max_bytes=max_bytes)
     options.check_kinds(chosen.models, training.kinds)
     if numbers != STDOUT:
         show_training(stdout(), training)
@@ -69,7 +73,7 @@ def learning_curve(
     if (curve.table["reason"] != "").all():
         raise Refused(f"no model can answer under these rules: {curve.table['reason'].iloc[0]}")
     if numbers is not None:
-        write_text(numbers, curve.table.to_csv(index=False))
+        write_text(numbers, csv_text(curve.table, safe_csv))
     if drawing is not None:
         write_whole(drawing, lambda part: curve.plot(metric).savefig(part, format=drawing.suffix[1:]))
     if numbers != STDOUT:
@@ -106,7 +110,7 @@ def _show(curve: LearningCurve, metric: str, seconds: float) -> None:
         where = ", ".join(dict.fromkeys(f"{line.model} {line.rule}" for line in lines.itertuples()))
         stdout().print(f"n/a, {where}: {reason}")
     for note, models in _notes(curve).items():
-        stdout().print(f"{', '.join(models)}: {note}")
+        stdout().print(printable(f"{', '.join(models)}: {note}"))
     stdout().print(f"{seconds:.1f} s; seed {curve.seed}; means over test rows ± Nadeau–Bengio standard errors")
 
 

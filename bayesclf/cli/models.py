@@ -15,6 +15,7 @@ from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
+from bayesclf.wording import printable
 
 
 def fit(
@@ -28,6 +29,7 @@ def fit(
     kind: options.Kinds = None,
     set: options.Sets = None,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
@@ -45,7 +47,8 @@ def fit(
     given = given_settings(set, [model])
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
-    training = load_training(table, target, drop, options.column_kinds(kind), options.missing_values(missing))
+    empty = options.missing_values(missing)
+    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
@@ -54,7 +57,7 @@ def fit(
         classifier.fit(training.X, training.y)
         save(classifier, path)
     for note in classifier.notes_:
-        stdout().print(f"note: {note}")
+        stdout().print(printable(f"note: {note}"))
     how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
     stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
@@ -87,6 +90,8 @@ def predict(
         ),
     ] = False,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.predictions import extras, predict_table, read_features
@@ -105,7 +110,8 @@ def predict(
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     with shown(f"predicting {table}"):
-        predictions = predict_table(classifier, read_features(table, classifier, empty), decision, wanted)
+        X = read_features(table, classifier, empty, max_bytes)
+        predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
     if path != STDOUT:
         undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
@@ -121,6 +127,7 @@ def report(
     ] = None,
     target: options.Target = None,
     missing: options.Missing = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -136,8 +143,8 @@ def report(
         from bayesclf.cli.predictions import read_features
 
         empty = options.missing_values(missing)
-        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty).y
-        X = read_features(table, classifier, empty)
+        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty, max_bytes).y
+        X = read_features(table, classifier, empty, max_bytes)
     with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -13,7 +13,7 @@ import typer
 
 from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
-from bayesclf.files import STDOUT, output_file
+from bayesclf.files import STDOUT, output_file, regular
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joi
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
+
+MAX_BYTES = 2**28
+"""The default of --max-bytes, written out so that the help need not import the tables; a test compares them."""
 
 SEEDS = 2**32
 """Seeds are below this number."""
@@ -66,6 +69,16 @@ Sets = Annotated[
 Missing = Annotated[
     list[str] | None,
     option("--missing", "COL=VALUE", "Take a value of a column for missing, such as 0; can be repeated.", False),
+]
+MaxBytes = Annotated[
+    int, option("--max-bytes", "N", "Most bytes that a packed table (gz, parquet) may take once it is unpacked.")
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="Put ' before words that a spreadsheet would run as a formula: those that begin with =, +, -, @ or a tab.",
+    ),
 ]
 CostFile = Annotated[
     str | None, option("--cost", "FILE", "Costs as csv: one row per true label, one column per predicted label.")
@@ -412,11 +425,12 @@ def read_cost(path: str, labels: list[str]) -> Array:
 def _cells(path: str) -> list[list[str]]:
     """Return the cells of a small csv file, without blank lines."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with regular(path, "a file of costs") as file:
+            text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"--cost {path} is not UTF-8 text; save it as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"--cost {path} cannot be read ({error.strerror}); check the path") from None
+    except InputError as reason:
+        raise InputError(f"--cost {reason}") from None
     try:
         lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), strict=True)]
     except csv.Error as error:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.cli.console import complain
+from bayesclf.cli.csv_output import safe_cell
 from bayesclf.errors import InputError
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import columns, datasets, reading
 from bayesclf.tables.columns import Column, ColumnKind
+from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.tables.missing import emptied
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ class Predictions:
 
 
 def read_features(
-    table: str, classifier: BayesClassifier, missing: Mapping[str, Sequence[object]] | None = None
+    table: str,
+    classifier: BayesClassifier,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> pd.DataFrame:
     """Read the columns that a model needs, each with the kind that it had in training.
 
@@ -44,6 +49,8 @@ def read_features(
         Fitted.
     missing
         By column, the values that stand for "missing"; new rows need not hold them.
+    max_bytes
+        The most bytes that a packed file may be unpacked to.
 
     Returns
     -------
@@ -57,14 +64,14 @@ def read_features(
     """
     needed = classifier.columns_
     names = [column.name for column in needed]
-    present = set(_read(table, {}).columns)
+    present = set(_read(table, {}, max_bytes).columns)
     lacking = [name for name in names if name not in present]
     if lacking:
         which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
     # "01" that was a word in training must not come back as the number 1
     kinds = {column.name: kind for column in needed if (kind := _kind(column)) is not None}
-    X = emptied(_read(table, kinds), missing or {}, table, required=False)[names]
+    X = emptied(_read(table, kinds, max_bytes), missing or {}, table, required=False)[names]
     for column in needed:
         if column.kind == "category":
             found = columns.codes(X, (column.name,), (column.levels,))
@@ -81,11 +88,18 @@ def extras(sets: float | None, interval: float | None, uncertainty: bool) -> Ext
     return Extras(interval, sets, uncertainty)
 
 
-def predict_table(classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras) -> Predictions:
-    """Return one line per row: its number from 1, the predicted label (empty if undecided), P of each label, extras."""
+def predict_table(
+    classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras, safe: bool = False
+) -> Predictions:
+    """Return one line per row: its number from 1, the predicted label (empty if undecided), P of each label, extras.
+
+    If `safe`, labels that a spreadsheet would take for a formula get an apostrophe.
+    """
     found = prediction_columns(classifier, X, decision, extras)
     predicted = found.pop("predicted").tolist()
     labels = ["" if label is None else str(label) for label in predicted]
+    if safe:
+        labels = [str(safe_cell(label)) for label in labels]
     columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "predicted": labels}
     # truth values, of being in a set, are written as 0 and 1
     columns |= {
@@ -105,8 +119,8 @@ def _kind(column: Column) -> ColumnKind | None:
     return "text" if all(isinstance(level, str) for level in column.levels if level is not None) else None
 
 
-def _read(table: str, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
+def _read(table: str, kinds: dict[str, ColumnKind], max_bytes: int) -> pd.DataFrame:
     """Read a table that need not have labels."""
     if os.path.isfile(table):
-        return reading.read_table(table, kinds)
-    return datasets.load(table, dtypes=kinds).frame
+        return reading.read_table(table, kinds, max_bytes)
+    return datasets.load(table, dtypes=kinds, max_bytes=max_bytes).frame

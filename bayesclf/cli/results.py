@@ -18,7 +18,7 @@ from bayesclf.cli.console import plain_table
 from bayesclf.inference import ENGINES
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
-from bayesclf.wording import counted, number, pair
+from bayesclf.wording import counted, number, pair, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
@@ -73,7 +73,7 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     for index, reason in enumerate(reasons, 1):
         _print_hanging(console, f"{str(index).translate(RAISED)} ", f"n/a: {reason}")
     for models, note in _notes(comparison):
-        _print_hanging(console, f"{models}: ", note)
+        _print_hanging(console, f"{models}: ", printable(note))
     if reasons or any(comparison.notes.values()):
         console.print()
     said = verdict(comparison, table)

@@ -16,6 +16,7 @@ from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.text import NAME
 from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.constraints import Whole, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
@@ -26,6 +27,7 @@ from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
+from bayesclf.workers import require_jobs
 
 type Key = tuple[str, str]
 """A model and a rule."""
@@ -307,6 +309,7 @@ def compare(
     models = peers.named(models)
     check_rules(rules)
     seed = seed_of(random_state)
+    require_jobs(n_jobs=n_jobs)
     frame = as_table(X)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -362,6 +365,7 @@ class Folds:
 
 def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
     """Return stratified folds, or the splits that were given."""
+    require(Whole(1), repeats=repeats)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         splits, remarks = cross_validation.split(codes, int(cv), repeats, seed)
         return Folds(splits, int(cv), repeats, remarks)
@@ -381,7 +385,11 @@ def as_table(X: Any) -> pd.DataFrame:
         raise InputError(
             "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
         )
-    if getattr(X, "ndim", 1) == 1 and not isinstance(X, str) and pd.api.types.infer_dtype(X, skipna=True) == "string":
+    if (
+        pd.api.types.is_list_like(X)
+        and getattr(X, "ndim", 1) == 1
+        and pd.api.types.infer_dtype(X, skipna=True) == "string"
+    ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
     columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
@@ -392,6 +400,8 @@ def check_rules(rules: Any) -> None:
     """Raise for rules that are not names of rules."""
     if isinstance(rules, str):
         raise InputError(f"rules must be a list of names, such as [{rules!r}]")
+    if not isinstance(rules, Sequence) or not rules:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
     unknown = [rule for rule in rules if rule not in RULES]
     if unknown:
         raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesclf import rules
+from bayesclf import rules, workers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
@@ -168,16 +168,14 @@ def run(
     n_jobs: int,
 ) -> Iterator[tuple[tuple[str, int], Any]]:
     """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
-    from joblib import Parallel, delayed
-
     order = {name: place for place, name in enumerate(models)}
     # Each unit has a seed of its own, so that neither order nor number of workers changes a number.
     seeds = [np.random.SeedSequence([seed, order[name], index + 1]).generate_state(1)[0] >> 1 for name, index in units]
     tasks = (
-        delayed(_unit)(models[name], table, splits[index] if index >= 0 else None, question, int(own))
+        (models[name], table, splits[index] if index >= 0 else None, question, int(own))
         for (name, index), own in zip(units, seeds, strict=True)
     )
-    return zip(units, Parallel(n_jobs=n_jobs, return_as="generator")(tasks), strict=True)
+    return zip(units, workers.each(_unit, tasks, workers.processes(n_jobs, len(units))), strict=True)
 
 
 def _unit(

@@ -9,7 +9,8 @@ import xarray as xr
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.errors import InputError, Refused
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import Refused
 from bayesclf.evaluation.predictive_checks import drawn_labels, prior_draws
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
@@ -110,8 +111,7 @@ def _kept(classifier: BayesClassifier, draws: int | None) -> tuple[Hypotheses, x
     if draws is None:
         return posterior, dataset
     chains, held = dataset.sizes["chain"], dataset.sizes["draw"]
-    if not 1 <= draws <= held:
-        raise InputError(f"draws must be between 1 and {held}, the draws of each chain, not {draws}")
+    require(Whole(1, held), draws=draws)
     place = np.linspace(0, held - 1, draws).round().astype(np.intp)
     numbers = (np.arange(chains)[:, None] * held + place).ravel()
     return posterior.take(numbers), dataset.isel(draw=place).assign_coords(draw=np.arange(draws))

@@ -19,6 +19,7 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Integers
+from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
 """The scores of a learning curve, and what an axis calls them."""
@@ -127,6 +128,7 @@ def learning_curve(
     models = peers.named(models)
     check_rules(rules)
     seed = seed_of(random_state)
+    require_jobs(n_jobs=n_jobs)
     frame = as_table(X)
     classes, codes = np.unique(checked_labels(y, len(frame)), return_inverse=True)
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)

@@ -22,13 +22,14 @@ from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.errors import InputError, Refused
+from bayesclf.constraints import Flag, Whole, require, require_memory
+from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.typing import Array, Integers, Parameters
 
 __all__ = ["p_value_table", "predictive_check"]
@@ -99,8 +100,9 @@ def predictive_check(
     >>> tree["observed_statistics"]["mean"].values.ravel()
     array([2.5, 1.5])
     """
-    if draws < 1:
-        raise InputError(f"draws must be at least 1, not {draws}")
+    require(Whole(1), draws=draws)
+    require(Flag(), prior=prior)
+    require_memory(16 * parameter_count(classifier.model_), draws=draws)
     rows = classifier.rows(X)
     codes = classifier.known_codes(checked_labels(y, len(rows)))
     posterior = classifier.hypotheses("posterior")

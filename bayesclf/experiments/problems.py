@@ -157,7 +157,7 @@ def left_out(words: str, known: Collection[str], answered: Collection[str]) -> t
     if not names:
         return ()
     return (
-        f"Left out, because the table was not at hand: {joined(names)}. The license of these tables is not clear, and "
+        f"Left out, because the table is not available: {joined(names)}. The license of these tables is not clear, and "
         "they do not ship with bayesclf: they are fetched from openml.org where there is a network, or read from the "
         "folder that BAYESCLF_DATA names.",
     )

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 from scipy.special import betaincinv, ndtri
 
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, check_between
 from bayesclf.experiments.curves import GREY, in_order, name_above, shade
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
@@ -137,8 +138,7 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     """
     for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
         check_between(name, value, 0, largest)
-    if method not in HALF_WIDTHS:
-        raise InputError(f"unknown method {method!r}; the methods are {', '.join(HALF_WIDTHS)}")
+    require(Choice(HALF_WIDTHS), method=method)
     width = HALF_WIDTHS[method]
     enough = 1
     while width(enough, p, level) > half_width:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
@@ -417,17 +418,12 @@ class Wrapper(Family[Any]):
 
 def require_positive(**given: object) -> None:
     """Raise `InputError` for the first value that is neither None nor positive and finite."""
-    for name, value in given.items():
-        if value is not None:
-            numbers = np.asarray(value)
-            if not (np.all(numbers > 0) and np.all(np.isfinite(numbers))):
-                raise InputError(f"{name} must be above 0 and finite, not {value}")
+    require(Number(above=0, array=True), **{name: value for name, value in given.items() if value is not None})
 
 
 def require_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise `InputError` for a value that is not among the choices."""
-    if value not in (allowed := tuple(choices)):
-        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+    require(Choice(choices), **{name: value})
 
 
 def require_each(holds: NDArray[np.bool_], axes: Axes, lacks: str, why: str = "") -> None:
@@ -442,6 +438,7 @@ def require_each(holds: NDArray[np.bool_], axes: Axes, lacks: str, why: str = ""
 
 def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str = "") -> Array:
     """Return a hyperparameter as an array of this shape, or raise `InputError` that names it and the axes."""
+    require(Number(array=True), **{name: value})
     try:
         return np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
     except ValueError:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln
 
+from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
@@ -99,8 +100,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     def __post_init__(self) -> None:
         given = {"alpha": self.alpha, "beta": self.beta}
         require_positive(**{name: value for name, value in given.items() if not isinstance(value, LearntAlpha)})
-        if not np.isfinite(self.threshold):
-            raise InputError(f"threshold must be a finite number, not {self.threshold}")
+        require(Number(), threshold=self.threshold)
 
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> BernoulliStatistics:
         """Count rows and presences; `X` is (row, feature), dense with NaN where a cell is missing, or sparse."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayesclf.constraints import Flag, Instance, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.moments import Moments
@@ -140,6 +141,8 @@ class Gaussian(Family[Moments]):
     def __post_init__(self) -> None:
         require_choice("variance", self.variance, SHARED_OVER)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
+        require(Flag(), unbiased=self.unbiased)
+        require(OrNone(Instance(HalfNormal)), scale_prior=self.scale_prior)
 
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-from bayesclf.errors import InputError
+from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
@@ -87,8 +87,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     def __post_init__(self) -> None:
         if not isinstance(self.alpha, LearntAlpha):
             require_positive(alpha=self.alpha)
-        if self.length < 1:
-            raise InputError(f"length must be at least 1, not {self.length}")
+        require(Whole(1), length=self.length)
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:

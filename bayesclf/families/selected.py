@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, override
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Axes, Family, Wrapper
 from bayesclf.typing import Array, Parameters
@@ -55,9 +56,7 @@ class Selected(Wrapper):
     pooled: Any = None
 
     def __post_init__(self) -> None:
-        inclusion = np.asarray(self.inclusion, dtype=float)
-        if not ((inclusion >= 0) & (inclusion <= 1)).all():
-            raise InputError(f"inclusion must be a probability, between 0 and 1, not {self.inclusion}")
+        require(PROBABILITIES, inclusion=self.inclusion)
 
     def resolve_prior(self, statistics: Any) -> Self:
         """Return both priors in numbers.

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.inference import laplace, nuts
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.inference.sizes import require_room
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -62,6 +64,10 @@ class Auto:
     laplace: Laplace = field(default_factory=lambda: Laplace(limit=FINITE_VARIANCE))
     nuts: NUTS = field(default_factory=NUTS)
 
+    def __post_init__(self) -> None:
+        require(Instance(Laplace), laplace=self.laplace)
+        require(Instance(NUTS), nuts=self.nuts)
+
 
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS in a comparison."""
@@ -91,6 +97,7 @@ def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample |
     """
     wanted = settings.draws * settings.chains
     try:
+        require_room(model, settings)
         pilot = laplace.propose(model, LEAST_PROPOSALS, np.random.default_rng([seed, PILOT_STREAM]))
     except (DoesNotExist, Refused) as reason:
         return None, f"the posterior was sampled by NUTS: {reason}"
@@ -127,8 +134,7 @@ class Exact:
     chains: int = 4
 
     def __post_init__(self) -> None:
-        if self.draws < 1 or self.chains < 1:
-            raise InputError(f"draws and chains must be at least 1, not {self.draws} and {self.chains}")
+        require(Whole(1), draws=self.draws, chains=self.chains)
 
 
 type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton
@@ -258,6 +264,8 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
     if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
         raise Refused(reason)
+    if isinstance(engine, Exact | Laplace | NUTS):
+        require_room(model, engine)
     match engine:
         case Exact():
             return _exact(model, engine, seed)

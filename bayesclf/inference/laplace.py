@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesclf.errors import InputError, Refused
+from bayesclf.constraints import Number, Whole, require
+from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -55,9 +56,8 @@ class Laplace:
     limit: float = 0.7
 
     def __post_init__(self) -> None:
-        for name in ("draws", "chains"):
-            if not getattr(self, name) >= 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
+        require(Whole(1), draws=self.draws, chains=self.chains)
+        require(Number(infinite=True), limit=self.limit)
 
     @property
     def proposals(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.posterior.answers import available
@@ -30,6 +31,9 @@ TUNE_STANDARDISED = 200
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
 JITTER = 1.0
 """Chains start uniformly within this distance of the starting point, in the coordinates that are sampled."""
+
+DEEPEST_TREE = 20
+"""Trees are at most this deep: a draw of the deepest takes a million steps."""
 
 UPDATE_SECONDS = 0.2
 """How often progress is told while nutpie samples."""
@@ -104,20 +108,11 @@ class NUTS:
 
     def __post_init__(self) -> None:
         checked(self.progress)
-        counts = {"draws": self.draws, "chains": self.chains, "max_treedepth": self.max_treedepth}
-        optional = {"tune": self.tune, "cores": self.cores}
-        for name, value in (counts | optional).items():
-            if not (_is_count(value) or (value is None and name in optional)):
-                raise InputError(f"NUTS({name}={value!r}): {name} must be a whole number of at least 1")
-        if self.sampler not in SAMPLERS:
-            allowed = ", ".join(map(repr, SAMPLERS))
-            raise InputError(f"NUTS(sampler={self.sampler!r}): the sampler must be one of {allowed}")
-        if not 0 < self.target_accept < 1:
-            raise InputError(f"NUTS(target_accept={self.target_accept!r}): the target must lie between 0 and 1")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+        require(Whole(1), draws=self.draws, chains=self.chains)
+        require(OrNone(Whole(1)), tune=self.tune, cores=self.cores)
+        require(Whole(1, DEEPEST_TREE), max_treedepth=self.max_treedepth)
+        require(Choice(SAMPLERS), sampler=self.sampler)
+        require(Number(above=0, below=1), target_accept=self.target_accept)
 
 
 @dataclass(frozen=True)

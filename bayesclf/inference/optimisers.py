@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import optimize
 
-from bayesclf.errors import InputError
+from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, Objective, newton
@@ -126,12 +126,11 @@ class GradientAscent:
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.step is not None and not 0 < self.step < np.inf:
-            raise InputError(f"step must be above 0 and finite, not {self.step}")
-        if self.batch is not None and self.batch < 1:
-            raise InputError(f"batch must be at least one row, not {self.batch}")
-        if self.decay < 0 or self.passes < 1 or not self.tolerance > 0:
-            raise InputError("decay must be at least 0, passes at least 1 and tolerance above 0")
+        require(OrNone(Number(above=0)), step=self.step)
+        require(OrNone(Whole(1)), batch=self.batch)
+        require(Number(least=0), decay=self.decay)
+        require(Whole(1), passes=self.passes)
+        require(Number(above=0), tolerance=self.tolerance)
 
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
@@ -174,6 +173,10 @@ class ConjugateGradient:
     steps: int = 10_000
     tolerance: float = 1e-6
 
+    def __post_init__(self) -> None:
+        require(Whole(1), steps=self.steps)
+        require(Number(above=0), tolerance=self.tolerance)
+
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
@@ -186,6 +189,10 @@ class LBFGSOptimiser:
     steps: int = 10_000
     tolerance: float = 1e-6
 
+    def __post_init__(self) -> None:
+        require(Whole(1), steps=self.steps)
+        require(Number(above=0), tolerance=self.tolerance)
+
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
         options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
@@ -197,6 +204,9 @@ class Newton:
     """Newton's method with step halving; for the likelihood, iteratively reweighted least squares (Mitchell §6)."""
 
     tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        require(Number(above=0), tolerance=self.tolerance)
 
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""

@@ -48,10 +48,10 @@ class Explanation(Displayed):
     Attributes
     ----------
     terms
-        One line per row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
+        One row per row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
         first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
     rows
-        One line per row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
+        One row per row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
         contributions, and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
     rule
         The rule that was explained.
@@ -308,7 +308,7 @@ def _mean_and_bounds(values: Array, ci_prob: float | None) -> Array:
 
 
 def _terms(found: list[TermSummary], constant: str, frame: Any) -> pd.DataFrame:
-    """Return one line per row and feature."""
+    """Return one row per table row and feature."""
     starts = np.cumsum([0, *(len(part.totals) for part in found)])
     row = np.concatenate([part.row + start for part, start in zip(found, starts, strict=False)])
     columns = [names for part in found for names in part.columns]
@@ -341,7 +341,7 @@ def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: A
 
 
 def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba: Array) -> pd.DataFrame:
-    """Return one line per row; raises for rows without log-odds."""
+    """Return one row per table row; raises for rows without log-odds."""
     numbers = np.concatenate([part.totals for part in found])
     undefined = np.flatnonzero(np.isnan(numbers[:, 0]))
     if undefined.size:

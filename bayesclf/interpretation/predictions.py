@@ -1,4 +1,4 @@
-"""Predictions as a table: label, probabilities, and how sure they are, one line per row."""
+"""Predictions as a table: label, probabilities, and how sure they are, one row per row of X."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs
 from bayesclf.typing import Array
@@ -64,6 +65,7 @@ class Extras:
         for name, value in (("interval", self.interval), ("sets", self.sets)):
             if value is not None:
                 check_between(name, value)
+        require(Flag(), uncertainty=self.uncertainty)
 
 
 def predict_frame(

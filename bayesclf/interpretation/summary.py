@@ -30,12 +30,12 @@ SAMPLE_DIMS = ("chain", "draw")
 def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
     """Return the odds ratios of a linear classifier, or the parameters of any, with their credible intervals.
 
-    ``"odds"``: one line per class and column, the coefficients being log-odds against a reference class,
+    ``"odds"``: one row per class and column, the coefficients being log-odds against a reference class,
     log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
     unit more of the column multiplies these odds by. The levels of a category are measured from their mean, as
     `compare_weights` does it: the probabilities determine differences between levels, but no level by itself.
 
-    ``"parameters"``: one line per number in `posterior_`.
+    ``"parameters"``: one row per number in `posterior_`.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
 
 def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
-    """Return one line per class and column."""
+    """Return one row per class and column."""
     names: tuple[str, ...]
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
         names, scale, groups = implied.columns, None, levels(classifier)
         tree, reference = implied.posterior_, implied.reference
     else:
-        raise Refused(f"{type(classifier).__name__} has no odds ratios; ask for of='parameters'")
+        raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
     intercept, weight = centered(coefficients(classifier, tree), names, groups)
     every = np.concatenate([intercept[..., None], weight], axis=2)
     outcomes = every.shape[1]
@@ -153,7 +153,7 @@ def _reference(classifier: LogisticRegression) -> str:
 
 
 def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
-    """Return one line per number of the posterior, or of the point."""
+    """Return one row per number of the posterior, or of the point."""
     group = _group(classifier)
     parts = [_lines(group, str(name)) for name in group.data_vars]
     index = pd.MultiIndex.from_tuples(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.files import write_whole
+from bayesclf.files import regular, write_whole
 from bayesclf.storage import hdf5
 from bayesclf.storage.encoding import GROUP, is_number
 
@@ -55,24 +54,12 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, xr.Dataset]:
 
 
 def _content(path: Path, max_bytes: int) -> bytes:
-    """Return the bytes of an ordinary file that is not too large; no other is opened, as reading it could wait."""
-    try:
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(f"{path} is a folder; give the file that save wrote")
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{path} is not an ordinary file; give the file that save wrote")
-        if status.st_size > max_bytes:
-            raise InputError(f"{path} has {status.st_size:,} bytes; to read more than {max_bytes:,}, give max_bytes")
-        with path.open("rb") as file:
-            return file.read(max_bytes)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; check the path") from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path} cannot be read ({reason}); check the path and your rights") from None
+    """Return the bytes of an ordinary file that is not too large."""
+    with regular(path, "a model") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > max_bytes:
+            raise InputError(f"{path} has {size:,} bytes; to read more than {max_bytes:,}, give max_bytes")
+        return file.read(max_bytes)
 
 
 def checksum(groups: Mapping[str, xr.Dataset], state: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -146,13 +145,25 @@ def _check_dtype(dtype: Any, name: object) -> None:
     """Raise if the column of that name has a dtype that no column can have, whatever it is wanted for."""
     types = pd.api.types
     dates = types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
-    if dates or isinstance(dtype, pd.PeriodDtype):
-        problem = "dates or times; turn it into numbers or categories"
+    if isinstance(dtype, pd.CategoricalDtype):
+        _check_dtype(dtype.categories.dtype, name)
+    elif dates or isinstance(dtype, pd.PeriodDtype):
+        raise not_plain("dates or times", name)
+    elif isinstance(dtype, pd.IntervalDtype):
+        raise not_plain("intervals", name)
     elif types.is_complex_dtype(dtype):
-        problem = "complex numbers; give their real parts"
-    else:
-        return
-    raise InputError(f"column {name!r} holds {problem}")
+        raise not_plain("complex numbers", name)
+
+
+def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
+    """Return the error for a column with cells that are neither numbers nor words, which no table can have.
+
+    Numbers are real; truth values count as numbers, and a missing cell is plain. So a model file can hold every level.
+    """
+    return CellTypeError(
+        f"{where}column {name!r} holds {cells}, but the argument must be a string or a number; turn its cells into "
+        "words or real numbers, or leave the column out"
+    )
 
 
 def without_mask(values: Any) -> Any:
@@ -311,16 +322,18 @@ def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
     return (*levels, MISSING_LEVEL) if missing == "level" and column.isna().any() else levels
 
 
+PLAIN = (str, int, float, np.bool_, np.integer, np.floating, type(None), type(pd.NA), type(pd.NaT))
+"""What the cells of a column of objects may be: words, real numbers, truth values, and what stands for missing."""
+
+
 def _check_cells(column: pd.Series) -> None:
-    """Raise for the first cell that cannot be a level, such as a list."""
-    if column.dtype != object:
-        return
-    for row, value in enumerate(column):
-        if not isinstance(value, Hashable) or isinstance(value, complex | date | timedelta):
-            raise CellTypeError(
-                f"column {column.name!r} holds {clipped(repr(value), LONGEST_VALUE)} (row {row + 1}), but the argument "
-                "must be a string or a number; turn it into one"
-            )
+    """Raise for the first cell that cannot be a level, such as a date or a list."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        _check_cells(column.dtype.categories.to_series(name=column.name))
+    elif column.dtype == object:
+        for row, value in enumerate(column, start=1):
+            if not isinstance(value, PLAIN):
+                raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name)
 
 
 def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayesclf.constraints import PATH, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.tables import openml, shipped
+from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 if TYPE_CHECKING:
@@ -120,6 +122,7 @@ def load(
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Dataset:
     """Load a data set by name or from a file.
 
@@ -150,6 +153,8 @@ def load(
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
     missing : mapping of str to sequence, optional
         By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
+    max_bytes : int, optional
+        The most bytes that a packed file may be unpacked to, as in `read_table`.
 
     Returns
     -------
@@ -170,8 +175,13 @@ def load(
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
     from bayesclf.tables.missing import emptied
 
+    require(PATH, name_or_path=name_or_path)
+    require(OrNone(Text()), target=target)
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
+    require(Whole(1), max_bytes=max_bytes)
     name = os.fspath(name_or_path)
-    found = _find(name_or_path, dtypes or {})
+    found = _find(name_or_path, _Request(dtypes or {}, max_bytes))
     if missing:
         found = replace(found, frame=emptied(found.frame, missing, name))
     columns = [str(column) for column in found.frame.columns]
@@ -235,11 +245,19 @@ class _Table:
 
 
 @dataclass(frozen=True)
+class _Request:
+    """How a table is to be read: the kinds of its columns, and the most bytes that a packed file may take."""
+
+    dtypes: Mapping[str, ColumnKind]
+    max_bytes: int = MAX_BYTES
+
+
+@dataclass(frozen=True)
 class _Place:
     """Where data sets come from: the names that it has, reading one of them, and what is known of it unread."""
 
     names: Callable[[], Iterable[str]]
-    read: Callable[[str, Mapping[str, ColumnKind]], _Table]
+    read: Callable[[str, _Request], _Table]
     info: Callable[[str], DatasetInfo]
 
 
@@ -285,34 +303,34 @@ _SKLEARN = {
 }
 
 
-def _find(name_or_path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _find(name_or_path: str | os.PathLike[str], request: _Request) -> _Table:
     from bayesclf.tables.reading import ENDINGS, read_table
 
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
         if colon and prefix == "openml":
-            return _fetch(rest, dtypes)
+            return _fetch(rest, request)
         if colon and prefix in _PLACES:
-            return _read_named(prefix, rest, dtypes)
+            return _read_named(prefix, rest, request)
         if not os.path.isfile(name):
             place = next((place for place in _PLACES if name in _PLACES[place].names()), None)
             if place:
-                return _read_named(place, name, dtypes)
-            if not os.path.isdir(name) and not name.lower().endswith(ENDINGS):
+                return _read_named(place, name, request)
+            if not os.path.exists(name) and not name.lower().endswith(ENDINGS):
                 _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, list(_PLACES))}")
-    return _Table(read_table(name, dtypes), None, f"the file {Path(name).name}", name)
+    return _Table(read_table(name, request.dtypes, request.max_bytes), None, f"the file {Path(name).name}", name)
 
 
-def _read_named(place: str, name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_named(place: str, name: str, request: _Request) -> _Table:
     if place == "folder":
         _check_folder()
         if not os.environ.get(FOLDER_VARIABLE):
             raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
     if name not in _PLACES[place].names():
         raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
-    table = _PLACES[place].read(name, dtypes)
+    table = _PLACES[place].read(name, request)
     others = [
         f"{other}:{name}"
         for other in _PLACES
@@ -340,10 +358,10 @@ def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
         )
 
 
-def _read_own(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_own(name: str, request: _Request) -> _Table:
     from bayesclf.tables.reading import read_table
 
-    frame, table = read_table(shipped.files()[name], dtypes), shipped.SHIPPED[name]
+    frame, table = read_table(shipped.files()[name], request.dtypes), shipped.SHIPPED[name]
     said = (table.description, table.source, table.creators, table.license, table.changes, table.note)
     return _Table(frame, str(frame.columns[-1]), *said)
 
@@ -353,7 +371,7 @@ def _own_info(name: str) -> DatasetInfo:
     return DatasetInfo(name, "own", table.rows, table.columns, table.description, table.classes, table.license)
 
 
-def _read_sklearn(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_sklearn(name: str, request: _Request) -> _Table:
     import pandas as pd
     from sklearn import datasets
 
@@ -361,7 +379,7 @@ def _read_sklearn(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
-    frame = convert_columns(bunch.data.assign(target=labels), dtypes, name)
+    frame = convert_columns(bunch.data.assign(target=labels), request.dtypes, name)
     about = _SKLEARN[name]
     source = f"scikit-learn, sklearn.datasets.load_{name}"
     return _Table(frame, "target", about.description, source, about.creators, _SKLEARN_LICENSE)
@@ -399,12 +417,12 @@ def _folder_files() -> dict[str, Path]:
     return files
 
 
-def _read_folder(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_folder(name: str, request: _Request) -> _Table:
     from bayesclf.tables.columns import column_kind
     from bayesclf.tables.reading import read_table
 
     path = _folder_files()[name]
-    frame = read_table(path, dtypes)
+    frame = read_table(path, request.dtypes, request.max_bytes)
     last = str(frame.columns[-1])
     target = _label_column(frame) or (None if column_kind(frame[last]) == "text" else last)
     return _Table(frame, target, f"the file {path.name} in the folder {path.parent}", str(path))
@@ -420,7 +438,7 @@ def _folder_info(name: str) -> DatasetInfo:
     description = f"the file {path.name} in the folder {path.parent}"
     if path.stat().st_size <= CHEAP_BYTES:
         try:
-            table = _read_folder(name, {})
+            table = _read_folder(name, _Request({}))
             rows, columns = table.frame.shape
             classes = None if table.target is None else int(table.frame[table.target].nunique())
         except InputError as error:
@@ -428,11 +446,11 @@ def _folder_info(name: str) -> DatasetInfo:
     return DatasetInfo(name, "folder", rows, columns, description, classes)
 
 
-def _fetch(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _fetch(name: str, request: _Request) -> _Table:
     from bayesclf.tables.kinds import convert_columns
 
     bunch = openml.fetch(name)
-    frame = convert_columns(bunch.frame, dtypes, f"openml:{name}")
+    frame = convert_columns(bunch.frame, request.dtypes, f"openml:{name}")
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(frame)
     number = bunch.details.get("id", name)
@@ -440,11 +458,11 @@ def _fetch(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
     return _Table(frame, target, f"{name} from OpenML", f"https://www.openml.org/d/{number}", license=said)
 
 
-def _read_openml(name: str, dtypes: Mapping[str, ColumnKind]) -> _Table:
+def _read_openml(name: str, request: _Request) -> _Table:
     from bayesclf.tables.kinds import convert_columns
 
     about = openml.NAMED[name]
-    frame = convert_columns(openml.read_named(name), dtypes, name)
+    frame = convert_columns(openml.read_named(name), request.dtypes, name)
     said = (about.description, about.source, about.creators, openml.UNCLEAR, about.changes)
     return _Table(frame, "class", *said)
 

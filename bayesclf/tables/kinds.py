@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.columns import ColumnKind, column_kind
-from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed
+from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, column_kind, not_plain
+from bayesclf.wording import IN_ALL, clipped, did_you_mean, flagged_rows, listed
 
 LISTED_NAMES, LISTED_LEVELS = 20, 4
 """The most columns and values that a sentence lists."""
@@ -45,8 +45,16 @@ def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where
     ['1', '2', '3']
     """
     require_kinds(dtypes, list(frame.columns), where)
+    if not dtypes and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
+        return frame.copy(deep=False)  # a table of many columns has each of them made anew otherwise
     columns = {name: _converted(column, dtypes.get(str(name)), where) for name, column in frame.items()}
     return pd.DataFrame(columns, index=frame.index)
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Return whether a column of this type is numbers, words or categories as it stands."""
+    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    return numeric or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
 
 
 def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
@@ -92,7 +100,7 @@ def _converted(column: pd.Series, kind: ColumnKind | None, where: str) -> pd.Ser
         return as_words(column).astype("category")
     if kind == "text":
         return as_words(column)
-    if isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)) or column_kind(column, text=False) == "number":
+    if _is_plain(column.dtype):
         return column
     cells = column.dropna()
     if all(isinstance(value, numbers.Number) and not isinstance(value, bool) for value in cells):
@@ -105,10 +113,7 @@ def _check_flat(column: pd.Series, where: str) -> None:
         return
     for row, value in enumerate(column, start=1):
         if hasattr(value, "__len__") and not isinstance(value, str):
-            raise InputError(
-                f"{where}: column {column.name!r} holds a {type(value).__name__} in row {row}; "
-                "make it one number or string per cell, or leave the column out"
-            )
+            raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name, f"{where}: ")
 
 
 def as_words(column: pd.Series) -> pd.Series:

@@ -6,30 +6,40 @@ import contextlib
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import textwrap
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
+from bayesclf.constraints import PATH, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError
+from bayesclf.files import regular
+from bayesclf.tables import parquet
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.kinds import convert_columns, require_kinds
+from bayesclf.tables.limits import MAX_BYTES, require_names, too_large
 from bayesclf.wording import counted, listed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 TEXT_ENDINGS = (*SEPARATORS, ".jsonl")
 ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), ".parquet")
 
+PIECE = 2**20
+"""Bytes that are unpacked at once."""
+
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
 
 
-def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | None = None) -> pd.DataFrame:
+def read_table(
+    path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | None = None, max_bytes: int = MAX_BYTES
+) -> pd.DataFrame:
     """Read a table from a csv, tsv, jsonl or parquet file; csv, tsv and jsonl also gzipped.
 
     Text is UTF-8. pandas infers the type of each column: a column of numbers is numeric, every other one
@@ -47,6 +57,9 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What the named columns are, whatever they look like. "category": words as written in the file ("01" stays
         "01") with a pandas categorical dtype. "text": strings. "number": every cell is empty or a number.
+    max_bytes : int, optional
+        The most bytes that a gzip file is unpacked to, and that a parquet file declares for its cells; without effect
+        on other files, whose size everyone sees.
 
     Returns
     -------
@@ -56,8 +69,9 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     Raises
     ------
     InputError
-        If the file cannot be read as such a table. Rows are counted from 1, without the header; a column without
-        a name, such as the index column of a table saved by pandas, is an error.
+        If the file cannot be read as such a table, is not an ordinary file, such as a pipe, or is larger than allowed.
+        Rows are counted from 1, without the header; a column without a name, such as the index column of a table saved
+        by pandas, is an error.
 
     Examples
     --------
@@ -70,27 +84,27 @@ def read_table(path: str | os.PathLike[str], dtypes: Mapping[str, ColumnKind] | 
     0   01   2.5  yes
     1   02   NaN   no
     """
+    require(PATH, path=path)
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(Whole(1), max_bytes=max_bytes)
     path = Path(path)
     dtypes = dict(dtypes or {})
-    ending = _ending(path)
-    data = _read_bytes(path)
+    with regular(path, "a table") as file:
+        ending = _ending(path)
+        data = _read_bytes(file, path, max_bytes)
     if ending in SEPARATORS:
         frame = _parse_delimited(_decode(data, path), SEPARATORS[ending], dtypes, path)
     elif ending == ".jsonl":
-        frame = _parse_json_lines(_decode(data, path), path)
+        frame = _parse_json_lines(_decode(data, path), path, max_bytes)
     else:
-        frame = _parse_parquet(data, path)
+        frame = parquet.read(data, path, max_bytes)
     if frame.empty:
         raise InputError(f"{path} has no rows below its column names; add at least one")
     return convert_columns(frame, dtypes, str(path))
 
 
 def _ending(path: Path) -> str:
-    """Return the ending of a table file without ".gz", after the checks that need no reading."""
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder; give the path of one table in it")
-    if not os.path.lexists(path):
-        raise InputError(f"{path} does not exist; check the path")
+    """Return the ending of a table file without ".gz"."""
     name = path.name.lower()
     for ending in ENDINGS:
         if name.endswith(ending):
@@ -98,21 +112,31 @@ def _ending(path: Path) -> str:
     raise InputError(f"{path} has an ending that is not known; tables end in {listed(ENDINGS)}")
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
+    """Return the bytes of a file, unpacked; at most `max_bytes` of what was packed."""
     try:
-        data = path.read_bytes()
-    except PermissionError:
-        raise InputError(f"{path} may not be read; ask its owner for the permission to read it") from None
+        data = _unpacked(file, path, max_bytes) if path.name.lower().endswith(".gz") else file.read()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the path and the disk") from error
-    if path.name.lower().endswith(".gz"):
-        try:
-            data = gzip.decompress(data)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
     if not data:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     return data
+
+
+def _unpacked(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
+    """Return what a gzip file holds, whose size is found first without keeping any of it."""
+    try:
+        size = 0
+        with gzip.GzipFile(fileobj=file) as packed:
+            while size <= max_bytes and (piece := packed.read(PIECE)):
+                size += len(piece)
+        if size > max_bytes:
+            raise InputError(too_large(f"{path} is packed and holds", max_bytes))
+        file.seek(0)
+        with gzip.GzipFile(fileobj=file) as packed:
+            return packed.read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
 
 
 def _decode(data: bytes, path: Path) -> str:
@@ -132,16 +156,6 @@ def _decode(data: bytes, path: Path) -> str:
 
 def _line(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, offset) + 1
-
-
-def _check_names(names: Sequence[str], path: Path) -> None:
-    first: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise InputError(f"{path}: column {position} has no name; name it, or remove it if it numbers the rows")
-        if name in first:
-            raise InputError(f"{path}: columns {first[name]} and {position} are both named {name!r}; rename one")
-        first[name] = position
 
 
 def _parse_delimited(text: str, separator: str, dtypes: Mapping[str, ColumnKind], path: Path) -> pd.DataFrame:
@@ -164,15 +178,17 @@ def _parse_delimited(text: str, separator: str, dtypes: Mapping[str, ColumnKind]
         )
 
     frame = parse(header, [name for name, kind in dtypes.items() if kind != "number"])
+    types = pd.api.types
     # pandas turns true and TRUE into one truth value; as categories they are what the file says
-    truths = [name for name in header if frame[name].dtype == bool or _has_truths(frame[name])]
+    truths = [
+        name
+        for name, dtype in zip(header, frame.dtypes, strict=True)
+        if types.is_bool_dtype(dtype)
+        or (types.is_object_dtype(dtype) and any(isinstance(value, bool) for value in frame[name]))
+    ]
     if truths:
         frame[truths] = parse(truths, truths)
     return frame
-
-
-def _has_truths(column: pd.Series) -> bool:
-    return column.dtype == object and any(isinstance(value, bool) for value in column)
 
 
 def _check_layout(text: str, separator: str, path: Path) -> tuple[list[str], str]:
@@ -180,39 +196,39 @@ def _check_layout(text: str, separator: str, path: Path) -> tuple[list[str], str
 
     pandas would rename repeated columns, fill up short rows and cut long ones without a word.
     """
-    lines = list(io.StringIO(text, newline=""))
     header: list[str] = []
-    blank: set[int] = set()
+    blank = bytearray()
     row = 0
     with _cells_up_to(len(text)):
-        for line, cells in _records(lines, separator, path):
-            if not cells:
-                blank.add(line - 1)
-            elif not header:
+        for first, last, cells in _records(io.StringIO(text, newline=""), separator, path):
+            blank.extend([not cells] * (last - first + 1))
+            if cells and not header:
                 header = cells
-                _check_names(header, path)
-            else:
+                require_names(header, path)
+            elif cells:
                 row += 1
                 if len(cells) != len(header):
                     found = counted(len(cells), "cell", thousands="")
                     raise InputError(
-                        f"{path}: row {row} (line {line}) has {found} where the header has {len(header)}; "
+                        f"{path}: row {row} (line {first}) has {found} where the header has {len(header)}; "
                         f"quote a cell that contains {separator!r} and leave a missing one empty"
                     )
     if not row:
         raise InputError(f"{path} has no rows below its column names; add at least one")
-    if blank:
-        text = "".join(line for number, line in enumerate(lines) if number not in blank)
+    if any(blank):
+        kept = io.StringIO(newline="")
+        kept.writelines(itertools.compress(io.StringIO(text, newline=""), (not one for one in blank)))
+        text = kept.getvalue()
     return header, text
 
 
-def _records(lines: Sequence[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the cells of each record."""
+def _records(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the numbers of the first and the last line, and the cells, of each record."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = 1
     try:
         for cells in reader:
-            yield line, cells
+            yield line, reader.line_num, cells
             line = reader.line_num + 1
     except csv.Error:
         raise InputError(
@@ -232,7 +248,7 @@ def _cells_up_to(size: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _parse_json_lines(text: str, path: Path) -> pd.DataFrame:
+def _parse_json_lines(text: str, path: Path, max_bytes: int) -> pd.DataFrame:
     records = [
         _parse_object(line, f"{path}: line {number}")
         for number, line in enumerate(text.split("\n"), start=1)
@@ -241,7 +257,11 @@ def _parse_json_lines(text: str, path: Path) -> pd.DataFrame:
     names = list(dict.fromkeys(name for record in records for name in record))
     if not names:
         raise InputError(f"{path} has no columns; each line needs an object such as {{'a': 1}}")
-    _check_names(names, path)
+    require_names(names, path)
+    absent = len(records) * len(names) - sum(map(len, records))
+    if absent > max_bytes // parquet.CELL:
+        size = f"{counted(len(records), 'line')} of {counted(len(names), 'key')} in all"
+        raise InputError(too_large(f"{path} has {size}, whose absent cells take", max_bytes))
     columns = {name: [record.get(name) for record in records] for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
@@ -274,20 +294,3 @@ def _parse_object(line: str, where: str) -> dict[str, Any]:
             half = ascii(error.object[error.start])
             raise InputError(f"{where} holds half a character ({half}); write it as UTF-8") from None
     return record
-
-
-def _parse_parquet(data: bytes, path: Path) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
-    names = [name for name in table.column_names if not name.startswith("__index_level_")]
-    if not names:
-        raise InputError(f"{path} has no columns; write the table again")
-    _check_names(names, path)
-    # without the metadata of pandas an index is a plain column; with objects an integer next to a gap stays one
-    frame: pd.DataFrame = table.select(names).to_pandas(ignore_metadata=True, integer_object_nulls=True)
-    return frame

@@ -15,7 +15,7 @@ LJUBLJANA = (
     "This domain was obtained from the University Medical Centre, Institute of Oncology, Ljubljana, Yugoslavia; thanks "
     "go to M. Zwitter and M. Soklic for providing the data"
 )
-"""The acknowledgement that the donors ask for."""
+"""The acknowledgement that the donors request."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
     assert isinstance(kind(missing="level", inference="auto").fit(X, y).inference_, Exact)
 
 
+@pytest.mark.slow
 def test_nuts_samples_what_has_no_closed_form(play_tennis):
     X, y = gappy(play_tennis)
     X = X[["outlook", "wind"]]

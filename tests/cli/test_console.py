@@ -2,10 +2,6 @@
 
 import inspect
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -62,23 +58,3 @@ def test_an_interruption_leaves_nothing(monkeypatch, capfd):
     assert capfd.readouterr().err == "bayesclf: interrupted\n"
     assert Path("old.json").read_text() == "{}"
     assert os.listdir() == ["old.json"]
-
-
-def test_ctrl_c_in_a_process_of_its_own():
-    # a background job of a script inherits SIGINT ignored, and Python leaves it so; here it is as at a terminal
-    program = "import signal, time, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    program += "from bayesclf import comparison, cli; print('ready', flush=True)\n"
-    program += "comparison.compare = lambda *_, **__: print('asleep', flush=True) or time.sleep(60)\n"
-    program += "sys.argv = ['bayesclf', 'compare', 'play_tennis', '--json', 'x.json']; cli.main()"
-    with subprocess.Popen(
-        [sys.executable, "-u", "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        while "asleep" not in process.stdout.readline():
-            pass
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert said == "bayesclf: interrupted\n"
-    assert os.listdir() == []

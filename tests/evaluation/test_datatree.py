@@ -140,7 +140,7 @@ def test_draws_are_thinned_and_seeded(generative, complete):
     assert few.posterior.sizes["draw"] == few.log_likelihood.sizes["draw"] == 20
     assert few.equals(again)
     np.testing.assert_array_equal(few.posterior["mu"][0, 0], generative.posterior_["posterior"]["mu"][0, 0])
-    with pytest.raises(InputError, match="draws must be between 1 and 250"):
+    with pytest.raises(InputError, match="draws must be a whole number between 1 and 250"):
         generative.to_datatree(*complete, draws=251)
 
 

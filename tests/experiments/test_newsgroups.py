@@ -16,7 +16,7 @@ from bayesclf.errors import InputError
 from bayesclf.experiments import find, messages, run
 from bayesclf.experiments.informative_words import informative_words
 from bayesclf.experiments.newsgroups import RULES
-from bayesclf.experiments.runner import RECORDS
+from bayesclf.experiments.store import RECORDS
 
 EXPERIMENT = find("newsgroups")
 

@@ -222,7 +222,7 @@ def test_the_page_says_which_problems_were_left_out(no_folder, records):
     assert {problem for problem, _ in EXPERIMENT.units(settings)} == {"lenses"}
     results = EXPERIMENT.present(settings, frame, EXPERIMENT.summarise(settings, frame))
     (said,) = [sentence for sentence in results.findings if "Left out" in sentence]
-    assert "not at hand: pima and boston." in said
+    assert "not available: pima and boston." in said
     assert "BAYESCLF_DATA" in said
     assert "1 problems" in results.headline
     whole = EXPERIMENT.present(replace(settings, problems="lenses"), frame, EXPERIMENT.summarise(settings, frame))

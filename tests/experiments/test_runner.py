@@ -16,7 +16,8 @@ from joblib.externals.loky import get_reusable_executor
 from bayesclf import cli
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
-from bayesclf.experiments.runner import RECORDS, SETTINGS, Store, measure, seed_of
+from bayesclf.experiments.runner import measure, seed_of
+from bayesclf.experiments.store import RECORDS, SETTINGS, Store
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
 
@@ -229,7 +230,7 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.experiments.runner.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bayesclf.experiments.cluster.CONNECT_SECONDS", 0.5)
     pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         lenses(tmp_path, workers=Workers(scheduler="tcp://127.0.0.1:9"))
@@ -272,7 +273,7 @@ def test_a_damaged_line_is_named(whole, tmp_path):
 
 def test_a_seed_is_not_negative(tmp_path):
     settings = find("ng-jordan").Settings(splits=20, posterior_splits=0, problems="lenses", seed=-1)
-    with pytest.raises(InputError, match="the seed must be at least 0, not -1"):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
         run(find("ng-jordan"), settings, tmp_path / "x")
 
 

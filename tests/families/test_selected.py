@@ -245,7 +245,7 @@ def test_inclusion_needs_selection(mixed_table):
     X, y = mixed_table
     with pytest.raises(AttributeError, match="select=True"):
         _ = bc.NaiveBayes(random_state=1).fit(X, y).inclusion_
-    with pytest.raises(InputError, match=r"inclusion must be a probability, between 0 and 1, not 1\.5"):
+    with pytest.raises(InputError, match=r"inclusion must be a number between 0 and 1, not 1\.5"):
         make(inclusion=1.5).fit(X, y)
     alpha = np.full((3, 5), 2.0)
     with pytest.raises(InputError, match="with selection all classes have one prior"):

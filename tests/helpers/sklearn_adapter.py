@@ -1,7 +1,7 @@
 """A plugin of pytest that runs scikit-learn's own tests on classifiers of bayesclf.
 
-It puts classes with scikit-learn's constructors in the place of scikit-learn's before its tests are imported, leaves
-out the tests that are listed, and writes what came of the others to the file that ``SKLEARN_SUITE_RESULTS`` names.
+It replaces scikit-learn's classes with classes that have its constructors before its tests are imported, leaves out
+the tests that are listed, and writes what came of the others to the file that ``SKLEARN_SUITE_RESULTS`` names.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def test_a_model_without_a_mode_is_refused() -> None:
 
 @pytest.mark.parametrize("settings", [{"draws": 0}, {"chains": 0}])
 def test_settings(settings: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="must be at least 1"):
+    with pytest.raises(InputError, match="must be a whole number of at least 1"):
         Laplace(**settings)
 
 

@@ -358,8 +358,8 @@ def test_the_cache_is_bounded_and_keeps_what_was_used_last(monkeypatch):
         ({"cores": 0}, "cores must be"),
         ({"max_treedepth": -1}, "max_treedepth must be"),
         ({"sampler": "stan"}, "must be one of 'nutpie', 'pymc', 'numpyro'"),
-        ({"target_accept": 1.0}, "must lie between 0 and 1"),
-        ({"target_accept": float("nan")}, "must lie between 0 and 1"),
+        ({"target_accept": 1.0}, "must be a number between 0 and 1"),
+        ({"target_accept": float("nan")}, "must be a number between 0 and 1"),
     ],
 )
 def test_settings_are_checked(settings, message):

@@ -94,7 +94,11 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
     [
         (bc.NaiveBayes(inference=Exact(draws=50)), ["age", "ward"]),
         (bc.GaussianDiscriminantAnalysis(inference=Exact(draws=50)), ["visits", "calls"]),
-        (bc.GaussianNB("shared", inference=bc.NUTS(draws=100, tune=200, chains=2, sampler="pymc")), ["visits"]),
+        pytest.param(
+            bc.GaussianNB("shared", inference=bc.NUTS(draws=100, tune=200, chains=2, sampler="pymc")),
+            ["visits"],
+            marks=pytest.mark.slow,
+        ),
         (bc.LogisticRegression(inference=bc.NUTS(draws=100, tune=100, chains=2)), ["age", "visits"]),
     ],
     ids=["nb", "gda", "gnb by nuts", "lr by nuts"],

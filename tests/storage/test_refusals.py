@@ -2,14 +2,13 @@
 
 import json
 import os
-from pathlib import Path
 
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from helpers.stored import NUMBERS, N, Y, tamper
+from helpers.stored import NUMBERS, Y, tamper
 
 import bayesclf as bc
 from bayesclf import storage
@@ -29,11 +28,6 @@ class TestRefusalsToSave:
         clf = bc.GaussianNB(inference="map").fit(NUMBERS, Y)
         clf.classes_ = np.array([*"ab", RuntimeError()], dtype=object)
         with pytest.raises(InputError, match=r"'classes_\.2' holds an object of type RuntimeError"):
-            clf.save(path)
-
-    def test_levels_that_are_intervals(self, path):
-        clf = bc.CategoricalNB().fit(pd.DataFrame({"age": pd.cut(np.arange(N), 3)}), Y)
-        with pytest.raises(InputError, match=r"columns\.age\.levels\.0' holds an object of type Interval"):
             clf.save(path)
 
     def test_arrays_of_complex_numbers(self, path):
@@ -81,17 +75,17 @@ class TestRefusalsToSave:
 
 class TestRefusalsToLoad:
     def test_paths_that_are_not_files(self, tmp_path):
-        with pytest.raises(InputError, match=r"there is no file .*nothing\.nc; check the path"):
+        with pytest.raises(InputError, match=r"nothing\.nc does not exist; check the path"):
             bc.load(tmp_path / "nothing.nc")
-        with pytest.raises(InputError, match="is a folder; give the file that save wrote"):
+        with pytest.raises(InputError, match="is a folder; give the path of a model in it"):
             bc.load(tmp_path)
 
     def test_a_file_that_cannot_be_read(self, saved, monkeypatch):
-        def refuse(path, mode):
+        def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(Path, "open", refuse)
-        with pytest.raises(InputError, match=r"model\.nc cannot be read \(Permission denied\); check"):
+        monkeypatch.setattr(os, "open", refuse)
+        with pytest.raises(InputError, match=r"model\.nc may not be read; ask its owner"):
             bc.load(saved)
 
     @pytest.mark.parametrize(("content", "message"), [(b"", "is empty"), (b"a,b\n1,2\n", "is not a model")])
@@ -159,7 +153,7 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"].pop("_kept"), "the fitted state in it lacks '_kept'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "the Exact .*an unknown 'hook'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].pop("draws"), "lacks 'draws'"),
-            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0), "must be at least 1"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0), "must be a whole number of at least 1"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws="many"), ""),
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
             (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),

@@ -1,13 +1,14 @@
 """Tables of every kind that users have: taken as they are meant, or refused in one sentence of our own."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayesclf.classifiers.training import checked_labels, weighted
-from bayesclf.errors import InputError
+from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
 
 N = 20
@@ -36,12 +37,39 @@ def cells_of(frame):
         (DAYS, r"column 'c' holds datetime\.date\(2020, 1, 1\) \(row 1\)"),
         (["x"] * (N - 1) + [[1, 2]], r"column 'c' holds \[1, 2\] \(row 20\)"),
         ([{"a": 1}] * N, r"column 'c' holds {'a': 1} \(row 1\)"),
+        (pd.cut(np.arange(N), 3), "column 'c' holds intervals"),
+        (pd.interval_range(0, N, N), "column 'c' holds intervals"),
+        (pd.Categorical(pd.date_range("2020", periods=N)), "column 'c' holds dates or times"),
+        (pd.Categorical(DAYS), r"column 'c' holds datetime\.date\(2020, 1, 1\)"),
+        (pd.Categorical([1j, 2j] * (N // 2)), "column 'c' holds complex numbers"),
+        ([b"a", b"b"] * (N // 2), r"column 'c' holds b'a' \(row 1\)"),
+        ([(1, 2), (2, 3)] * (N // 2), r"column 'c' holds \(1, 2\) \(row 1\)"),
+        ([frozenset({1})] * N, r"column 'c' holds frozenset\(.1.\) \(row 1\)"),
+        ([Decimal(1), Decimal(2)] * (N // 2), r"column 'c' holds Decimal\('1'\) \(row 1\)"),
         ([["long"] * 1000] * N, r"column 'c' holds \['long.{1,50} \(row 1\)"),
     ],
 )
 def test_cells_that_no_model_takes(cells, match):
-    with pytest.raises((InputError, TypeError), match=match):
+    with pytest.raises(CellTypeError, match=match) as refusal:
         cells_of(columns.to_frame(NUMBERS.assign(c=cells)))
+    rule = "the argument must be a string or a number; turn its cells into words or real numbers, or leave the column"
+    assert rule in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a", None, np.nan, pd.NA, pd.NaT] * (N // 5),
+        [True, np.True_, np.float32(0.5), np.int8(1), 2] * (N // 5),
+        [np.str_("a"), "b"] * (N // 2),
+        pd.Categorical([1.5, 2.5] * (N // 2)),
+        pd.arrays.SparseArray([0, 1] * (N // 2)),
+        pd.array([1, None] * (N // 2), dtype="Int8"),
+        pd.array([True, None] * (N // 2), dtype="boolean"),
+    ],
+)
+def test_numbers_words_and_missing_cells_are_plain(cells):
+    cells_of(columns.to_frame(NUMBERS.assign(c=cells)))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +114,12 @@ def test_weights_that_cannot_be(weight):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+def test_a_missing_label_among_words_is_no_word(missing):
+    with pytest.raises(InputError, match="y has 10 missing labels"):
+        checked_labels(["a", missing] * (N // 2), N)
+
+
 @pytest.mark.parametrize(
     "labels",
     [
@@ -96,8 +130,24 @@ def test_weights_that_cannot_be(weight):
         np.arange(N) * 1j,
         DAYS,
         np.ones((N, 2)),
+        [1, "a"] * (N // 2),
+        pd.period_range("2020", periods=N),
+        pd.interval_range(0, N, N),
+        [Decimal(1), Decimal(2)] * (N // 2),
     ],
-    ids=["bytes", "tuples", "sets", "real numbers", "complex", "dates", "two columns"],
+    ids=[
+        "bytes",
+        "tuples",
+        "sets",
+        "real numbers",
+        "complex",
+        "dates",
+        "two columns",
+        "mixed",
+        "periods",
+        "intervals",
+        "decimals",
+    ],
 )
 def test_labels_that_cannot_be(labels):
     with pytest.raises(InputError, match="y must hold") as refusal:

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import require_each
 from bayesclf.families.multivariate.covariance import collinear, submatrix
@@ -75,9 +76,10 @@ def start(statistics: Scatters, shared: bool) -> Parameters:
 
 def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
     """Return Ψ (group, feature, other_feature) from one matrix, one per class, or a diagonal."""
+    require(Number(array=True), psi=psi)
     given = np.asarray(psi, dtype=float)
-    matrices = given if given.ndim >= 2 else given[..., None] * np.eye(shape[1])
     try:
+        matrices = given if given.ndim >= 2 else given[..., None] * np.eye(shape[1])
         matrices = np.array(np.broadcast_to(matrices, shape))
     except ValueError:
         raise InputError(f"psi has shape {given.shape}, which does not broadcast to {shape}") from None

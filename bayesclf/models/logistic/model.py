@@ -325,7 +325,7 @@ class LogisticModel:
         return {"intercept": self.at_means(intercept, weight), "weight": weight}
 
     def at_means(self, intercept: Array, weight: Array) -> Array:
-        """Return intercepts at the means, (…, outcome), from those that the user asked for; `shown` does the reverse.
+        """Return intercepts at the means, (…, outcome), from those that the user sees; `shown` does the reverse.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class LogisticModel:
         return intercept + weight @ self.design.centre if self.weight_prior.at_zero else intercept
 
     def shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters with the intercept where the user asked for it, at the means or at x = 0."""
+        """Return parameters with the intercept where `intercept_at` puts it, at the means or at x = 0."""
         if not self.weight_prior.at_zero:
             return parameters
         at_zero = parameters["intercept"] - parameters["weight"] @ self.design.centre

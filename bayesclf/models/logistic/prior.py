@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import Flag, Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
@@ -70,15 +71,11 @@ class LogisticPrior:
     def __post_init__(self) -> None:
         require_choice("prior_form", self.prior_form, ("symmetric", "reference"))
         require_choice("intercept_at", self.intercept_at, ("means", "zero"))
-        for name in ("prior_mean", "intercept_mean"):
-            self._require(name, np.isfinite, "finite")
-        for name in ("prior_scale", "intercept_scale"):
-            self._require(name, lambda scale: scale > 0, "above 0, infinity allowed")
-
-    def _require(self, name: str, holds: Callable[[Array], Any], what: str) -> None:
-        setting = getattr(self, name)
-        if not np.all(holds(_numbers(name, setting))):
-            raise InputError(f"{name} must be {what}, not {setting}")
+        require(Flag(), standardize=self.standardize)
+        require(Number(), intercept_mean=self.intercept_mean)
+        require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)
+        _require_numbers(Number(array=True), prior_mean=self.prior_mean)
+        _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=self.prior_scale)
 
     def resolve(self, design: LogisticDesign, vectors: int) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1)."""
@@ -239,6 +236,16 @@ def _numbers(name: str, setting: Setting) -> Array:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number, an array or a mapping to numbers, not {setting!r}") from None
+
+
+def _require_numbers(constraint: Number, **given: Setting) -> None:
+    """Raise `InputError` for a setting, or a value of a mapping, that is not what the constraint says."""
+    for name, setting in given.items():
+        if isinstance(setting, Mapping):
+            for key, value in setting.items():
+                require(replace(constraint, array=False), **{f"{name}[{key!r}]": value})
+        else:
+            require(constraint, **{name: setting})
 
 
 def _per_column(

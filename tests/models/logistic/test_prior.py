@@ -18,11 +18,11 @@ class TestPriorSettings:
         [
             ({"prior_form": "flat"}, "prior_form must be one of 'symmetric', 'reference'"),
             ({"intercept_at": "origin"}, "intercept_at must be one of 'means', 'zero'"),
-            ({"prior_mean": np.nan}, "prior_mean must be finite"),
-            ({"prior_mean": "big"}, "prior_mean must be a number"),
+            ({"prior_mean": np.nan}, "prior_mean must be a finite number"),
+            ({"prior_mean": "big"}, "prior_mean must be a finite number"),
             ({"prior_scale": 0.0}, "prior_scale must be above 0"),
-            ({"prior_scale": {"x0": -INF}}, "prior_scale must be above 0, infinity allowed"),
-            ({"intercept_mean": INF}, "intercept_mean must be finite"),
+            ({"prior_scale": {"x0": -INF}}, r"prior_scale\['x0'\] must be above 0, infinity allowed"),
+            ({"intercept_mean": INF}, "intercept_mean must be a finite number"),
             ({"intercept_scale": -1.0}, "intercept_scale must be above 0"),
         ],
     )

@@ -1,0 +1,287 @@
+"""What settings may be: constraints that say themselves in words, checked before any work starts.
+
+A truth value is not a number here, although Python takes True for 1; scalars of NumPy are numbers like Python's.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, override
+
+import numpy as np
+
+from bayesclf.errors import InputError
+from bayesclf.wording import clipped, listed
+
+LONGEST_VALUE = 60
+"""The most characters of a refused value that a message shows."""
+
+
+MOST_BYTES = 2**32
+"""The most memory that the draws of a posterior, or generated rows, may take."""
+
+
+class Constraint(ABC):
+    """What a value may be; `str` says it, as in "must be …"."""
+
+    @abstractmethod
+    def allows(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Whole(Constraint):
+    """A whole number from `least` to `most`.
+
+    Examples
+    --------
+    >>> str(Whole(1)), Whole(1).allows(2), Whole(1).allows(2.0), Whole(0).allows(False)
+    ('a whole number of at least 1', True, False, False)
+    """
+
+    least: int
+    most: int | None = None
+
+    @override
+    def allows(self, value: Any) -> bool:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return whole and value >= self.least and (self.most is None or value <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"a whole number of at least {self.least}"
+        return f"a whole number between {self.least} and {self.most:,}"
+
+
+@dataclass(frozen=True)
+class Number(Constraint):
+    """A number within bounds, or an array of such numbers.
+
+    Attributes
+    ----------
+    above, least
+        Lower bound, excluded or included.
+    below, most
+        Upper bound, excluded or included; it goes with a lower one.
+    infinite
+        Whether positive infinity is allowed.
+    array
+        Whether an array is allowed.
+
+    Examples
+    --------
+    >>> str(Number(above=0)), Number(above=0).allows(float("nan")), Number(above=0).allows("1")
+    ('above 0 and finite', False, False)
+    """
+
+    above: float | None = None
+    least: float | None = None
+    below: float | None = None
+    most: float | None = None
+    infinite: bool = False
+    array: bool = False
+
+    @override
+    def allows(self, value: Any) -> bool:
+        numbers = self._numbers(value)
+        if numbers is None:
+            return False
+        within = ~np.isnan(numbers) & (self.infinite | np.isfinite(numbers)) & (numbers > -np.inf)
+        within &= True if self.above is None else numbers > self.above
+        within &= True if self.least is None else numbers >= self.least
+        within &= True if self.below is None else numbers < self.below
+        within &= True if self.most is None else numbers <= self.most
+        return numbers.size > 0 and bool(np.all(within))
+
+    def _numbers(self, value: Any) -> Any:
+        """Return what was given as floats, or None where it is something else."""
+        if _is_number(value):
+            return np.float64(value)
+        if not self.array:
+            return None
+        try:
+            given = np.asarray(value)
+            return None if given.dtype.kind not in "iufO" or _has_others(given) else given.astype(float)
+        except (ValueError, TypeError, OverflowError):
+            return None
+
+    def __str__(self) -> str:
+        bounds = [f"above {self.above}"] if self.above is not None else []
+        bounds += [f"at least {self.least}"] if self.least is not None else []
+        highest = self.most if self.below is None else self.below
+        if highest is not None:
+            return f"a number between {self.least if self.above is None else self.above} and {highest}"
+        if self.infinite:
+            return f"{' and '.join(bounds) or 'a number'}, infinity allowed"
+        return " and ".join([*bounds, "finite"]) if bounds else "a finite number"
+
+
+def _has_others(given: Any) -> bool:
+    """Return whether an array of objects holds something else than numbers."""
+    return given.dtype == object and not all(map(_is_number, given.ravel()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Flag(Constraint):
+    """True or False."""
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Choice(Constraint):
+    """One of some words.
+
+    Examples
+    --------
+    >>> str(Choice(("tan", "full"))), Choice(("tan",)).allows(["tan"])
+    ("one of 'tan', 'full'", False)
+    """
+
+    words: tuple[str, ...]
+
+    def __init__(self, words: Iterable[str]) -> None:
+        object.__setattr__(self, "words", tuple(words))
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return f"one of {listed(map(repr, self.words))}"
+
+
+@dataclass(frozen=True)
+class Instance(Constraint):
+    """An object of a class, or of one of several.
+
+    Attributes
+    ----------
+    of
+        The class or classes.
+    words
+        What such an object is, for messages; by default the name of the class says it.
+
+    Examples
+    --------
+    >>> str(Instance(dict)), Instance(dict).allows({}), Instance(dict).allows(dict)
+    ('a dict object', True, False)
+    """
+
+    of: type | tuple[type, ...]
+    words: str = ""
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, self.of)
+
+    def __str__(self) -> str:
+        name = getattr(self.of, "__name__", "")
+        return self.words or f"{'an' if name.startswith(tuple('AEIOU')) else 'a'} {name} object"
+
+
+@dataclass(frozen=True)
+class OrNone(Constraint):
+    """What another constraint allows, or None."""
+
+    other: Constraint
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return value is None or self.other.allows(value)
+
+    def __str__(self) -> str:
+        return f"{self.other}, or None"
+
+
+@dataclass(frozen=True)
+class Text(Constraint):
+    """Any text."""
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def __str__(self) -> str:
+        return "text"
+
+
+PATH = Instance((str, os.PathLike), "the name of a file")
+"""A path."""
+
+PROBABILITIES = Number(least=0, most=1, array=True)
+"""A probability, or an array of them."""
+
+
+def require(constraint: Constraint, /, **given: object) -> None:
+    """Raise `InputError` for the first setting that is not what the constraint says.
+
+    Parameters
+    ----------
+    constraint
+        What each of them may be.
+    given
+        Settings by name.
+
+    Examples
+    --------
+    >>> require(Whole(1), draws=2.5)
+    Traceback (most recent call last):
+    bayesclf.errors.InputError: draws must be a whole number of at least 1, not 2.5
+    """
+    for name, value in given.items():
+        if not constraint.allows(value):
+            raise InputError(f"{name} must be {constraint}, not {clipped(repr(value), LONGEST_VALUE)}")
+
+
+def require_memory(each: int, error: type[Exception] = InputError, /, **given: int) -> None:
+    """Raise for the first number of things that would not fit into `MOST_BYTES`.
+
+    Parameters
+    ----------
+    each
+        Bytes that each of them takes.
+    error
+        What is raised.
+    given
+        How many, by the name of the setting.
+
+    Examples
+    --------
+    >>> require_memory(80, draws=10**9)
+    Traceback (most recent call last):
+    bayesclf.errors.InputError: draws=1,000,000,000 would take 80 GB of memory; at most 53,687,091 fit into 4 GB
+    """
+    for name, number in given.items():
+        if int(number) * each > MOST_BYTES:
+            fit = f"at most {MOST_BYTES // each:,} fit into {MOST_BYTES / 1e9:.0f} GB"
+            raise error(f"{name}={number:,} would take {int(number) * each / 1e9:,.0f} GB of memory; {fit}")
+
+
+def constraint_like(default: object) -> Constraint:
+    """Return the constraint of settings that are of the same kind as their default."""
+    match default:
+        case bool():
+            return Flag()
+        case int():
+            return Whole(0)
+        case float():
+            return Number()
+        case _:
+            return Text()

@@ -1,0 +1,92 @@
+"""A Dask scheduler, whose workers do the units of an experiment."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from bayesclf.errors import InputError
+from bayesclf.experiments.experiment import Stopped
+
+CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
+"""How long a Dask scheduler has to answer, and its first worker to register."""
+
+
+def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iterator[U]:
+    """Yield what a function returns for each unit, in the order in which the workers finish them.
+
+    Parameters
+    ----------
+    work
+        Can be pickled.
+    units
+        Its arguments; none is lost with a worker, as the scheduler gives those of a dead worker to others.
+    address
+        Of the scheduler.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed, or the scheduler does not answer or has no workers.
+    Stopped
+        If the scheduler ends before the work does.
+    """
+    with _connected(address) as client:
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker, as_completed
+
+        futures = client.map(work, units, pure=False)
+        for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
+            try:
+                found = future.result()
+            except KilledWorker as error:
+                raise Stopped(f"the workers of {address} die during the work ({_line(error)})") from None
+            except (CancelledError, OSError) as error:
+                if not future.cancelled() and client.status == "running":
+                    raise  # an error of the work itself
+                raise Stopped(f"the connection to the Dask scheduler {address} was lost") from error
+            yield found
+            future.release()
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """Connect to a scheduler that has workers."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("a scheduler needs Dask; install it with: pip install 'bayesclf[dask]'") from None
+    with _silenced():
+        try:
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            reason = _line(error)
+            raise InputError(f"no Dask scheduler answers at {address} ({reason}); start one: dask scheduler") from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            except TimeoutError:
+                raise InputError(f"{address} has no workers; start some: dask worker {address}") from None
+            yield client
+
+
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Let Dask's client log nothing, as what it has tracebacks for is told in a sentence."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _line(error: BaseException) -> str:
+    """Return the first line of a message."""
+    return str(error).partition("\n")[0]

@@ -1,0 +1,144 @@
+"""Processes on this machine that work for this one, and do not outlive it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+from bayesclf.constraints import LONGEST_VALUE, Whole
+from bayesclf.errors import InputError
+from bayesclf.wording import clipped
+
+JOBS_PER_CORE = 4
+"""The most processes that are started for each core: each takes memory and seconds to start, and more are no faster."""
+
+WATCH_SECONDS = 0.5
+"""How often a worker looks whether the process that started it is still there."""
+
+_watching = threading.Event()
+
+
+def require_jobs(**given: object) -> None:
+    """Raise `InputError` for what is not a number of processes, as joblib counts them.
+
+    Examples
+    --------
+    >>> require_jobs(n_jobs=0)
+    Traceback (most recent call last):
+    bayesclf.errors.InputError: n_jobs must be a whole number of at least 1, or −1 for as many as there are cores, not 0
+    """
+    for name, jobs in given.items():
+        whole = isinstance(jobs, Integral) and not isinstance(jobs, bool)
+        if jobs is not None and not (whole and jobs):
+            said = f"{Whole(1)}, or −1 for as many as there are cores"
+            raise InputError(f"{name} must be {said}, not {clipped(repr(jobs), LONGEST_VALUE)}")
+
+
+def processes(jobs: int | None, tasks: int) -> int:
+    """Return how many processes to start: not more than there are tasks, or than `JOBS_PER_CORE` for each core.
+
+    Parameters
+    ----------
+    jobs
+        As the user says it: a number of processes; −1 for as many as there are cores, −2 for one less; None for one.
+    tasks
+        Units of work.
+
+    Examples
+    --------
+    >>> processes(2000, tasks=3), processes(None, tasks=3), processes(-1, tasks=1), processes(2, tasks=0)
+    (3, 1, 1, 1)
+    """
+    from joblib import cpu_count, effective_n_jobs
+
+    return int(max(1, min(effective_n_jobs(jobs), tasks, JOBS_PER_CORE * cpu_count())))
+
+
+def each(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int, ordered: bool = True
+) -> Generator[Any]:
+    """Yield what a function returns for each of some tasks.
+
+    The processes are joblib's, which a user can choose by `joblib.parallel_config`. On systems with POSIX they end soon
+    after this process does, however it ends; and they leave Ctrl-C to this process, which ends them.
+
+    Parameters
+    ----------
+    function
+        Can be pickled.
+    tasks
+        The arguments of each call; they are taken as the work proceeds.
+    jobs
+        Processes, −1 for as many as there are processors; 1 works in this process.
+    ordered
+        Whether results come in the order of the tasks, or as they are finished.
+    """
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(
+        n_jobs=jobs,
+        return_as="generator" if ordered else "generator_unordered",
+        batch_size=1,
+        pre_dispatch="3*n_jobs",
+    )
+    here = os.getpid()
+    with _interrupts_held(), _quiet_end():  # the processes that start now inherit both
+        results = parallel(delayed(_watched)(here, function, task) for task in tasks)
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close it with the warning
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # it was meant to stop
+            results.close()
+
+
+def _watched(owner: int, function: Callable[..., Any], task: tuple[Any, ...]) -> Any:
+    """Call the function, in a process that watches its owner if it is a child of that."""
+    parent = multiprocessing.parent_process()  # not one that Dask or others started
+    if parent is not None and parent.pid == owner and os.name == "posix" and not _watching.is_set():
+        _watching.set()
+        threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
+    return function(*task)
+
+
+def _end_with(owner: int) -> None:
+    """End this process once its parent is another one, as the system gives orphans to."""
+    while os.getppid() == owner:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interruption wait, in this thread and in what it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """Let the process that removes what a killed one has left in memory not warn of it."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before

@@ -1,0 +1,67 @@
+"""Ctrl-C at any moment: one line on stderr, the usual exit status, and every file as it was."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+PROGRAM = """
+import runpy, signal, sys
+
+moment, name, *arguments = sys.argv[1:]
+
+def watch(event, details):
+    if event == moment and str(details[0]).startswith(name):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job of a script inherits ignored
+sys.addaudithook(watch)
+sys.argv = ["bayesclf", *arguments]
+runpy.run_module("bayesclf", run_name="__main__", alter_sys=True)
+"""
+"""The program, which interrupts itself at an event of the interpreter, such as an import or the move of a file."""
+
+SAMPLING = """
+import signal, sys
+from bayesclf import cli, progress
+
+progress.silent = lambda what, *_: what == "sampling" and signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["bayesclf", *sys.argv[1:]]
+cli.main()
+"""
+"""The program, which interrupts itself while NUTS samples."""
+
+FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
+
+
+@pytest.mark.parametrize(
+    ("moment", "name"),
+    [
+        ("import", "typer"),
+        ("import", "bayesclf.cli.models"),
+        *(pytest.param("import", late, marks=pytest.mark.slow) for late in ("pandas", "scipy", "sklearn", "xarray")),
+        ("os.rename", ""),
+    ],
+)
+def test_an_interruption_is_one_line(moment, name):
+    assert interrupted(PROGRAM, moment, name, *FIT) == (130, "bayesclf: interrupted\n")
+
+
+@pytest.mark.slow
+def test_an_interruption_while_nuts_samples():
+    arguments = ("fit", "play_tennis", "--model", "lr", "--inference", "nuts", "--output", "old.nc")
+    assert interrupted(SAMPLING, *arguments) == (130, "bayesclf: interrupted\n")
+
+
+def interrupted(program, *arguments):
+    """Return exit status and stderr of a program that writes old.nc; check that this is as it was."""
+    Path("old.nc").write_text("old")
+    ended = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert Path("old.nc").read_text() == "old"
+    assert os.listdir() == ["old.nc"]
+    return ended.returncode, ended.stderr

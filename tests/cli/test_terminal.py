@@ -1,0 +1,69 @@
+"""Names and cells of a stranger's table on a terminal: shown, shortened, and never obeyed."""
+
+import csv
+import sys
+
+import pytest
+from helpers.commands import table
+
+from bayesclf.cli import run
+from bayesclf.cli.terminal import Terminal
+from bayesclf.files import STDOUT, write_text
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+EVIL = "\x1b[31mred\x1b]0;title\x07\x9b2J\rnew\nline\u202e"
+LONG = "name " * 2000
+
+
+def hostile(name):
+    """Write a table whose names, levels and labels have escapes or are long; return its file."""
+    with open("t.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([name, "b", f"label {name}"])
+        writer.writerows([f"{'xy'[row % 2]}{name}", row, f"{'pq'[row % 3 % 2]}{name}"] for row in range(12))
+    return "t.csv"
+
+
+def commands(name):
+    target = ["t.csv", "--target", f"label {name}"]
+    return {
+        "compare": ["compare", *target, "--models", "nb", "--inference", "map", "--cv", "2"],
+        "fit": ["fit", *target, "--model", "nb", "--output", "m.nc"],
+        "predict": ["predict", "m.nc", "t.csv", "--output", "p.csv"],
+        "unknown column": ["compare", "t.csv", "--target", f"other {name}"],
+        "unknown file": ["compare", f"{name}.csv"],
+        "unknown option": ["compare", f"--{name}"],
+        "kind": ["compare", *target, "--kind", f"{name}=word"],
+        "dropped": ["compare", *target, "--drop", target[-1]],
+    }
+
+
+@pytest.mark.parametrize("name", [EVIL, LONG], ids=["escapes", "long"])
+def test_no_command_lets_a_name_through(name, capfd):
+    hostile(name)
+    for case, arguments in commands(name).items():
+        assert run(arguments) == (0 if case in ("compare", "fit", "predict") else 2), case
+        said = "".join(capfd.readouterr())
+        assert not [character for character in said if not character.isprintable() and character != "\n"], case
+        assert len(said) < 10_000, case
+
+
+def test_a_narrow_terminal_lets_no_name_through(monkeypatch, capfd):
+    monkeypatch.setenv("COLUMNS", "40")
+    table("long.csv", f"a,{'n' * 10_000},class\n" + "x,1,p\ny,2,q\n" * 6)
+    assert run(["compare", "long.csv", "--target", "class", "--models", "nb", "--inference", "map", "--cv", "2"]) == 0
+    assert len(capfd.readouterr().out) < 10_000
+
+
+def test_the_terminal_keeps_its_own_colors(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    Terminal().print("a\x1b[0mb", style="bold")
+    assert capsys.readouterr().out == "\x1b[1ma\\x1b[0mb\x1b[0m\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_csv_keeps_its_cells_except_on_a_terminal(terminal, monkeypatch, capfdbinary):
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: terminal)
+    write_text(STDOUT, "a\x1b[2J,b\n")
+    assert capfdbinary.readouterr().out == (b"a\\x1b[2J,b\n" if terminal else b"a\x1b[2J,b\n")

@@ -1,0 +1,102 @@
+"""Processes that work for another: they end with it, however it ends, and leave Ctrl-C to it."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import joblib
+import pytest
+
+import bayesclf as bc
+from bayesclf import workers
+
+X = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]]
+Y = [0, 0, 0, 1, 1, 1]
+
+PROGRAM = """
+import signal, sys
+from bayesclf import workers
+from bayesclf.cli.console import interrupt
+
+def work_on(number):
+    import threading
+
+    print("at work", flush=True)
+    threading.Event().wait()
+
+signal.signal(signal.SIGINT, interrupt)
+list(workers.each(work_on, [(0,), (1,)], 2))
+"""
+"""Two processes with work that has no end; as they inherit its stdout, that ends when they and it have ended."""
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("SIGKILL", -9, ""),
+        pytest.param("SIGTERM", -15, "", marks=pytest.mark.slow),
+        ("SIGINT", 130, "bayesclf: interrupted\n"),
+    ],
+)
+def test_workers_end_with_the_process_that_they_work_for(name, status, said):
+    if not hasattr(signal, name):
+        pytest.skip(f"this system has no {name}")
+    command = [sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
+        # Ctrl-C at a terminal reaches all processes that were started there
+        (os.killpg if name == "SIGINT" else os.kill)(process.pid, getattr(signal, name))
+        assert process.communicate(timeout=300) == ("", said)
+    assert process.returncode == status
+
+
+def test_results_come_in_the_order_of_the_tasks_in_this_process_too():
+    assert list(workers.each(divmod, ((number, 3) for number in range(5)), 1)) == [divmod(n, 3) for n in range(5)]
+    assert workers._watching.is_set() is False
+
+
+def test_what_workers_inherit_is_of_the_moment(monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    list(workers.each(abs, [(-1,)], 1))
+    assert os.environ["PYTHONWARNINGS"] == "error"
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_results_that_nobody_wants_any_more_end_the_work_without_a_word():
+    results = workers.each(divmod, ((number, 3) for number in range(1000)), 2, ordered=False)
+    next(results)
+    results.close()
+    assert list(results) == []
+
+
+@pytest.mark.parametrize("jobs", [None, 1, 2, 3, 2000, 10**9, -1, -2, -(10**9)])
+@pytest.mark.parametrize("tasks", [0, 1, 3, 10**6])
+def test_never_more_than_tasks_or_a_multiple_of_the_cores(jobs, tasks):
+    found = workers.processes(jobs, tasks)
+    assert 1 <= found <= max(1, tasks)
+    assert found <= workers.JOBS_PER_CORE * joblib.cpu_count()
+    if jobs is None or jobs > 0:
+        assert found <= (jobs or 1)
+
+
+@pytest.mark.parametrize("jobs", [0, 2.5, "x", True, [], float("nan")])
+def test_what_is_no_number_of_processes(jobs):
+    with pytest.raises(bc.errors.InputError, match="n_jobs must be a whole number of at least 1, or −1 for as many"):
+        workers.require_jobs(n_jobs=jobs)
+
+
+def test_a_comparison_starts_as_many_as_it_has_fits(monkeypatch):
+    """Two folds and the fit on all rows are three units."""
+    started = []
+
+    def run_here(n_jobs, **_):
+        started.append(n_jobs)
+        return lambda tasks: (function(*own, **named) for function, own, named in tasks)
+
+    monkeypatch.setattr(joblib, "Parallel", run_here)
+    bc.compare({"nb": bc.GaussianNB(inference="map")}, X, Y, rules=["map"], cv=2, n_jobs=2000)
+    assert started == [min(3, workers.JOBS_PER_CORE * joblib.cpu_count())]
