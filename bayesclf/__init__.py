@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayesclf import diagnostics, families, plots, rules
     from bayesclf.classifiers import (
+        AODE,
         BayesNetClassifier,
         BernoulliNB,
         CategoricalNB,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Newton,
     )
     from bayesclf.interpretation.weights import compare_weights
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "bayesclf.classifiers": (
-        *("BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
+        *("AODE", "BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),
@@ -64,6 +66,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -100,6 +103,7 @@ _MODULES = (
 """Modules that are attributes of the package without an import of their own."""
 
 __all__ = [
+    "AODE",
     "MAP",
     "MLE",
     "NUTS",
@@ -118,6 +122,7 @@ __all__ = [
     "LBFGSOptimiser",
     "LBFGSOptimizer",
     "Laplace",
+    "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
     "MultinomialNB",

@@ -26,6 +26,10 @@ class CellTypeError(InputError, TypeError):
     """A cell that is neither a number nor a string nor another plain value."""
 
 
+class Stopped(InputError):
+    """Work that could not go on for a reason outside of it: a full disk, or processes that were ended."""
+
+
 class DoesNotExist(Sentence, ValueError):
     """An estimate that the data do not define, for example the variance of one row by maximum likelihood."""
 

@@ -9,12 +9,13 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from numbers import Integral
 from typing import Any
 
 from bayesclf.constraints import LONGEST_VALUE, Whole
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Stopped
 from bayesclf.wording import clipped
 
 JOBS_PER_CORE = 4
@@ -80,24 +81,32 @@ def each(
         Processes, −1 for as many as there are processors; 1 works in this process.
     ordered
         Whether results come in the order of the tasks, or as they are finished.
+
+    Raises
+    ------
+    Stopped
+        If one of the processes ends before its task does, as those that take too much memory are ended.
     """
-    from joblib import Parallel, delayed
+    from concurrent.futures.process import BrokenProcessPool
+
+    from joblib import Parallel, delayed, effective_n_jobs
 
     parallel = Parallel(
         n_jobs=jobs,
         return_as="generator" if ordered else "generator_unordered",
-        batch_size=1,
+        batch_size="auto" if ordered else 1,  # single tasks, where each result is to be told at once
         pre_dispatch="3*n_jobs",
     )
     here = os.getpid()
-    with _interrupts_held(), _quiet_end():  # the processes that start now inherit both
+    with _quiet_end(), _interrupts_held(starting=effective_n_jobs(jobs) != 1):  # the processes that start inherit both
         results = parallel(delayed(_watched)(here, function, task) for task in tasks)
     try:
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
             yield result
+    except BrokenProcessPool as error:
+        raise Stopped("a process that did part of the work was ended, perhaps for lack of memory; use fewer") from error
     finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # it was meant to stop
+        with _without_a_word():
             results.close()
 
 
@@ -118,11 +127,15 @@ def _end_with(owner: int) -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let an interruption wait, in this thread and in what it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):
+def _interrupts_held(starting: bool) -> Iterator[None]:
+    """Let an interruption wait, in this thread and in the processes that it starts meanwhile."""
+    if not starting or not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    with suppress(ImportError, AttributeError):
+        # these processes would end the wait for all, as they start, if they did not run yet
+        import_module("multiprocessing.resource_tracker").ensure_running()
+        import_module("joblib.externals.loky.backend.resource_tracker").ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -142,3 +155,16 @@ def _quiet_end() -> Iterator[None]:
             del os.environ["PYTHONWARNINGS"]
         else:
             os.environ["PYTHONWARNINGS"] = before
+
+
+@contextmanager
+def _without_a_word() -> Iterator[None]:
+    """Let joblib drop what it has not done without a warning, and without tracebacks of the thread that does so."""
+    before = threading.excepthook
+    threading.excepthook = lambda _: None  # loky's thread can stumble over work that was dropped meanwhile
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+            yield
+    finally:
+        threading.excepthook = before

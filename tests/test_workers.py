@@ -10,25 +10,27 @@ import pytest
 
 import bayesclf as bc
 from bayesclf import workers
+from bayesclf.errors import Stopped
 
 X = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]]
 Y = [0, 0, 0, 1, 1, 1]
 
 PROGRAM = """
-import signal, sys
+import os, signal, sys
 from bayesclf import workers
 from bayesclf.cli.console import interrupt
 
 def work_on(number):
     import threading
 
-    print("at work", flush=True)
-    threading.Event().wait()
+    held = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    os.write(1, b"interruptions held\\n" if held else b"open to interruptions\\n")
+    threading.Event().wait(900)
 
 signal.signal(signal.SIGINT, interrupt)
 list(workers.each(work_on, [(0,), (1,)], 2))
 """
-"""Two processes with work that has no end; as they inherit its stdout, that ends when they and it have ended."""
+"""Two processes with much work; as they inherit its stdout, that ends when they and it have ended."""
 
 
 @pytest.mark.parametrize(
@@ -46,10 +48,11 @@ def test_workers_end_with_the_process_that_they_work_for(name, status, said):
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
+        started = [process.stdout.readline() for _ in range(2)]
         # Ctrl-C at a terminal reaches all processes that were started there
         (os.killpg if name == "SIGINT" else os.kill)(process.pid, getattr(signal, name))
         assert process.communicate(timeout=300) == ("", said)
+    assert started == ["interruptions held\n"] * 2
     assert process.returncode == status
 
 
@@ -100,3 +103,12 @@ def test_a_comparison_starts_as_many_as_it_has_fits(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", run_here)
     bc.compare({"nb": bc.GaussianNB(inference="map")}, X, Y, rules=["map"], cv=2, n_jobs=2000)
     assert started == [min(3, workers.JOBS_PER_CORE * joblib.cpu_count())]
+
+
+def test_a_worker_that_is_killed_is_told_in_a_sentence():
+    with pytest.raises(Stopped, match="a process that did part of the work was ended, perhaps for lack of memory"):
+        list(workers.each(_die, [(), ()], 2))
+
+
+def _die():
+    os.kill(os.getpid(), signal.SIGKILL)

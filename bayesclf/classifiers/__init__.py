@@ -6,6 +6,7 @@ from bayesclf.classifiers.counts import BernoulliNB, MultinomialNB
 from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
+from bayesclf.classifiers.one_dependence import AODE
 from bayesclf.classifiers.text import TextNB
 
 CLASSIFIERS: dict[str, type[BayesClassifier]] = {
@@ -17,12 +18,14 @@ CLASSIFIERS: dict[str, type[BayesClassifier]] = {
     "text": TextNB,
     "gda": GaussianDiscriminantAnalysis,
     "tan": BayesNetClassifier,
+    "aode": AODE,
     "joint": JointBayes,
     "lr": LogisticRegression,
 }
 """Classifiers by the short names of the command line. A classifier without an entry cannot be saved or compared."""
 
 __all__ = [
+    "AODE",
     "CLASSIFIERS",
     "BayesClassifier",
     "BayesNetClassifier",

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.errors import Refused
-from bayesclf.families import BayesianNetwork, JointTable
+from bayesclf.errors import InputError, Refused, RefusedAttribute
+from bayesclf.families import BayesianNetwork, EveryTree, JointTable
+from bayesclf.families.base import Family
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge
+from bayesclf.families.trees.every_tree import GRID
+from bayesclf.models.generative import Block
 from bayesclf.tables import columns
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ALL_TREES, ALL_FORESTS = "all-trees", "all-forests"
+STRUCTURES = (LEARNT, ALL_TREES, ALL_FORESTS)
+"""Structures that have names; others are edges."""
 
 
 @own_options_first
@@ -29,19 +38,42 @@ class BayesNetClassifier(GenerativeClassifier):
     along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
     probabilities given the tree, and ignores the uncertainty of the tree. Columns are categories; numbers are refused.
 
+    ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
+    probability, and ``"all-forests"`` over all forests, of which naive Bayes is the one without edges. A hypothesis is
+    a tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities (so
+    that ``"mean"`` is the same), ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and
+    ``"predictive"`` is exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a
+    missing cell a level of its own).
+
     Parameters
     ----------
-    structure : "tan" or sequence of pairs
-        ``"tan"``, or edges as pairs of column names, (parent, child), for every class.
-    alpha : float or array
-        Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell).
+    structure : {"tan", "all-trees", "all-forests"} or sequence of pairs
+        One of these, or edges as pairs of column names, (parent, child), for every class.
+    alpha : float, array or None
+        Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell); None is 2. For
+        ``"tan"`` and edges; sums over all trees take `equivalent_rows`.
     basis : {"simplex", "softmax"}
         As in `CategoricalNB`.
+    equivalent_rows : float, sequence of floats or None
+        For ``"all-trees"`` and ``"all-forests"``: N', the weight of the prior in rows of each class, above 0, spread
+        evenly over the cells of each pair of columns (BDeu). Several are averaged over by their evidence; None is
+        1/2, 1, 2, …, 32.
+    tree : {"shared", "class"}
+        For the same: whether all classes have the same tree, or each its own.
+    root_weight : float or None
+        For ``"all-forests"``: λ of P(F) ∝ λ^c Π_C |C|, over the c components C of a forest, above 0. A priori
+        d(d − 1)/(d + λ) edges are expected; None is λ = d.
 
     Attributes
     ----------
     edges_ : tuple of pairs
-        The edges in use, (parent, child).
+        The edges in use, (parent, child); of all trees those of the most probable one.
+    most_probable_trees_ : tuple of frozensets
+        The edges of the most probable tree; with one tree a class, of that of each class.
+    edge_probabilities_ : DataFrame
+        P(two columns are joined | D), (feature, feature); with one tree a class, (outcome and feature, feature).
+    equivalent_rows_ : Series
+        Posterior probability of each of the `equivalent_rows`.
 
     Examples
     --------
@@ -55,13 +87,17 @@ class BayesNetClassifier(GenerativeClassifier):
 
     References
     ----------
-    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29; Aberdeen.
+    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29; Aberdeen; Meilă &
+    Jaakkola (2006), *Tractable Bayesian learning of tree belief networks*, Statistics and Computing 16.
     """
 
     structure: Any = LEARNT
     _: KW_ONLY
-    alpha: float | Array = 2.0
+    alpha: float | Array | None = None
     basis: str = "simplex"
+    equivalent_rows: float | Sequence[float] | None = None
+    tree: str = "shared"
+    root_weight: float | None = None
 
     @property
     def edges_(self) -> tuple[Edge, ...]:
@@ -71,17 +107,96 @@ class BayesNetClassifier(GenerativeClassifier):
         for block in self.model_.blocks:
             if isinstance(block.family, BayesianNetwork) and not isinstance(block.family.edges, str):
                 edges += block.family.edges
-        return tuple(edges)
+            elif isinstance(block.family, EveryTree):
+                edges += (edge for tree in _posterior(block).most_probable_trees() for edge in tree)
+        return tuple(dict.fromkeys(edges))
+
+    @property
+    def most_probable_trees_(self) -> tuple[frozenset[Edge], ...]:
+        """The edges, (parent, child), of the most probable tree; with one tree a class, of that of each class."""
+        return tuple(map(frozenset, self._trees("most_probable_trees_").most_probable_trees()))
+
+    @property
+    def edge_probabilities_(self) -> pd.DataFrame:
+        """P(two columns are joined | D), (feature, feature); with one tree a class, (outcome and feature, feature)."""
+        import pandas as pd
+
+        posterior = self._trees("edge_probabilities_")
+        names = pd.Index(posterior.axes.features, name="feature")
+        of_trees = [pd.DataFrame(values, names, names) for values in posterior.edge_probabilities()]
+        if self.tree == "shared":
+            return of_trees[0].rename_axis(columns="other_feature")
+        return pd.concat(of_trees, keys=self.classes_.tolist(), names=["outcome"]).rename_axis(columns="other_feature")
+
+    @property
+    def equivalent_rows_(self) -> pd.Series:
+        """Posterior probability of each of the equivalent numbers of rows."""
+        import pandas as pd
+
+        posterior = self._trees("equivalent_rows_")
+        grid = pd.Index(np.ravel(posterior.equivalent_rows), name="equivalent_rows")
+        return pd.Series(posterior.node_probabilities, grid, name="probability")
+
+    def _trees(self, attribute: str) -> EveryTree:
+        """Return the posterior over trees, or say why an attribute of it is absent."""
+        check_is_fitted(self, "classes_")
+        for block in self.model_.blocks:
+            if isinstance(block.family, EveryTree):
+                return _posterior(block)
+        raise RefusedAttribute(f"{attribute} is of structure='all-trees' or 'all-forests'; here the edges are fixed")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "level" or not is_exact(self.inference)
+        complete = self._averages_trees or is_exact(self.inference)
+        tags.input_tags.allow_nan = self.missing == "level" or not complete
         return tags
+
+    @property
+    def _averages_trees(self) -> bool:
+        return isinstance(self.structure, str) and self.structure in (ALL_TREES, ALL_FORESTS)
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
-        names = categories(frame, "a Bayesian network")
-        return (ColumnBlock(BayesianNetwork(self.alpha, self.basis, edges=self.structure), names),)
+        family = self._every_tree() if self._averages_trees else self._network()
+        return (ColumnBlock(family, categories(frame, "a Bayesian network")),)
+
+    def _every_tree(self) -> Family[Any]:
+        """Return the family of all trees; raises `InputError` for an option that it does not have."""
+        if self.alpha is not None:
+            raise InputError(
+                f"structure={self.structure!r} takes equivalent_rows instead of alpha: all trees must agree on the "
+                "prior of each pair of columns"
+            )
+        rows = GRID if self.equivalent_rows is None else _grid(self.equivalent_rows)
+        return EveryTree(rows, self.structure == ALL_FORESTS, self.root_weight, self.tree)
+
+    def _network(self) -> Family[Any]:
+        """Return the family of a network with one structure; raises `InputError` for an option of all trees."""
+        if isinstance(self.structure, str) and self.structure not in STRUCTURES:
+            raise InputError(
+                f"structure must be {', '.join(map(repr, STRUCTURES))}, or edges as pairs of column names, (parent, "
+                f"child), not {self.structure!r}"
+            )
+        given = {"equivalent_rows": self.equivalent_rows, "root_weight": self.root_weight}
+        used = [name for name, value in given.items() if value is not None]
+        if used or self.tree != "shared":
+            option = used[0] if used else "tree"
+            raise InputError(f"{option} is for structure='all-trees' or 'all-forests'; leave it out for one structure")
+        return BayesianNetwork(2.0 if self.alpha is None else self.alpha, self.basis, edges=self.structure)
+
+
+def _posterior(block: Block) -> EveryTree:
+    """Return the posterior over trees of a block that has one."""
+    return cast("EveryTree", block.family.posterior(block.statistics))
+
+
+def _grid(rows: object) -> float | tuple[float, ...]:
+    """Return equivalent numbers of rows, one or several, as the family takes them."""
+    try:
+        values = np.asarray(rows, dtype=float)
+    except (ValueError, TypeError):
+        raise InputError(f"equivalent_rows must be a number or several of them, not {rows!r}") from None
+    return float(values) if values.ndim == 0 else tuple(values.ravel().tolist())
 
 
 @own_options_first

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import UNSEEN
@@ -21,6 +22,8 @@ from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.rules import Gibbs
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTED_COLUMNS = 5
+LEARNED = "learned"
+"""`prior_scale` where it is learned from the rows."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 UNSEEN_STREAM = 2
@@ -62,8 +67,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     prior_mean : float, array or dict
         Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
         column name to number.
-    prior_scale : float, array or dict
-        Its sd, likewise; infinite for a flat prior.
+    prior_scale : float, array, dict, "learned" or LearnedScale
+        Its sd, likewise; infinite for a flat prior. ``"learned"``: one sd s for all columns, with a posterior of its
+        own, log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess;
+        ``bayesclf.LearnedScale(…)`` has other priors of s, and columns whose sd is given all the same. Under
+        ``"map"``, s is the mode of log s, and the weights are at their mode given this s. It is for dense tables of up
+        to 3,000 weights, with `prior_mean` 0 and `standardize`.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -86,7 +95,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
     prior
-        A posterior turned prior by `as_prior`; it replaces all other priors.
+        A posterior turned prior by `as_prior`; it replaces all other priors, and a scale that was learned with it.
 
     Attributes
     ----------
@@ -106,7 +115,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     References
     ----------
-    Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign).
+    Mitchell §3, eqs 24 to 29 (eqs 16 to 22 have the opposite sign). MacKay (1992), The evidence framework applied to
+    classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
     """
 
     prior_mean: Any = 0.0
@@ -198,8 +208,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             levels = tuple(column.levels for column in self._columns if column.kind == "category")
             cells, codes = rows.parts
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
-            settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
-            model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, LogisticPrior(**settings))
+            prior = self._prior()
+            kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
+            model = kind(self._labels, design, design.matrix(rows), y, weight, prior)
         else:
             design = self.prior.design
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
@@ -210,6 +221,24 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if self.prior is not None:
             self.notes_ = [*_about_prior(self.prior), *_about_new_levels(self._columns, rows), *self.notes_]
         return model
+
+    def _prior(self) -> LogisticPrior:
+        """Return the prior's settings."""
+        settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
+        if isinstance(self.prior_scale, str):
+            if self.prior_scale != LEARNED:
+                raise InputError(
+                    f"prior_scale must be {LEARNED!r}, a number, an array or a mapping, not {self.prior_scale!r}"
+                )
+            settings["prior_scale"] = LearnedScale()
+        return LogisticPrior(**settings)
+
+    @override
+    def _infer(self, model: Model) -> None:
+        """Infer the model, and note the prior scale that was learned."""
+        super()._infer(model)
+        if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
+            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"]))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -267,12 +296,22 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         parameters = super()._posterior_parameters()
         rng = np.random.default_rng([self.seed_, UNSEEN_STREAM])
         model: Any = self.model_
-        return {**parameters, "unseen": model.unseen_weights(rng, len(parameters["intercept"]))}
+        unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
+        return {**parameters, "unseen": unseen}
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
     kind = columns.kind_of(frame[name])
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
+
+
+def _about_scale(scale: Array) -> str:
+    """Say what the draws (draw) of a learned prior scale are."""
+    low, middle, high = np.quantile(scale, [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
+    return (
+        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
+        f"{high:.2g})"
+    )
 
 
 def _about_prior(prior: NormalPrior) -> Iterator[str]:

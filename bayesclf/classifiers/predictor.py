@@ -21,7 +21,7 @@ from bayesclf.classifiers.estimator import Estimator
 from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.inference import Draws, Optimiser, Trace
+from bayesclf.inference import Draws, Engine, Optimiser, Trace
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -249,7 +249,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             rules.resolve(self.rule)
         self.model_ = model
         self.points_ = {}
-        engine = inference.resolve(self.inference, model)
+        engine = inference.resolve(self._requested_engine(), model)
         self.trace_ = None
         if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
             self._watch(type(engine).__name__.lower(), engine.optimiser)
@@ -257,6 +257,10 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _requested_engine(self) -> str | Engine:
+        """Return the engine to infer by."""
+        return self.inference
 
     def _watch(self, name: str, optimiser: Optimiser) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +76,9 @@ def learning_curve(
     if numbers is not None:
         write_text(numbers, csv_text(curve.table, safe_csv))
     if drawing is not None:
-        write_whole(drawing, lambda part: curve.plot(metric).savefig(part, format=drawing.suffix[1:]))
+        drawn = io.BytesIO()  # as matplotlib's PDF raises what it likes where a disk is full
+        curve.plot(metric).savefig(drawn, format=drawing.suffix[1:])
+        write_whole(drawing, lambda part: part.write_bytes(drawn.getvalue()))
     if numbers != STDOUT:
         _show(curve, metric, time.perf_counter() - start)
         for path in (numbers, drawing):

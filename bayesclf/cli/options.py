@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_MODELS = "nb,lr"
 """Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
-MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joint, lr"
+MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr"
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""

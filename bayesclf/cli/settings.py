@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The default engine."""
 
+WORDS = ("learned",)
+"""Words that may stand for a number."""
+
 type Given = dict[str, dict[str, Any]]
 """Values by model or engine, and by name."""
 
@@ -139,5 +142,5 @@ def _check_kind(where: str, value: Any, default: Any) -> None:
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError(f"{where} must be True or False, not {value!r}")
-    elif isinstance(default, int | float) and isinstance(value, str | bool | None):
+    elif isinstance(default, int | float) and isinstance(value, str | bool | None) and value not in WORDS:
         raise InputError(f"{where} must be a number, as its default {default!r} is, not {value!r} ({kind})")

@@ -315,7 +315,7 @@ def independent_groups(model: GenerativeModel) -> dict[str, int]:
     for block in model.blocks:
         features = block.statistics.axes.features
         own: Iterable[int] = range(len(features))
-        if block.family.name in ("multivariate-gaussian", "joint"):
+        if block.family.name in ("multivariate-gaussian", "joint", "every-tree", "one-dependence"):
             own = [0] * len(features)
         elif isinstance(block.family, BayesianNetwork):
             edges = block.family.edges

@@ -137,20 +137,23 @@ def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> It
 def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     """Return the one part of logistic regression; its likelihood is computed from all rows.
 
+    Where the prior scale is learned, the prior that is scaled is that of the scale, at the top of the hierarchy.
+
     Of a large posterior only evenly spaced draws are used. With fewer draws the sensitivities have a larger Monte Carlo
     error, which can hide a weak likelihood but cannot make one seem weak.
     """
+    names = tuple(model.dims())
     cells = model.X.shape[0] * model.weight_prior.mean.size
     step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
     posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
-    weight = _flat(posterior["weight"])
-    intercept = model.at_means(_flat(posterior["intercept"]), weight)
-    theta = np.concatenate([intercept[:, :, None], weight * model.design.scale], axis=2)
-    log_prior = model.weight_prior.log_density(theta)
-    log_likelihood = model.log_posterior(intercept, weight) - log_prior
+    parameters = {name: _flat(posterior[name]) for name in names}
+    parameters["intercept"] = model.at_means(parameters["intercept"], parameters["weight"])
+    priors = model.log_prior(parameters)
+    log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
+    log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    names, draws = single(posterior, ("intercept", "weight"))
-    return Part(tuple(names), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
+    scalars, draws = single(posterior, names)
+    return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:

@@ -27,7 +27,6 @@ from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.typing import Array, Integers, Parameters
@@ -137,16 +136,8 @@ def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
 
 def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
     """Draw hypotheses from the prior; raises `Refused` where it is improper."""
-    if isinstance(model, GenerativeModel):
-        return model.prior_draw(rng, draws)
-    assert isinstance(model, LogisticModel)
-    prior = model.weight_prior
-    if prior.flat_intercept:
-        raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
-    if prior.flat_weights.any():
-        raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
-    theta = prior.draw(rng, draws)
-    return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / model.design.scale}
+    drawn: Parameters = model.prior_draw(rng, draws)
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Stopped
+from bayesclf.errors import InputError, Stopped
 
 CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
 """How long a Dask scheduler has to answer, and its first worker to register."""

@@ -45,10 +45,6 @@ EXPERIMENTS: tuple[str, ...] = (
 """Names of the experiments; the module's has underscores."""
 
 
-class Stopped(InputError):
-    """The work cannot go on, for a reason outside of it; what was finished is stored."""
-
-
 @dataclass(frozen=True)
 class Figure:
     """A figure of a results page.

@@ -17,9 +17,9 @@ import numpy as np
 
 from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
-from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning
+from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
 from bayesclf.experiments import cluster
-from bayesclf.experiments.experiment import Experiment, Record, Results, Stopped, Unit, find
+from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
 from bayesclf.experiments.store import Store
 from bayesclf.files import write_text
 from bayesclf.progress import Progress, shown
@@ -112,8 +112,10 @@ def run(
     Raises
     ------
     InputError
-        If the folder holds something else, or the scheduler does not answer; also where the disk is full or the
-        scheduler ends during the work, after which a run with the same folder does the remaining units.
+        If the folder holds something else, or the scheduler does not answer.
+    Stopped
+        If the disk is full, or workers or the scheduler end before the work does; a run with the same folder does the
+        remaining units.
     """
     if isinstance(experiment, str):
         raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
@@ -153,7 +155,7 @@ def _resumable(store: Store, total: int, made: dict[str, str]) -> Iterator[None]
     except Stopped as reason:
         again = made.get("command", "the same call")
         kept = f"{counted(len(store.done), 'unit')} of {total} are stored"
-        raise InputError(f"{reason}; {kept}, and {again} does the others") from reason
+        raise Stopped(f"{reason}; {kept}, and {again} does the others") from reason
 
 
 def _measured(

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import InputError
-from bayesclf.experiments.experiment import Record, Stopped, Unit
+from bayesclf.errors import InputError, Stopped
+from bayesclf.experiments.experiment import Record, Unit
 from bayesclf.files import write_text
 
 if TYPE_CHECKING:

@@ -15,9 +15,12 @@ from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
+from bayesclf.families.trees.every_tree import EveryTree
+from bayesclf.families.trees.one_dependence import OneDependence
 from bayesclf.typing import Parameters
 
-_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, Poisson, MultivariateGaussian, JointTable, BayesianNetwork)
+_TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
+_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, Poisson, MultivariateGaussian, *_TABLES)
 
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
@@ -29,6 +32,7 @@ __all__ = [
     "BayesianNetwork",
     "Bernoulli",
     "Categorical",
+    "EveryTree",
     "Family",
     "Gaussian",
     "HalfNormal",
@@ -39,6 +43,7 @@ __all__ = [
     "Model",
     "Multinomial",
     "MultivariateGaussian",
+    "OneDependence",
     "Parameters",
     "Poisson",
     "Rows",

@@ -353,7 +353,7 @@ def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Tra
     """
     if not isinstance(model, LogisticModel):
         raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")
-    estimate(model, name)
+    found = estimate(model, name)
     objective, start = model.objective(name)
     trace = optimiser.run(objective, start, np.random.default_rng(seed))
-    return trace, model.parameters(trace.theta)
+    return trace, {**found, **model.parameters(trace.theta)}

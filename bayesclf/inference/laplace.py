@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -15,7 +16,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.models.logistic.likelihood import LaplaceApproximation
+    from bayesclf.models.logistic.components import Component
 
 PROPOSALS_PER_DRAW = 4
 LEAST_PROPOSALS = 1000
@@ -28,14 +29,14 @@ LEAST_DEGREES = 10
 class LaplaceModel(Protocol):
     """A model with an unnormalized log posterior and its normal approximation."""
 
-    def laplace(self) -> LaplaceApproximation:
-        """Return the normal approximation at the mode."""
+    def components(self) -> tuple[Component, ...]:
+        """Return the normal approximation at the mode, or those given each of several prior scales."""
 
     def unravel(self, values: Array) -> Parameters:
-        """Return the parameters from vectors (draw, value) in the order of `laplace`."""
+        """Return the parameters from vectors (draw, value) in the order of the approximations."""
 
     def log_posterior(self, intercept: Array, weight: Array) -> Array:
-        """Return log p(θ, D), shape (draw)."""
+        """Return log p(θ, D), shape (draw); a learned prior scale is an argument `prior_scale` too."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,10 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
     With as many degrees of freedom as parameters, |z| varies through them no more than it does by itself.
 
+    Where the prior scale s is learned, there is one such q_m for each node s_m of a grid, with a share π_m of the
+    proposals, and r = p(D | θ) p(θ | s_m) p(s_m) Δ_m/(π_m q_m(θ)), so that the weights correct the evidence of s_m too.
+    A proposal's log s is then drawn from the stretch Δ_m that its node stands for.
+
     Raises
     ------
     Refused
@@ -164,16 +169,36 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     """
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
-    approximation = model.laplace()
-    size = len(approximation.center)
+    components = model.components()
+    size = len(components[0].approximation.center)
     degrees = max(LEAST_DEGREES, size)
     z = rng.standard_normal((number, size))
     z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
-    parameters = model.unravel(approximation.center + z @ approximation.factor.T)
+    parts, measures = [], []
+    for component, some in zip(components, _shared(components, number, rng), strict=True):
+        approximation, cell = component.approximation, component.cell
+        parameters = model.unravel(approximation.center + z[some] @ approximation.factor.T)
+        parts.append(parameters if cell is None else {**parameters, **cell.node(len(z[some]))})
+        measures.append(np.full(len(z[some]), component.log_measure))
+    parameters = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     # |z|² is the distance in the metric of the covariance, and gives log q up to its constant.
     log_weight = model.log_posterior(**parameters) + 0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
+    log_weight += np.concatenate(measures)
     log_weight -= log_weight.max()
+    spread = [c.cell.spread(rng, len(part["weight"])) for c, part in zip(components, parts, strict=True) if c.cell]
+    if spread:
+        parameters["prior_scale"] = np.concatenate([part["prior_scale"] for part in spread])
     return Proposals(parameters, log_weight, *_smooth(log_weight))
+
+
+def _shared(components: Sequence[Component], number: int, rng: np.random.Generator) -> list[slice]:
+    """Return which of the proposals are whose, by the components' shares, rounded up or down at random."""
+    if len(components) == 1:
+        return [slice(0, number)]
+    shares = np.cumsum([component.share for component in components])
+    ends = np.floor(number * shares / shares[-1] + rng.random()).astype(int)
+    ends[-1] = number
+    return [slice(first, last) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> LaplaceSample:

@@ -53,7 +53,7 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
         )
     flat = values.reshape(number, -1)
     covariance = np.atleast_2d(np.cov(flat, rowvar=False))
-    unseen = model.weight_prior.unseen
+    unseen = model.unseen_prior_of_all(draws)
     prior = NormalPrior(model.labels, columns, model.design, values.mean(axis=0), covariance, 0.0, unseen)
     theta = values * np.concatenate([[1.0], model.design.scale])
     log_normal = prior.resolve(model.design, vectors).log_density(theta)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
 
 PROBABILITIES = ("pi", "theta")
-POSITIVE = ("sigma2", "rate", "alpha")
+POSITIVE = ("sigma2", "rate", "alpha", "prior_scale")
 """Parameters by their names without a block's suffix."""
 
 ROUNDING = 1e-6
@@ -57,7 +57,7 @@ def _check_values(name: str, dims: tuple[str, ...], values: Array, coords: Mappi
     kind = name.split("_")[0]
     if np.isnan(values).any():
         raise ValueError(f"its parameter {name!r} has values that are not numbers")
-    if kind in POSITIVE and (values < 0).any():
+    if {kind, name} & set(POSITIVE) and (values < 0).any():
         raise ValueError(f"its parameter {name!r} has values below 0")
     if kind in PROBABILITIES:
         if values.size and not (values.min() >= 0 and values.max() <= 1 + ROUNDING):

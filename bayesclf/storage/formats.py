@@ -60,6 +60,9 @@ CHANGES = {
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
             "BayesClassifier.target_name_": None,
+            "BayesNetClassifier.equivalent_rows": None,
+            "BayesNetClassifier.root_weight": None,
+            "BayesNetClassifier.tree": "shared",
             "GenerativeModel.posterior_given": False,
             "LogisticRegression.prior": None,
         },
@@ -134,6 +137,8 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
+    from bayesclf.models.logistic.learned_model import LearnedScaleModel
+    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.normal_prior import NormalPrior
     from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
@@ -145,7 +150,7 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
-        *(NormalPrior, UnseenPrior),
+        *(LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

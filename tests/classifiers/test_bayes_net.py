@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf import NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes
+from bayesclf import AODE, NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
 from bayesclf.inference import Exact
@@ -150,7 +150,7 @@ def test_numbers_are_refused_by_name(kind, what, mixed_table):
 def test_edges_are_checked_by_the_classifier(play_tennis):
     with pytest.raises(InputError, match="names column 'snow'"):
         BayesNetClassifier((("snow", "wind"),)).fit(play_tennis.X, play_tennis.y)
-    with pytest.raises(InputError, match="edges must be 'tan' or pairs"):
+    with pytest.raises(InputError, match="structure must be 'tan', 'all-trees', 'all-forests', or edges"):
         BayesNetClassifier("chain").fit(play_tennis.X, play_tennis.y)
 
 
@@ -263,3 +263,129 @@ def test_nuts_with_gaps_agrees_with_importance_sampling():
     ess = min(1000, 1 / np.sum(weight**2))
     assert ess > 100
     assert (np.abs(found - expected) < 5 * spread * np.sqrt(1 / ess + 1 / 1000)).all()
+
+
+# Every tree at once
+
+
+@pytest.fixture(scope="module")
+def votes():
+    table = datasets.load("votes")
+    return table.X.iloc[:, :8], table.y
+
+
+@pytest.mark.parametrize("options", [{}, {"tree": "class"}, {"equivalent_rows": (1.0, 10.0)}], ids=str)
+@pytest.mark.parametrize("structure", ["all-trees", "all-forests"])
+def test_all_trees_answer_under_every_rule(structure, options, votes):
+    X, y = votes
+    clf = BayesNetClassifier(structure, missing="level", inference=Exact(100, 2), random_state=1, **options).fit(X, y)
+    answers = {rule: clf.predict_log_proba(X[:9], rule=rule) for rule in RULES}
+    for log_proba in answers.values():
+        np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(answers["bayes-optimal"]), np.exp(answers["predictive"]), atol=0.1)
+    table = clf.edge_probabilities_.to_numpy().reshape(-1, 8, 8)
+    np.testing.assert_allclose(table, table.swapaxes(1, 2))
+    drawn = clf.posterior_["posterior"]["tree"].mean(("chain", "draw")).values.reshape(len(table), -1)
+    first, second = np.triu_indices(8, 1)
+    assert (np.abs(drawn - table[:, first, second]) < 5 * np.sqrt(0.25 / 200)).all()
+    if structure == "all-trees":
+        np.testing.assert_allclose(table.sum(axis=(1, 2)) / 2, 7)
+        assert all(len(tree) == 7 for tree in clf.most_probable_trees_)
+    assert clf.equivalent_rows_.sum() == pytest.approx(1)
+
+
+def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    clf = BayesNetClassifier("all-trees", equivalent_rows=6.0, random_state=1).fit(X, y)
+    sizes = {"outlook": 3, "temperature": 3, "humidity": 2, "wind": 2}
+    network = BayesNetClassifier(clf.edges_, random_state=1).fit(X, y)
+    family = network.model_.blocks[0].family
+    factors = family.layout(family.axes).factors
+    names = family.axes.features
+    alpha = np.concatenate(
+        [
+            np.full(n, 6.0 / n)
+            for factor in factors
+            for n in [np.prod([sizes[names[j]] for j in factor.scope], dtype=int)]
+        ]
+    )
+    same = BayesNetClassifier(clf.edges_, alpha=alpha, basis="softmax", random_state=1).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="map"), same.predict_proba(X, rule="map"), rtol=1e-12)
+
+
+def test_forests_of_heavy_components_are_naive_bayes(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    forests = BayesNetClassifier("all-forests", equivalent_rows=6.0, root_weight=1e12, random_state=1).fit(X, y)
+    alpha = np.concatenate([np.full(size, 6.0 / size) for size in (3, 3, 2, 2)])
+    naive = CategoricalNB(alpha, random_state=1).fit(X, y)
+    np.testing.assert_allclose(
+        forests.predict_proba(X, rule="predictive"), naive.predict_proba(X, rule="predictive"), atol=1e-9
+    )
+    assert forests.edges_ == ()
+    assert forests.model_.log_evidence() == pytest.approx(naive.model_.log_evidence())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "all-trees", "alpha": 1.0}, "structure='all-trees' takes equivalent_rows instead of alpha"),
+        ({"structure": "all-trees", "root_weight": 1.0}, "trees have only one"),
+        ({"structure": "all-trees", "equivalent_rows": "many"}, "equivalent_rows must be a number or several"),
+        ({"structure": "tan", "equivalent_rows": 1.0}, "equivalent_rows is for structure='all-trees' or 'all-forests'"),
+        ({"structure": (), "tree": "class"}, "tree is for structure='all-trees' or 'all-forests'"),
+    ],
+)
+def test_options_of_one_structure_and_of_all_are_told_apart(options, message, play_tennis):
+    with pytest.raises(InputError, match=message):
+        BayesNetClassifier(**options).fit(play_tennis.X, play_tennis.y)
+
+
+def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
+    X, y = play_tennis.X, play_tennis.y
+    with pytest.raises(Refused, match="all trees are averaged over in closed form; use inference='exact', not 'nuts'"):
+        BayesNetClassifier("all-trees", inference="nuts").fit(X, y)
+    with pytest.raises(Refused, match="takes categories, but numbers are in 'x0'"):
+        BayesNetClassifier("all-trees").fit([[0.5, 1.5], [1.0, 2.0]], [0, 1])
+    with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
+        BayesNetClassifier("all-trees").fit(*votes)
+    assert not hasattr(BayesNetClassifier(random_state=1).fit(X, y), "edge_probabilities_")
+
+
+def test_aode_is_the_average_of_its_networks(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    clf = AODE(equivalent_rows=2.0).fit(X, y)
+    expected = np.zeros((len(X), 2))
+    for parent in X:
+        for k, label in enumerate(clf.classes_):
+            own = X[y == label]
+            total = np.log((len(own) + 1) / (len(X) + 2))
+            share = (own[parent].value_counts().reindex(X[parent].unique(), fill_value=0) + 2 / X[parent].nunique()) / (
+                len(own) + 2
+            )
+            terms = total + np.log(X[parent].map(share).to_numpy(dtype=float))
+            for other in X.columns.drop(parent):
+                levels = X[other].nunique()
+                for row in range(len(X)):
+                    given = own[own[parent] == X[parent].iloc[row]]
+                    count = (given[other] == X[other].iloc[row]).sum()
+                    terms[row] += np.log((count + 2 / levels) / (len(given) + 2))
+            expected[:, k] += np.exp(terms) / 4
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, rtol=1e-10)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="mean"), expected, rtol=1e-10)
+
+
+def test_aode_has_no_posterior(play_tennis):
+    X, y = play_tennis.X, play_tennis.y
+    clf = AODE().fit(X, y)
+    for rule in ("bayes-optimal", "gibbs"):
+        with pytest.raises(Refused, match="there is no posterior to average over"):
+            clf.predict(X, rule=rule)
+    with pytest.raises(Refused, match="there is no posterior to average over"):
+        AODE(inference="nuts").fit(X, y)
+    with pytest.raises(Refused, match="there is no posterior to average over"):
+        clf.as_prior()
+    lines = compare({"aode": AODE()}, X, y, cv=2).table.set_index("rule")
+    assert lines.loc[["map", "mean", "predictive"], "log_loss"].notna().all()
+    assert lines.loc[["bayes-optimal", "gibbs"], "reason"].str.contains("no posterior").all()
+    assert clf.loo(X, y, rule="predictive").elpd == clf.loo(X, y, rule="mean").elpd

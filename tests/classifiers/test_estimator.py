@@ -30,7 +30,7 @@ TABLES = {
     "multinomial": np.round(np.abs(NUMBERS)),
     "bernoulli": (NUMBERS > 0).astype(float),
 }
-TABLES["tan"] = TABLES["joint"] = pd.DataFrame(
+TABLES["tan"] = TABLES["aode"] = TABLES["joint"] = pd.DataFrame(
     {"wind": ["weak", "strong"] * 10, "sky": ["sun", "sun", "rain", "sun"] * 5}
 )
 
@@ -65,6 +65,8 @@ def test_its_names_are_listed_without_being_computed(fitted):
 
 def test_it_can_be_pickled_and_copied_after_everything_was_computed(fitted):
     clf, X = fitted
+    if isinstance(clf, bc.AODE):
+        pytest.skip("without a posterior there is no PyMC model")
     clf = copy.copy(clf)
     assert clf.posterior_ is clf.posterior_
     assert clf.pymc_model_ is clf.pymc_model_

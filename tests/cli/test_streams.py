@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import GOOD, rows_of, table
+from helpers.disks import full_after
 
 import bayesclf as bc
 from bayesclf import cli
@@ -112,6 +113,33 @@ def test_files_are_whole_where_words_are_lost(command, where, own_table, capfd):
     assert (status, capfd.readouterr().err) == SAID[where]
     assert is_whole(Path(made))
     assert [name for name in os.listdir() if name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "made"),
+    [
+        ("fit", (), "made.nc"),
+        ("predict", (), "made.csv"),
+        ("compare", (), "made.json"),
+        ("learning-curve", (), "made.csv"),
+        pytest.param("compare", ("--report", "made.html"), "made.json", marks=pytest.mark.slow),
+        pytest.param("report", (), "made.html", marks=pytest.mark.slow),
+        *(
+            pytest.param("learning-curve", ("--figure", name, "--csv", "-"), name, marks=pytest.mark.slow)
+            for name in ("made.svg", "made.png", "made.pdf")
+        ),
+    ],
+)
+def test_a_full_disk_keeps_the_old_file(command, more, made, own_table, capsys):
+    Path(made).write_text("old")
+    before = sorted(os.listdir())
+    with full_after(50):
+        assert cli.run([command, *WRITERS[command][0], *more]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"bayesclf: {Path(made).resolve()} cannot be written (File too large); what was there")
+    assert said.count("\n") == 1
+    assert Path(made).read_text() == "old"
+    assert sorted(os.listdir()) == before
 
 
 @pytest.mark.parametrize("arguments", [("datasets", "export", "play_tennis"), ("datasets",), ("--help",)], ids=" ".join)

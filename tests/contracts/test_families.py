@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.cases import CASES, CATEGORICAL, GAUSSIAN
-from helpers.families import STANDARD_ERRORS, categorical, every_case, every_prior, gaussian, ids
+from helpers.cases import CATEGORICAL, EVERY, GAUSSIAN
+from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian, ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,10 +20,10 @@ def assert_same_statistics(found, expected, rtol=1e-12):
 
 
 def test_every_family_has_a_case():
-    assert {type(case.family) for case in CASES} == set(FAMILIES.values())
+    assert {type(case.family) for case in EVERY} == set(FAMILIES.values())
 
 
-@every_case
+@every_family
 def test_statistics_are_of_the_class_that_the_family_names(case):
     assert type(case.statistics(*case.data())) is type(case.family).statistics_type
 
@@ -31,7 +31,7 @@ def test_statistics_are_of_the_class_that_the_family_names(case):
 # Statistics
 
 
-@every_case
+@every_family
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 30), parts=st.integers(1, 5), weighted=st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_statistics_of_parts_add_up_to_those_of_the_whole(case, seed, n, parts, weighted):
@@ -46,7 +46,7 @@ def test_statistics_of_parts_add_up_to_those_of_the_whole(case, seed, n, parts, 
     assert_same_statistics(total, case.statistics(X, y, weight))
 
 
-@every_case
+@every_family
 def test_a_weight_is_a_number_of_repetitions(case, rng):
     X, y = case.data()
     times = rng.integers(4, size=len(y))
@@ -54,7 +54,7 @@ def test_a_weight_is_a_number_of_repetitions(case, rng):
     assert_same_statistics(case.statistics(X, y, times.astype(float)), repeated)
 
 
-@every_case
+@every_family
 def test_pooled_statistics_are_those_of_one_label(case):
     X, y = case.data()
     one = Axes(("all",), case.axes.features, case.axes.levels)
@@ -62,7 +62,7 @@ def test_pooled_statistics_are_those_of_one_label(case):
     assert_same_statistics(case.statistics(X, y).pooled(), expected)
 
 
-@every_case
+@every_family
 def test_selected_statistics_are_those_of_the_selected_columns(case):
     X, y = case.data()
     keep = np.array([True, False, True])
@@ -70,7 +70,7 @@ def test_selected_statistics_are_those_of_the_selected_columns(case):
     assert_same_statistics(case.statistics(X, y).select(keep), case.family.statistics(X[:, keep], y, axes))
 
 
-@every_case
+@every_family
 def test_statistics_move_to_axes_with_further_labels(case):
     X, y = case.data()
     wider = Axes(("maybe", "never", "no", "yes"), case.axes.features, case.axes.levels)

@@ -270,6 +270,8 @@ def test_a_class_of_one_row(case, rule, mixed_table):
         "categorical, α learnt",
         "joint",
         "tan",
+        "all trees",
+        "all forests",
         "gnb feature",
         "gnb shared",
         "bernoulli",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import MULTIVARIATE_GAUSSIAN, PRIORS, TABLES
+from helpers.cases import MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES
 
 from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
@@ -10,12 +10,12 @@ from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 
-every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])
+every_prior = pytest.mark.parametrize("case", [*PRIORS, *TREES], ids=lambda case: case.name)
 
 
 def rows_of(case, seed=5, n=24):
     """Return rows under which the family is conjugate, one of them without any cell where that says nothing."""
-    if case in MULTIVARIATE_GAUSSIAN or case in TABLES:
+    if case in MULTIVARIATE_GAUSSIAN or case in (*TABLES, *TREES):
         X, y = case.complete(seed, n)
         X[3] = case.absent
         return X, y
@@ -41,7 +41,7 @@ def by_chain_rule(case, X, y):
 
 
 def test_every_family_is_tested():
-    assert {type(case.family) for case in PRIORS} == set(FAMILIES.values())
+    assert {type(case.family) for case in (*PRIORS, *TREES, *PLUG_INS)} == set(FAMILIES.values())
 
 
 @every_prior

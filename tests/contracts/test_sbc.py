@@ -141,6 +141,22 @@ def logistic(classes, rng):
     return {name: values[0] for name, values in parameters.items()}, TABLE, y
 
 
+LEARNED_SPREAD = 0.8
+
+
+def logistic_with_a_scale(classes, rng):
+    """Return a truth, the prior scale among it, and labels of fixed rows, whose columns have sds of their own."""
+    scale = np.exp(LEARNED_SPREAD * rng.normal())
+    sds = np.array([INTERCEPT_SCALE, scale, scale])
+    vectors = rng.normal(size=(classes, 3)) * sds / np.sqrt(2)
+    reference = 0 if classes == 2 else classes - 1
+    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
+    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
+    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
+    return {"intercept": intercept, "weight": weight, "prior_scale": np.array(scale)}, TABLE, y
+
+
 def ranks(simulate, make, simulations, thin=1, classes=LABELS):
     """Return the rank of each parameter among the draws, (simulation, parameter), and the number of draws.
 
@@ -210,6 +226,8 @@ LOGISTIC = bc.LogisticRegression(
     WEIGHT_MEAN, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
 )
 
+LEARNED = bc.LogisticRegression(prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD), intercept_scale=INTERCEPT_SCALE)
+
 EXACT = Exact(draws=99, chains=1)
 
 SHORT = NUTS(draws=295, tune=200, chains=2)
@@ -234,6 +252,23 @@ def test_laplace(classes):
     found, draws = ranks(partial(logistic, classes), with_engine(LOGISTIC, PROPOSALS), 500, classes=LABELS[:classes])
     assert len(found) > 450
     assert_uniform(found, draws, bins=10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_learned_scale(classes):
+    """Of the scale and of the weights; the draws of the scale are spread between the nodes of its grid."""
+    simulate = partial(logistic_with_a_scale, classes)
+    found, draws = ranks(simulate, with_engine(LEARNED, PROPOSALS), 500, classes=LABELS[:classes])
+    assert len(found) > 400
+    assert_uniform(found, draws, bins=10)
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nuts_of_a_learned_scale(classes):
+    simulate = partial(logistic_with_a_scale, classes)
+    drawn = ranks(simulate, with_engine(LEARNED, SHORT), 60, thin=10, classes=LABELS[:classes])
+    assert_uniform(*drawn, bins=5)
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

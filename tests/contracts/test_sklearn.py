@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from bayesclf import NUTS
 from bayesclf.classifiers import (
+    AODE,
     CLASSIFIERS,
     BayesNetClassifier,
     BernoulliNB,
@@ -42,10 +43,14 @@ class BinnedTan(Binned, BayesNetClassifier):
     pass
 
 
+class BinnedAODE(Binned, AODE):
+    pass
+
+
 NOT_OF_TABLES = {TextNB}
 """Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
 
-CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan}
+CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan, AODE: BinnedAODE}
 SHORT_CHAINS = {"inference": Auto(nuts=NUTS(draws=250, tune=250, chains=2))}
 """Exact as by default, but for the tables with missing cells, where these two take NUTS."""
 OPTIONS = {

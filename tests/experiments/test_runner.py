@@ -189,7 +189,7 @@ def test_an_error_names_its_unit(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Return the address of a Dask scheduler with two workers as processes of their own."""
+    """Return the address of a Dask scheduler, and its process and those of two workers."""
     pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
     environment = os.environ | {"DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
     here = "127.0.0.1"
@@ -206,7 +206,7 @@ def cluster():
             subprocess.Popen([*worker, "--no-dashboard"], stdout=nothing, stderr=nothing, env=environment)
             for _ in range(2)
         ]
-    yield address, workers
+    yield address, scheduler, workers
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
@@ -214,7 +214,7 @@ def cluster():
 
 
 def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(cluster, whole, tmp_path):
-    address, workers = cluster
+    address, _, workers = cluster
     seen = []
 
     def kill_one(name, done, total):
@@ -227,6 +227,27 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
     units = [tuple(json.loads(line)["unit"]) for line in (tmp_path / RECORDS).read_bytes().splitlines()]
     assert len(units) == len(set(units)) == 6
     assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
+def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path, capfd):
+    address, scheduler, _ = cluster  # for the last time
+
+    def kill(name, done, total):
+        if done == 2:
+            scheduler.kill()
+            scheduler.wait()
+
+    made = {"command": "bayesclf experiment ng-jordan --scheduler x"}
+    with pytest.raises(InputError) as caught:
+        run(find("ng-jordan"), LENSES, tmp_path, Workers(scheduler=address), made, progress=kill)
+    assert str(caught.value) == (
+        f"the connection to the Dask scheduler {address} was lost; 2 units of 6 are stored, and "
+        "bayesclf experiment ng-jordan --scheduler x does the others"
+    )
+    assert (tmp_path / RECORDS).read_bytes().count(b"\n") == 2
+    assert capfd.readouterr().err == ""
+    lenses(tmp_path)
+    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from helpers.case import FEATURES, LABELS, MISSING_SHARE, Case
-from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase
+from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from scipy import stats
 
@@ -15,10 +15,12 @@ from bayesclf.families import (
     BayesianNetwork,
     Bernoulli,
     Categorical,
+    EveryTree,
     Gaussian,
     JointTable,
     Multinomial,
     MultivariateGaussian,
+    OneDependence,
     Poisson,
 )
 from bayesclf.families.gaussian import SHARED_OVER
@@ -148,7 +150,26 @@ POISSON = (
     ),
 )
 CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *POISSON)
-"""A family without an entry here fails the contract."""
+"""Families whose parameters have a density."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))
 """Cases whose prior differs from that of the others: `unbiased` is about the MLE alone."""
+
+_LEVELS = (("a", "b"), (1, 2, 3), (False, True))
+TREES = tuple(
+    TreesCase(name, family, Axes(LABELS, FEATURES, _LEVELS))
+    for name, family in (
+        ("every tree", EveryTree()),
+        ("every tree N' given", EveryTree(3.0)),
+        ("a tree a class", EveryTree((1.0, 5.0), tree="class")),
+        ("every forest", EveryTree(forests=True)),
+        ("a forest a class", EveryTree((2.0, 4.0), forests=True, root_weight=0.7, tree="class")),
+    )
+)
+"""Families with a discrete parameter, the tree."""
+
+PLUG_INS = (TreesCase("one-dependence estimators", OneDependence(), Axes(LABELS, FEATURES, _LEVELS)),)
+"""Families without a posterior."""
+
+EVERY = (*CASES, *TREES, *PLUG_INS)
+"""A family without an entry here fails the contract."""

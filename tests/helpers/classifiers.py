@@ -72,11 +72,24 @@ GENERATIVE = (
     Case("multinomial", bc.MultinomialNB, COUNTS, empty=0.0),
     FilledCase("joint", bc.JointBayes, WORDS),
     FilledCase("tan", bc.BayesNetClassifier, WORDS),
+    FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
+    FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests", "tree": "class"}),
 )
+FIXED = (FilledCase("aode", bc.AODE, WORDS, {"inference": "map"}),)
+"""Plug-ins without a posterior."""
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (
     Case("lr numbers", bc.LogisticRegression, NUMBERS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
     Case("lr mixed", bc.LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case(
+        "lr scale",
+        bc.LogisticRegression,
+        NUMBERS + WORDS,
+        {"prior_scale": "learned"},
+        Laplace(draws=500),
+        1e-6,
+        PLUG_IN,
+    ),
 )
 CASES = (*GENERATIVE, *LOGISTIC)
 

@@ -169,6 +169,14 @@ class TablesCase(CategoricalCase):
 
 
 @dataclass(frozen=True, eq=False)
+class TreesCase(CategoricalCase):
+    """Level codes, none missing; a point is a tree and θ."""
+
+    def rows(self, rng, y, missing=0.0):
+        return super().rows(rng, y, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class BernoulliCase(Case):
     """Cells 0 and 1; a point is θ."""
 

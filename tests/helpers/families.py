@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import CASES, CATEGORICAL, GAUSSIAN, PRIORS
+from helpers.cases import CASES, CATEGORICAL, EVERY, GAUSSIAN, PRIORS
 from pytensor.compile.mode import Mode
 from scipy import stats
 
@@ -17,6 +17,7 @@ def ids(cases):
     return {"argvalues": cases, "ids": [case.name for case in cases]}
 
 
+every_family = pytest.mark.parametrize("case", **ids(EVERY))
 every_case = pytest.mark.parametrize("case", **ids(CASES))
 every_prior = pytest.mark.parametrize("case", **ids(PRIORS))
 gaussian = pytest.mark.parametrize("case", **ids(GAUSSIAN))

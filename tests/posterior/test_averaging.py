@@ -10,9 +10,10 @@ from scipy.special import log_expit, log_softmax, logsumexp
 
 from bayesclf import rules
 from bayesclf.models.base import Rows
-from bayesclf.models.logistic import model as linear_scores
+from bayesclf.models.logistic import scores as linear_scores
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.model import LinearScores, LogisticModel, LogisticPrior
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -184,7 +185,7 @@ def logistic(rng: np.random.Generator) -> tuple[LogisticModel, dict[str, np.ndar
     y = np.arange(60) % 3
     model = LogisticModel(("a", "b", "c"), design, design.matrix(rows), y, np.ones(60), LogisticPrior())
     parameters = {"intercept": rng.standard_normal((50, 2)), "weight": rng.standard_normal((50, 2, len(design)))}
-    parameters["unseen"] = model.unseen_weights(rng, 50)
+    parameters["unseen"] = model.unseen_prior({}).draw(rng, 50)
     numbers, codes = numbers.copy(), codes.copy()
     numbers[5:15, 0], codes[10:20], codes[:3] = np.nan, -2, -1
     return model, parameters, Rows((numbers, codes), 60)

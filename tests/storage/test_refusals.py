@@ -153,7 +153,10 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"].pop("_kept"), "the fitted state in it lacks '_kept'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "the Exact .*an unknown 'hook'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].pop("draws"), "lacks 'draws'"),
-            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0), "must be a whole number of at least 1"),
+            (
+                lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=0),
+                "must be a whole number of at least 1",
+            ),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws="many"), ""),
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
             (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),

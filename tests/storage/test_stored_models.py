@@ -95,11 +95,15 @@ def test_files_hold_every_class_of_their_format(folder):
     assert found == {*RECORDS[folder.name]["classes"]}
 
 
+ADDED_SINCE = {"format_1": {"AODE"}}
+"""Classifiers that a format did not have."""
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_there_is_a_file_of_every_classifier(folder):
     written = {state_of(path)["classifier"] for path in folder.glob("*.nc")}
     assert written == {record["classifier"] for record in RECORDS[folder.name]["models"].values()}
-    assert written == {cls.__name__ for cls in CLASSIFIERS.values()}
+    assert written == {cls.__name__ for cls in CLASSIFIERS.values()} - ADDED_SINCE[folder.name]
 
 
 def test_there_is_a_folder_for_the_first_format():

@@ -36,7 +36,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "cont
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
 
 
-def _part[F: Callable[..., Any]](function: F) -> F:
+def inlined[F: Callable[..., Any]](function: F) -> F:
     """Inline a function in `log_density`: a call might be rounded differently when the code is loaded from disk."""
     return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
 
@@ -74,10 +74,10 @@ def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
     X = nb.carray(data[6], (blocks, columns, ROWS))
     y, weight = nb.carray(data[7], (blocks, ROWS)), nb.carray(data[8], (blocks, ROWS))
     theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
-    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
-    total = _log_prior(theta, mean, precision, shift, symmetric, slope)
-    total += _log_likelihood(theta, X, y, weight, slope)
-    _whiten(slope, factor, nb.carray(gradient, size))
+    unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    total = log_prior(theta, mean, precision, shift, symmetric, slope)
+    total += log_likelihood(theta, X, y, weight, slope)
+    whiten(slope, factor, nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
 
@@ -101,15 +101,15 @@ def sparse_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) 
     indptr, center = nb.carray(data[8], rows + 1), nb.carray(data[9], columns)
     y, weight = nb.carray(data[10], rows), nb.carray(data[11], rows)
     theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
-    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
-    total = _log_prior(theta, mean, precision, shift, symmetric, slope)
+    unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    total = log_prior(theta, mean, precision, shift, symmetric, slope)
     total += _sparse_log_likelihood(theta, values, indices, indptr, center, y, weight, slope)
-    _whiten(slope, factor, nb.carray(gradient, size))
+    whiten(slope, factor, nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
 
 
-@_part
+@inlined
 def _sparse_log_likelihood(
     theta: Array,
     values: Array,
@@ -161,15 +161,15 @@ def log_density_of_normal(size: Any, z: Any, gradient: Any, value: Any, data: An
     X = nb.carray(data[6], (blocks, columns, ROWS))
     y, weight = nb.carray(data[7], (blocks, ROWS)), nb.carray(data[8], (blocks, ROWS))
     theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
-    _unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
     total = _log_normal_prior(theta, mean, precision, slope)
-    total += _log_likelihood(theta, X, y, weight, slope)
-    _whiten(slope, factor, nb.carray(gradient, size))
+    total += log_likelihood(theta, X, y, weight, slope)
+    whiten(slope, factor, nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
 
 
-@_part
+@inlined
 def _log_normal_prior(theta: Array, mean: Array, precision: Array, slope: Array) -> float:
     """Return −½ uᵀ precision u with u = θ − mean raveled, and set `slope` to its gradient."""
     vectors, columns = theta.shape
@@ -186,8 +186,8 @@ def _log_normal_prior(theta: Array, mean: Array, precision: Array, slope: Array)
     return total
 
 
-@_part
-def _unwhiten(z: Array, center: Array, factor: Array, theta: Array) -> None:
+@inlined
+def unwhiten(z: Array, center: Array, factor: Array, theta: Array) -> None:
     """Set θ = center + factor z."""
     vectors, columns = theta.shape
     for k in range(vectors):
@@ -199,8 +199,8 @@ def _unwhiten(z: Array, center: Array, factor: Array, theta: Array) -> None:
             entry += 1
 
 
-@_part
-def _whiten(slope: Array, factor: Array, gradient: Array) -> None:
+@inlined
+def whiten(slope: Array, factor: Array, gradient: Array) -> None:
     """Set the gradient in z, factorᵀ slope."""
     vectors, columns = slope.shape
     for b in range(len(gradient)):
@@ -214,7 +214,7 @@ def _whiten(slope: Array, factor: Array, gradient: Array) -> None:
             entry += 1
 
 
-@_part
+@inlined
 def _dot(a: Array, b: Array, length: int) -> float:
     total = 0.0
     for i in range(length):
@@ -222,14 +222,14 @@ def _dot(a: Array, b: Array, length: int) -> float:
     return total
 
 
-@_part
+@inlined
 def _add(times: float, a: Array, length: int, to: Array) -> None:
     for i in range(length):
         to[i] += times * a[i]
 
 
-@_part
-def _log_prior(theta: Array, mean: Array, precision: Array, shift: Array, symmetric: bool, slope: Array) -> float:
+@inlined
+def log_prior(theta: Array, mean: Array, precision: Array, shift: Array, symmetric: bool, slope: Array) -> float:
     """Return log p(θ) up to a constant and set `slope` to its gradient; see `WeightPrior` for the arrays.
 
     With u = (θ − mean) precision, whose labels have correlation C = I or ½(I + 11ᵀ), it is −½ Σ uᵀ C⁻¹ u over columns.
@@ -256,8 +256,8 @@ def _log_prior(theta: Array, mean: Array, precision: Array, shift: Array, symmet
     return total
 
 
-@_part
-def _log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array) -> float:
+@inlined
+def log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array) -> float:
     """Return Σ w log P(y | x, θ) and add its gradient to `slope`; X (block, column, row), y and weight (block, row)."""
     vectors, columns = theta.shape
     scores, product = np.empty((vectors, ROWS)), np.empty((vectors, columns))
@@ -273,7 +273,7 @@ def _log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Arra
     return total
 
 
-@_part
+@inlined
 def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
     """Return Σ w log P(y | x, θ) over the rows of a block; log-odds (label, row) become w (1[y = k] − P(k | x))."""
     top, own, normalizer = work[0], work[1], work[2]
@@ -300,7 +300,7 @@ def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
     return total
 
 
-@_part
+@inlined
 def _exp(x: float) -> float:
     """Return e^x for x ≤ 0, to 13 digits where it counts: a Taylor polynomial of x/2^7, squared 7 times.
 
@@ -408,10 +408,13 @@ class LogisticDensity:
 
         They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
         """
+        return self.of_theta(self.center + z @ self.factor.T)
+
+    def of_theta(self, theta: Array) -> dict[str, Array]:
+        """Return the same of θ raveled (..., parameter), the intercepts before the weights."""
         vectors, columns = self.prior.mean.shape
-        theta = self.center + z @ self.factor.T
         intercept = theta[..., :vectors]
-        weight = theta[..., vectors:].reshape(*z.shape[:-1], vectors, columns - 1)
+        weight = theta[..., vectors:].reshape(*theta.shape[:-1], vectors, columns - 1)
         if isinstance(self.prior, WeightPrior) and self.prior.at_zero:
             intercept = intercept - weight @ self.prior.shift
         return {"intercept": intercept, "weight": weight / self.scale}

@@ -1,11 +1,11 @@
-"""Logistic regression: P(y | x) itself, with normal priors on its weights, and scores that are linear in columns."""
+"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_units, with_ones
+from bayesclf.models.logistic.components import Component, evidence_at
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
@@ -24,10 +25,12 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
     recedes,
 )
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior, blocks
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
-from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 
@@ -39,82 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["LogisticModel", "LogisticPrior"]
 
 LISTED_COLUMNS = 5
-
-OWN_BYTES = 2**20
-"""Size of the coefficients that are gathered at once, where each row has its own."""
-
-
-@dataclass(frozen=True, eq=False)
-class LinearScores:
-    """Scores Σ_j z_j(x) c_jks of label k under hypothesis h_s; the reference label's are 0.
-
-    Attributes
-    ----------
-    columns
-        Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0 may be
-        omitted.
-    coefficient
-        c (column, outcome, draw), of all labels except the reference.
-    reference
-        Position of the reference among all labels.
-    """
-
-    columns: Callable[[Rows], Matrix]
-    coefficient: Array
-    reference: int
-
-    @property
-    def labels(self) -> int:
-        """Number of labels, the reference included."""
-        return len(self.coefficient[0]) + 1
-
-    def plus(self, offset: Array) -> LinearScores:
-        """Return the scores with a constant (outcome) added to each label's, less the reference's."""
-        coefficient = self.coefficient.copy()
-        coefficient[0] += (np.delete(offset, self.reference) - offset[self.reference])[:, None]
-        return replace(self, coefficient=coefficient)
-
-    def scores(self, rows: Rows) -> Array:
-        """Return the scores (draw, row, outcome); the memory is laid out (row, outcome, draw)."""
-        out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
-        return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
-
-    def fill(self, out: Array, z: Matrix) -> Array:
-        """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
-        flat = out.reshape(len(out), out.shape[1] * out.shape[2])
-        coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
-        # The other labels are those before the reference and those after it.
-        first = self.reference * out.shape[2]
-        last = first + out.shape[2]
-        if isinstance(z, CenteredRows):
-            flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
-        else:
-            np.matmul(z, coefficient[:, :first], out=flat[:, :first])
-            np.matmul(z, coefficient[:, first:], out=flat[:, last:])
-        flat[:, first:last] = 0.0
-        return out
-
-    def own(self, rows: Rows, drawn: Integers) -> Array:
-        """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
-        scores = np.empty((len(rows), self.labels - 1))
-        size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
-        for some in blocks(len(rows), size):
-            z = self.columns(rows[some])
-            own = self.coefficient[: z.shape[1], :, drawn[some]]
-            if isinstance(z, CenteredRows):
-                scores[some] = z.own_products(own)
-            else:
-                np.einsum("rc,ckr->rk", z, own, out=scores[some])
-        return np.insert(scores, self.reference, 0.0, axis=1)
-
-
-@runtime_checkable
-class LinearModel(Protocol):
-    """A model whose scores are linear in columns of the rows."""
-
-    def linear_scores(self, parameters: Parameters) -> LinearScores:
-        """Return the scores under each hypothesis."""
-
 
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
@@ -253,18 +180,43 @@ class LogisticModel:
         weight
             (draw, outcome, feature).
         """
-        theta = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
-        # The prior's density is per sd of a column; per unit of it there is a factor sd for each weight
-        # but those with a flat prior, which counts as 1 in any unit.
-        jacobian = (len(self.labels) - 1) * np.log(self.design.scale).sum()
-        jacobian -= (self.weight_prior.flat_weights * np.log(self.design.scale)).sum()
-        return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + jacobian)
+        theta = self._theta(intercept, weight)
+        return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + self._log_units)
+
+    def _theta(self, intercept: Array, weight: Array) -> Array:
+        """Return θ (draw, outcome, 1 + column), the weights per sd of a column."""
+        return np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+
+    @property
+    def _log_units(self) -> float:
+        """Log of the factor sd for each weight that turns a density per sd of the columns into one per unit.
+
+        A flat prior counts as 1 in any unit.
+        """
+        return float((~self.weight_prior.flat_weights * np.log(self.design.scale)).sum())
 
     def log_prior(self, parameters: Parameters) -> dict[str, Array]:
         """Return the log density (draw) of the prior of the weights, up to a constant."""
-        scaled = parameters["weight"] * self.design.scale
-        theta = np.concatenate([parameters["intercept"][:, :, None], scaled], axis=2)
-        return {"weights": self.weight_prior.log_density(theta)}
+        return {"weights": self.weight_prior.log_density(self._theta(parameters["intercept"], parameters["weight"]))}
+
+    def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw parameters (draw, …) from the prior.
+
+        Raises
+        ------
+        Refused
+            For a flat prior.
+        """
+        self.refuse_flat()
+        theta = self.weight_prior.draw(rng, draws)
+        return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / self.design.scale}
+
+    def refuse_flat(self) -> None:
+        """Raise where nothing can be drawn from the prior."""
+        if self.weight_prior.flat_intercept:
+            raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
+        if self.weight_prior.flat_weights.any():
+            raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
 
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation at the mode.
@@ -282,6 +234,19 @@ class LogisticModel:
         mode = self._mode
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
+
+    def components(self) -> tuple[Component, ...]:
+        """Return the normals whose mixture approximates the posterior: one, that of `laplace`, which says the rest."""
+        return (Component(self.laplace()),)
+
+    def log_evidence(self) -> float:
+        """Return Laplace's approximation of log p(y | x), the log probability of the labels under the prior.
+
+        log p(θ̂, D) + ½ d log 2π − ½ log |H|, with H minus the Hessian of the log posterior at its mode θ̂. What has a
+        flat prior counts as a density of 1, so that only models with the same flat parameters compare. Raises as
+        `laplace`.
+        """
+        return evidence_at(LogPosterior(self._likelihood, self.weight_prior), self._mode)
 
     def density(self) -> LogisticDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
@@ -307,7 +272,7 @@ class LogisticModel:
         from bayesclf.models.logistic.pymc import build
 
         X = in_units(self.X, self.design.scale)
-        return build(X, self.y, self.sample_weight, self.weight_prior, self.design.scale, self.coords())
+        return build(X, self.y, self.sample_weight, self._prior_of_all, self.design.scale, self.coords())
 
     def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
@@ -316,7 +281,7 @@ class LogisticModel:
         if self.design.unseen(rows).any():
             raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
         X = in_units(self.design.matrix(rows), self.design.scale)
-        return build(X, y, weight, self.weight_prior, self.design.scale, self.coords())
+        return build(X, y, weight, self._prior_of_all, self.design.scale, self.coords())
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
@@ -364,7 +329,7 @@ class LogisticModel:
         """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
-        as `unseen_weights` draws them, or the prior's mean.
+        drawn from `unseen_prior`, or the prior's mean.
         """
         weight = parameters["weight"].transpose(2, 1, 0)
         unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
@@ -384,9 +349,15 @@ class LogisticModel:
         own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
 
-    def unseen_weights(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw weights of unseen levels from their prior, (draw, outcome, category)."""
-        return self.weight_prior.draw_unseen(rng, draws)
+    def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
+        """Return the prior of the weights of unseen levels, given draws (draw, …) of the parameters."""
+        return self.weight_prior.unseen
+
+    def unseen_prior_of_all(self, parameters: Parameters) -> UnseenPrior:
+        """Return the normal of the same moments, averaged over draws (draw, …) of the parameters."""
+        prior = self.unseen_prior(parameters)
+        sds = np.sqrt(np.mean(prior.scale**2, axis=0)) if prior.scale.ndim > prior.mean.ndim else prior.scale
+        return replace(prior, scale=sds)
 
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
@@ -446,6 +417,11 @@ class LogisticModel:
     def weight_prior(self) -> WeightPrior | NormalWeightPrior:
         """The prior in numbers."""
         return self.prior.resolve(self.design, len(self.labels) - 1)
+
+    @property
+    def _prior_of_all(self) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior:
+        """The prior of all parameters, in numbers."""
+        return self.weight_prior
 
     @cached_property
     def _mode(self) -> Array:

@@ -109,10 +109,6 @@ class NormalWeightPrior:
         z = rng.standard_normal((draws, self.mean.size))
         return np.asarray(self.mean + (z @ self._root.T).reshape(draws, *self.mean.shape))
 
-    def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw the weights of unseen levels, (draw, outcome, category)."""
-        return self.unseen.draw(rng, draws)
-
     @cached_property
     def _root(self) -> Array:
         """The lower triangular root of the covariance."""

@@ -13,6 +13,7 @@ from bayesclf.constraints import Flag, Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
 from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.typing import Array
 from bayesclf.wording import LISTED_NAMES, listed
 
@@ -39,7 +40,8 @@ class LogisticPrior:
         Mean and sd of the weights (the sd above 0, and infinite for a flat prior): a number; an array (column) or
         (outcome, column) with a row for each class but the reference; or a mapping from the name of a column, or of a
         category for all its levels, to a number, while the other columns keep the default. A scale by label needs
-        ``"reference"``. With a flat prior, a level that the training rows lack has its prior mean.
+        ``"reference"``. With a flat prior, a level that the training rows lack has its prior mean. A `LearnedScale`
+        is for weights of mean 0 per sd of a column.
     prior_form
         ``"symmetric"`` or ``"reference"``.
     intercept_mean, intercept_scale
@@ -61,7 +63,7 @@ class LogisticPrior:
     """
 
     prior_mean: Setting = DEFAULT_MEAN
-    prior_scale: Setting = DEFAULT_SCALE
+    prior_scale: Setting | LearnedScale = DEFAULT_SCALE
     prior_form: str = "symmetric"
     intercept_mean: float = 0.0
     intercept_scale: float = 5.0
@@ -75,20 +77,43 @@ class LogisticPrior:
         require(Number(), intercept_mean=self.intercept_mean)
         require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)
         _require_numbers(Number(array=True), prior_mean=self.prior_mean)
-        _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=self.prior_scale)
+        scale: Any = self.prior_scale
+        if isinstance(scale, LearnedScale):
+            self._require_learnable()
+            scale = scale.given
+        _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
 
-    def resolve(self, design: LogisticDesign, vectors: int) -> WeightPrior:
-        """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1)."""
+    def _require_learnable(self) -> None:
+        """Raise where one scale for all columns would have no meaning."""
+        if np.any(_numbers("prior_mean", self.prior_mean) != 0):
+            raise InputError(
+                f"a learned prior_scale is that of weights around 0, but prior_mean is {self.prior_mean}; give a "
+                "number, such as prior_scale=2.5, or prior_mean=0"
+            )
+        if not self.standardize:
+            raise InputError(
+                "a learned prior_scale is one for all columns, which standardize=False leaves in different units; give "
+                "prior_scale as a number, an array or a mapping, or standardize=True"
+            )
+
+    def resolve(self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE) -> WeightPrior:
+        """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1).
+
+        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name.
+        """
         symmetric = self.prior_form == "symmetric"
-        if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", self.prior_scale)) == 2:
+        given: Any = self.prior_scale
+        if isinstance(given, LearnedScale):
+            given = _with_indicators(given.given, design)
+        if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", given)) == 2:
             raise InputError("prior_scale by label needs prior_form='reference'; a symmetric prior has one per column")
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
-        scale, unseen_scale = _per_column("prior_scale", self.prior_scale, DEFAULT_SCALE, design, vectors)
+        sds, unseen_scale = _per_column("prior_scale", given, scale, design, vectors)
         unit = 1.0 if self.standardize else design.scale
         at_zero = self.intercept_at == "zero"
         return WeightPrior(
             mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
-            scale=np.column_stack([np.full(vectors, self.intercept_scale), scale * unit]),
+            scale=np.column_stack([np.full(vectors, self.intercept_scale), sds * unit]),
             shift=design.centre / design.scale if at_zero else np.zeros(len(design)),
             at_zero=at_zero,
             symmetric=symmetric and vectors > 1,
@@ -104,7 +129,7 @@ class UnseenPrior:
     Attributes
     ----------
     mean, scale
-        (outcome, category).
+        (outcome, category); the scale may be one for each draw, (draw, outcome, category).
     symmetric
         Whether the labels have correlation ½(I + 11ᵀ), or none.
     """
@@ -161,13 +186,17 @@ class WeightPrior:
     def log_density(self, theta: Array) -> Array:
         """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); what is flat counts as 1."""
         vectors, columns = self.mean.shape
-        z = self._standardized(theta)
-        square = np.sum(z * self._decorrelated(z), axis=(1, 2))
+        square = self.square(theta)
         proper = columns - np.isinf(self.scale).sum() / vectors
         log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
         log_scale = np.log(np.where(np.isinf(self.scale), 1.0, self.scale)[:, self.flat_intercept :]).sum()
         constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
         return np.asarray(constant - 0.5 * square)
+
+    def square(self, theta: Array, columns: NDArray[np.bool_] | slice = slice(None)) -> Array:
+        """Return zᵀC⁻¹z, (draw), of z = (u − m)/s and the labels' correlation C, summed over some (1 + column)."""
+        z = self._standardized(theta)[:, :, columns]
+        return np.asarray(np.sum(z * self._decorrelated(z), axis=(1, 2)))
 
     def gradient(self, theta: Array) -> Array:
         """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
@@ -195,10 +224,6 @@ class WeightPrior:
         u = self.mean + self.scale * _noise(rng, (draws, vectors, columns), self.symmetric)
         u[:, :, 0] += u[:, :, 1:] @ self.shift
         return u
-
-    def draw_unseen(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw the weights of unseen levels, (draw, outcome, category); their mean where the prior is flat."""
-        return self.unseen.draw(rng, draws)
 
     @property
     def unseen(self) -> UnseenPrior:
@@ -279,6 +304,12 @@ def _per_column(
             columns = np.flatnonzero(belongs == category)[-size:]
             unseen[:, j] = per_column[:, columns].mean(axis=1)
     return per_column, unseen
+
+
+def _with_indicators(given: Mapping[str, float], design: LogisticDesign) -> dict[str, float]:
+    """Return scales by name in which "… is missing" has that of its number."""
+    gaps = {f"{number} is missing": number for number in (design.number_names[j] for j in design.gaps)}
+    return {name: given[number] for name, number in gaps.items() if number in given} | dict(given)
 
 
 def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesign) -> None:

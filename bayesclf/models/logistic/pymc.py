@@ -14,6 +14,7 @@ from pytensor.tensor import TensorVariable
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
+from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 
 
@@ -21,7 +22,7 @@ def build(
     X: Matrix,
     labels: Integers,
     sample_weight: Array,
-    prior: WeightPrior | NormalWeightPrior,
+    prior: WeightPrior | NormalWeightPrior | ScaledWeightPrior,
     scale: Array,
     coords: Mapping[str, Any],
 ) -> pm.Model:
@@ -45,6 +46,9 @@ def build(
     with pm.Model(coords=coords) as model:
         if isinstance(prior, NormalWeightPrior):
             intercept, weight = _normal_coefficients(prior, scale, model)
+        elif isinstance(prior, ScaledWeightPrior):
+            intercept, weight = _scaled_coefficients(prior, scale, model)
+            prior = prior.unit
         else:
             intercept, weight = _coefficients(prior, scale, model)
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
@@ -80,8 +84,26 @@ def _sparse_product(X: CenteredRows, weight: TensorVariable, zero: TensorVariabl
     return sums - weight @ shift
 
 
-def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[TensorVariable, TensorVariable | None]:
-    """Add intercept and weight, in this order.
+def _scaled_coefficients(
+    prior: ScaledWeightPrior, scale: Array, model: pm.Model
+) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add prior_scale, intercept and unscaled_weight, and the weight, which is the product.
+
+    The free variables do not depend on each other under the prior: few rows leave no funnel between them.
+    """
+    median = pm.Data("prior_scale_log_median", np.log(prior.settings.median))
+    s = pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)))
+    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
+    if unscaled is None:
+        return intercept, None
+    learned = pm.Data("is_learned", prior.learned[1:].astype(float), dims="feature")
+    return intercept, pm.Deterministic("weight", unscaled * s**learned, dims=("outcome", "feature"))
+
+
+def _coefficients(
+    prior: WeightPrior, scale: Array, model: pm.Model, name: str = "weight"
+) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add intercept and weight, in this order, the latter under a name.
 
     Without a column there is no weight. The intercept is where the prior has it, at the means or at x = 0. The shapes
     of the means, and with them those of both variables, are fixed: JAX, and so NumPyro, needs static shapes.
@@ -105,7 +127,7 @@ def _coefficients(prior: WeightPrior, scale: Array, model: pm.Model) -> tuple[Te
         intercept = distribution(mean, pm.Data("intercept_scale", prior.scale[0, 0]))
     model.register_rv(intercept, "intercept", dims=("outcome",))
     if weight is not None:
-        model.register_rv(weight, "weight", dims=("outcome", "feature"))
+        model.register_rv(weight, name, dims=("outcome", "feature"))
         if prior.flat_weights.any():
             pm.Potential("weight_prior", _proper_part(weight, mean_of_weight, sds, prior))
     return intercept, weight

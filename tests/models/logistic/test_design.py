@@ -78,7 +78,7 @@ class TestDesign:
         seen, unseen = encoded([[50.0, -2.0]], [[-1]]), encoded([[50.0, -2.0]], [[-2]])
         shift = model.log_scores(unseen, model.map()) - model.log_scores(seen, model.map())
         np.testing.assert_allclose(shift[0, 0], [0.7, 0.7, 0.0], atol=1e-12)
-        drawn = model.unseen_weights(np.random.default_rng(0), 20_000)
+        drawn = model.unseen_prior({}).draw(np.random.default_rng(0), 20_000)
         assert drawn.shape == (20_000, 2, 1)
         np.testing.assert_allclose(drawn.mean(axis=0), 0.7, atol=5 * 0.2 / np.sqrt(20_000))
         np.testing.assert_allclose(np.cov(drawn[:, :, 0].T), 0.04 * np.array([[1, 0.5], [0.5, 1]]), atol=0.002)

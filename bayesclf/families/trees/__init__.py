@@ -1,0 +1,1 @@
+"""Mixtures over every tree or forest between categorical features, and averaged one-dependence estimators."""

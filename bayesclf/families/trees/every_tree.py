@@ -1,0 +1,376 @@
+"""Every tree between categorical features at once, each with its probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn, Self, cast, override
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
+from bayesclf.families.patterns import by_pattern
+from bayesclf.families.trees.directed import TreeTables, directed, pairs
+from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
+from bayesclf.families.trees.mixture import Node, TreePrior
+from bayesclf.families.trees.pairs import PairCounts
+from bayesclf.families.trees.spanning import MaximumTree
+from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import counted
+
+GRID = tuple(2.0**power for power in range(-1, 6))
+"""Equivalent numbers of rows that are averaged over by default."""
+
+NEGLIGIBLE = 1e-13
+"""Posterior probability below which an equivalent number of rows is left out of averages."""
+
+MOST_FEATURES = 256
+"""Features above which trees are refused: an elimination keeps d³/6 numbers."""
+
+EXACT_WORK = 2**20
+"""Completions × d³ up to which the missing cells of a row are summed out one completion at a time."""
+
+TREES, TREES_AT_ONCE = 1000, 100
+"""Drawn trees that the missing cells of other rows are summed out under."""
+
+LARGEST_THETA = 2**17
+"""Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
+
+TREE_CHOICES = ("shared", "class")
+
+
+@dataclass(frozen=True)
+class EveryTree(Family[PairCounts]):
+    """P(x | y = k) = Σ_T P(T) Π_j P(x_j | x_parent(j), y = k, θ_T): a mixture over all trees, or all rooted forests.
+
+    ========== ================================ ==============================================================
+    parameter  support                          prior
+    ========== ================================ ==============================================================
+    T          trees over the d features        uniform over d^(d−2) trees, or ∝ λ^c over rooted forests
+                                                of c components, in which a component C counts |C| times
+    θ_T        a simplex for each value of the  Dirichlet(N'/(r_i r_j)) in each cell of a pair (BDeu): margins
+               parent and class                 agree, and no feature is the root
+    N'         a grid                           uniform
+    ========== ================================ ==============================================================
+
+    Evidence, probabilities of edges, predictive and leave-one-out are exact: by the matrix-tree theorem a sum over all
+    trees is a determinant (`trees.laplacian`, `trees.elimination`). Given T the posterior of θ_T is Dirichlet(α + n).
+    MLE is the tree of Chow and Liu with relative frequencies. MAP is the most probable tree given the most probable
+    N', with its θ in the softmax basis, (n + α)/(N + Σα), which is its posterior mean and the same for every root;
+    the mode on the simplex often does not exist and depends on the root. The mean of a posterior over trees is
+    no tree; `mean` is that of the most probable one, so that it equals MAP. Among rooted forests the most probable one
+    is of a forest *with its roots*.
+
+    Training rows must be complete. At prediction a missing cell is summed out: exactly one completion at a time where
+    there are few, otherwise exactly under each of 1,000 trees drawn from the posterior, which are then averaged.
+
+    Parameters
+    ----------
+    equivalent_rows
+        N' in each class, above 0: a number, or several that are averaged over by their evidence.
+    forests
+        Whether to average over rooted forests rather than trees; the forest without edges is naive Bayes.
+    root_weight
+        λ of forests, the weight of each component, above 0; None is d, the number of features. A priori
+        d(d − 1)/(d + λ) edges are expected.
+    tree
+        ``"shared"``: the same tree for all classes; ``"class"``: one for each.
+    axes, counts
+        Set by `resolve_prior`; the counts (outcome, level, level) are of the rows that a prior has seen already.
+
+    References
+    ----------
+    Meilă & Jaakkola (2006), *Tractable Bayesian learning of tree belief networks*, Statistics and Computing 16.
+    """
+
+    equivalent_rows: float | tuple[float, ...] = GRID
+    forests: bool = False
+    root_weight: float | None = None
+    tree: str = "shared"
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    counts: Array | None = field(default=None, repr=False)
+    name: ClassVar[str] = "every-tree"
+    kind: ClassVar[str] = "category"
+    statistics_type: ClassVar[type[Statistics]] = PairCounts
+
+    def __post_init__(self) -> None:
+        require_positive(equivalent_rows=self.equivalent_rows, root_weight=self.root_weight)
+        if not np.size(self.equivalent_rows):
+            raise InputError("equivalent_rows must be a number or several of them, not an empty list")
+        require_choice("tree", self.tree, TREE_CHOICES)
+        if self.root_weight is not None and not self.forests:
+            raise InputError("root_weight is the weight of each component of a forest, and trees have only one")
+
+    @override
+    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> PairCounts:
+        """Return the counts of pairs of values in complete rows; rows and columns without any cell are left out.
+
+        Raises
+        ------
+        Refused
+            For a missing cell in other rows.
+        """
+        seen = (X >= 0).any(axis=1)
+        absent = np.where(np.array(axes.sizes) > 0, (X[seen] < 0).sum(axis=0), 0)
+        if absent.any():
+            first = int(absent.argmax())
+            raise Refused(
+                f"column {axes.features[first]!r} has {counted(int(absent[first]), 'missing cell')}, and sums over all "
+                "trees take complete training rows only; fit with missing='level', fill the cells, or take "
+                "structure='tan'"
+            )
+        return super().statistics(X, y, axes, sample_weight)
+
+    def resolve_prior(self, statistics: PairCounts) -> Self:
+        """Return the prior on the axes of the rows.
+
+        Raises
+        ------
+        Refused
+            For too many features.
+        """
+        features = len(statistics.axes.features)
+        if features > MOST_FEATURES:
+            raise Refused(
+                f"sums over all trees of {features} columns are too large (limit {MOST_FEATURES}); take fewer columns, "
+                "or structure='tan'"
+            )
+        cells = TreeTables(statistics.axes).cells * len(statistics.axes.labels)
+        if cells > LARGEST_THETA:
+            size, name = max(zip(statistics.axes.sizes, statistics.axes.features, strict=True))
+            raise Refused(
+                f"column {name!r} has {size:,} values, and a tree through it up to {cells:,} probabilities (limit "
+                f"{LARGEST_THETA:,}); leave the column out, or merge values"
+            )
+        grid = tuple(float(value) for value in np.ravel(self.equivalent_rows))
+        return replace(self, axes=statistics.axes, counts=np.zeros_like(statistics.counts), equivalent_rows=grid)
+
+    def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
+        """Return False for a feature without an observed cell."""
+        return statistics.occurring()
+
+    def mle(self, statistics: PairCounts) -> Parameters:
+        """Return the most likely tree, of greatest information given the class, with its relative frequencies.
+
+        Raises
+        ------
+        DoesNotExist
+            Where a class has no rows.
+
+        References
+        ----------
+        Chow and Liu (1968), *Approximating discrete probability distributions with dependence trees*.
+        """
+        rows = statistics.single[:, : statistics.axes.sizes[0]].sum(axis=1)
+        require_each(np.repeat(rows[:, None] > 0, len(statistics.axes.features), axis=1), statistics.axes, "has no row")
+        gains = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
+        gains = gains.sum(axis=0, keepdims=True) if self.tree == "shared" else gains
+        prior = TreePrior(len(statistics.axes.features))
+        present = np.stack([prior.present(MaximumTree.of(each).edges) for each in gains])[None]
+        counts, used = self._cells_of(present, statistics.counts)
+        theta = dirichlet.normalize(np.where(used, counts, 0.0), self._tables.simplexes)
+        sizes = np.repeat(self._tables.simplexes, self._tables.simplexes)
+        # A value of the parent without rows has probability 0 itself, so that anything may follow it.
+        return self._parameters(present, np.where(used, np.where(np.isnan(theta), 1 / sizes, theta), 0.0))
+
+    def map(self, statistics: PairCounts) -> Parameters:
+        """Return the most probable tree with its posterior mean of θ."""
+        return self.posterior(statistics).mean()
+
+    def posterior(self, statistics: PairCounts) -> Self:
+        """Return the posterior: trees weighted by their evidence, and Dirichlet(α + n) given each."""
+        return replace(self, counts=cast("Array", self.counts) + statistics.counts)
+
+    @cached_property
+    def _prior(self) -> TreePrior:
+        features = len(self.axes.features)
+        weight = None if not self.forests else float(features if self.root_weight is None else self.root_weight)
+        return TreePrior(features, weight)
+
+    @cached_property
+    def _tables(self) -> TreeTables:
+        return TreeTables(self.axes)
+
+    @cached_property
+    def _nodes(self) -> tuple[Node, ...]:
+        assert self.counts is not None
+        tables = (PairTables(self.counts, self.axes.sizes, rows) for rows in np.ravel(self.equivalent_rows).tolist())
+        return tuple(Node(each, self._prior, self.tree == "shared") for each in tables)
+
+    @cached_property
+    def _log_evidence(self) -> Array:
+        return np.array([node.log_evidence for node in self._nodes])
+
+    @cached_property
+    def node_probabilities(self) -> Array:
+        """Probability of each equivalent number of rows, (node)."""
+        weights = np.exp(self._log_evidence - self._log_evidence.max())
+        return np.asarray(weights / weights.sum())
+
+    def _likely(self) -> list[tuple[float, Node]]:
+        """Return the nodes that count, with their probabilities."""
+        likely = zip(self.node_probabilities, self._nodes, strict=True)
+        return [(float(probability), node) for probability, node in likely if probability > NEGLIGIBLE]
+
+    def edge_probabilities(self) -> Array:
+        """Return the probability that two features are joined, (tree, feature, feature), one tree or one a class."""
+        return np.asarray(sum(probability * node.edge_probabilities for probability, node in self._likely()))
+
+    def most_probable_trees(self) -> list[list[tuple[str, str]]]:
+        """Return the edges, (parent, child), of the most probable tree, or of that of each class."""
+        parent, order = self._directed(self.mean())
+        names = self.axes.features
+        return [
+            [(names[above[j]], names[j]) for j in own.tolist() if above[j] >= 0]
+            for above, own in zip(parent[0], order[0], strict=True)
+        ]
+
+    def log_normalizer(self) -> Array:
+        """log Σ_N' P(N') Σ_T P(T) P(rows | T, N'), of the whole block: (1, 1)."""
+        return np.array([[logsumexp(self._log_evidence) - np.log(len(self._log_evidence))]])
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw N', then a tree given N', then θ given the tree."""
+        chosen = rng.choice(len(self._nodes), size=draws, p=self.node_probabilities)
+        present = self._draw_trees(rng, chosen)
+        alpha, used = self._alpha(present, chosen)
+        theta = dirichlet.draw(np.where(used, alpha, 1.0), self._tables.simplexes, rng, 1)[0]
+        return self._parameters(present, np.where(used, theta, 0.0))
+
+    def mean(self) -> Parameters:
+        """Return the most probable tree with the posterior mean of its θ."""
+        best = int(self.node_probabilities.argmax())
+        return self._means(self._nodes[best].most_probable()[None], np.array([best]))
+
+    def _draw_trees(self, rng: np.random.Generator, chosen: Integers) -> Array:
+        """Draw the edges of trees given which N' each has, (draw, tree, pair)."""
+        present = np.empty((len(chosen), self._n_trees, len(pairs(self._prior.features)[0])))
+        for number in np.unique(chosen):
+            own = np.flatnonzero(chosen == number)
+            present[own] = self._nodes[number].draw(rng, len(own))
+        return present
+
+    def _means(self, present: Array, chosen: Integers) -> Parameters:
+        """Return trees (draw, tree, pair) with the posterior means of their θ given which N' each has."""
+        alpha, used = self._alpha(present, chosen)
+        theta = dirichlet.normalize(np.where(used, alpha, 1.0), self._tables.simplexes)
+        return self._parameters(present, np.where(used, theta, 0.0))
+
+    def _alpha(self, present: Array, chosen: Integers) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the concentration of each cell, (draw, outcome, cell), and which cells each tree uses."""
+        assert self.counts is not None
+        counts, used = self._cells_of(present, self.counts)
+        sizes = self._tables.sizes
+        parent = directed(present, self._prior.features)[0][..., self._tables.feature]
+        levels = sizes[self._tables.feature] * np.where(parent < 0, 1, sizes[parent])
+        rows = np.ravel(self.equivalent_rows)[chosen]
+        return counts + rows[:, None, None] / levels, used
+
+    def _cells_of(self, present: Array, counts: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the counts of each cell of trees (draw, tree, pair), (draw, outcome, cell), and which are used."""
+        parent, _ = directed(present, self._prior.features)
+        given, used = self._tables.parent_levels(parent)
+        own = np.broadcast_to(self._tables.level, given.shape)
+        label = np.arange(len(counts))[:, None]
+        return counts[label, np.where(given < 0, own, given), own], np.broadcast_to(
+            used, (len(present), len(counts), used.shape[-1])
+        )
+
+    def _parameters(self, present: Array, theta: Array) -> Parameters:
+        return {"tree": present[:, 0] if self.tree == "shared" else present, "theta": theta}
+
+    @property
+    def _n_trees(self) -> int:
+        return 1 if self.tree == "shared" else len(self.axes.labels)
+
+    def _directed(self, parameters: Parameters) -> tuple[Integers, Integers]:
+        """Return parents and order of the trees of each draw, (draw, tree, feature)."""
+        present = parameters["tree"]
+        return directed(present[:, None] if self.tree == "shared" else present, len(self.axes.features))
+
+    @override
+    def pymc(self, statistics: PairCounts, suffix: str) -> NoReturn:
+        """Refuse: NUTS has no discrete parameters, and the sum over trees is in closed form already."""
+        raise Refused("all trees are averaged over in closed form; use inference='exact', not 'nuts'")
+
+    @override
+    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        self.pymc(statistics, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        raise Refused("all trees are averaged over in closed form, and draws of PyMC have no trees")
+
+    def log_density(self, X: Integers, parameters: Parameters) -> Array:
+        """Return Σ_j log θ (draw, row, outcome), missing cells summed out."""
+        return self._tables.log_density(X, *self._directed(parameters), parameters["theta"])
+
+    def log_predictive(self, X: Integers) -> Array:
+        """Return log Σ_T P(T | D) p(x | y, T, D), (row, outcome)."""
+        out = np.zeros((len(X), len(self.axes.labels)))
+        for seen, rows in by_pattern(X < 0):
+            sizes = self._tables.sizes[~seen]
+            if seen.all() or np.prod(sizes, dtype=float) * len(seen) ** 3 <= EXACT_WORK:
+                out[rows] = self._summed(X[rows], np.flatnonzero(~seen))
+            else:
+                parts = [logsumexp(self.log_density(X[rows], drawn), axis=0) for drawn in self._typical()]
+                out[rows] = logsumexp(parts, axis=0) - np.log(TREES)
+        return out
+
+    def _summed(self, X: Integers, hidden: Integers) -> Array:
+        """Return the log predictive of rows with the same cells missing, as a sum over their completions."""
+        total = np.full((len(X), len(self.axes.labels)), -np.inf)
+        completed = X.copy()
+        for values in np.ndindex(*self._tables.sizes[hidden].tolist()):
+            completed[:, hidden] = values
+            for probability, node in self._likely():
+                total = np.logaddexp(total, np.log(probability) + node.log_predictive(completed))
+        return total
+
+    def _typical(self) -> Iterator[Parameters]:
+        """Yield parts of trees drawn from the posterior, always the same, with the posterior means of their θ."""
+        rng = np.random.default_rng(0)
+        for _ in range(TREES // TREES_AT_ONCE):
+            chosen = rng.choice(len(self._nodes), size=TREES_AT_ONCE, p=self.node_probabilities)
+            yield self._means(self._draw_trees(rng, chosen), chosen)
+
+    def log_predictive_without(self, X: Integers, y: Integers) -> Array:
+        """All classes: each N' counts as the other rows make it count, and its trees likewise."""
+        # A training row is complete, or has no cell at all.
+        seen = np.flatnonzero((X >= 0).all(axis=1))
+        likely = self._likely()
+        parts = np.stack([node.log_predictive_without(X[seen], y[seen]) for _, node in likely])
+        log_weights = np.log([[probability] for probability, _ in likely]) - parts[:, np.arange(len(seen)), y[seen]]
+        log_weights -= logsumexp(log_weights, axis=0)
+        out = np.zeros((len(y), len(self.axes.labels)))
+        out[seen] = logsumexp(parts + log_weights[..., None], axis=0)
+        return out
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
+        """Draw level codes (row, feature), parents first."""
+        parent, order = self._directed(parameters)
+        X = np.zeros((len(y), len(self.axes.features)), dtype=np.intp)
+        for k, theta in enumerate(parameters["theta"][0]):
+            rows = np.flatnonzero(y == k)
+            tree = 0 if self.tree == "shared" else k
+            X[rows] = self._tables.sample(parent[0, tree], order[0, tree], theta, rng, len(rows))
+        return X
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        tree = ("edge",) if self.tree == "shared" else ("outcome", "edge")
+        return {"tree": tree, "theta": ("outcome", "cell")}
+
+    def coords(self) -> dict[str, Any]:
+        """Return the names of edges, such as "outlook – wind", and of cells."""
+        names = self.axes.features
+        edges = [f"{names[i]} – {names[j]}" for i, j in zip(*pairs(len(names)), strict=True)]
+        return {"edge": edges, "cell": self._tables.names()}

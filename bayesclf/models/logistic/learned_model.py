@@ -1,0 +1,231 @@
+"""Logistic regression whose weights have a prior scale that is learned with them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, override
+
+import numpy as np
+
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.components import Component, evidence_at
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.scale_grid import Node, ScaleGrid, explore, mode
+from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.models.logistic.learned_kernel import LearnedScaleDensity
+
+SPREAD_SHARE = 0.1
+"""Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
+HOPELESS = 10.0
+"""... because their density is this much, in nats, below the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedScaleModel(LogisticModel):
+    """P(y = k | x) ∝ exp(b_k + w_k·(x − center)) with w_kj ~ N(0, s²/sd_j²), log s ~ N(log median, spread²).
+
+    =========== ======= ============================================== ==============================
+    parameter   support prior (symmetric)                              axes
+    =========== ======= ============================================== ==============================
+    prior_scale above 0 LogNormal(log median, spread)                  ()
+    intercept   real    as in `LogisticModel`, of a given scale        (outcome), the log-odds at the means
+    weight      real    N(0, s²/sd_j²) for any two classes, given s    (outcome, feature), per unit of x_j
+    =========== ======= ============================================== ==============================
+
+    MAP: the mode of log s given D, and the mode of the weights given that s. Their joint density has no useful maximum:
+    it is unbounded at s = 0 wherever the prior density of s is above 0 there, and where that goes to 0, as a
+    log-normal's does, the maximum is at an absurdly small s. The evidence of s is Laplace's approximation; importance
+    weights of draws correct it.
+
+    References
+    ----------
+    MacKay (1992), The evidence framework applied to classification networks, doi:10.1162/neco.1992.4.5.720.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.X, CenteredRows):
+            raise Refused("a sparse table needs a given prior_scale; take a number, such as prior_scale=2.5")
+        if self.weight_prior.mean.size > DENSE_PARAMETERS:
+            raise Refused(
+                f"the model has {self.weight_prior.mean.size:,} weights, and the prior scale is learned of at most "
+                f"{DENSE_PARAMETERS:,}; take a number, such as prior_scale=2.5"
+            )
+
+    @cached_property
+    def scale_prior(self) -> ScaledWeightPrior:
+        """The prior of the scale, and of the weights given it, in numbers."""
+        assert isinstance(self.prior, LogisticPrior)
+        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1)
+
+    @cached_property
+    @override
+    def weight_prior(self) -> WeightPrior:
+        """The prior of the weights where the learned scale is 1, in numbers."""
+        return self.scale_prior.unit
+
+    def given(self, scale: float) -> LogisticModel:
+        """Return the model in which the scale is given."""
+        assert isinstance(self.prior, LogisticPrior)
+        prior = replace(self.prior, prior_scale=self.scale_prior.at(scale).scale[0, 1:])
+        return LogisticModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
+
+    @override
+    def mle(self) -> Parameters:
+        """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
+        return {**self.given(self.scale_prior.settings.median).mle(), "prior_scale": np.array([np.inf])}
+
+    @override
+    def map(self) -> Parameters:
+        """Return the mode of log s given D, and that of the weights given this s; raises as `LogisticModel.map`."""
+        return {**self.parameters(self._mode), "prior_scale": np.exp([self._best.log_scale])}
+
+    @override
+    def log_posterior(self, intercept: Array, weight: Array, prior_scale: Array | None = None) -> Array:
+        """Return log p(θ, log s) + Σ w log P(y | x, θ), constants included, shape (draw).
+
+        Parameters
+        ----------
+        intercept
+            (draw, outcome).
+        weight
+            Per unit of the columns, (draw, outcome, feature).
+        prior_scale
+            s (draw); without it, s is integrated out.
+        """
+        theta, prior = self._theta(intercept, weight), self.scale_prior
+        log_likelihood = self._likelihood.values(theta) + self._log_units
+        if prior_scale is None:
+            return np.asarray(log_likelihood + prior.log_marginal(theta))
+        log_prior = prior.settings.log_density(np.log(prior_scale)) + prior.log_density(theta, prior_scale)
+        return np.asarray(log_likelihood + log_prior)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
+        """Return the log densities (draw) of log s, and of the weights given s, up to constants."""
+        scale, prior = parameters["prior_scale"], self.scale_prior
+        theta = self._theta(parameters["intercept"], parameters["weight"])
+        return {"prior_scale": prior.settings.log_density(np.log(scale)), "weights": prior.log_density(theta, scale)}
+
+    @override
+    def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw parameters (draw, …) from the prior, or raise `Refused` for a flat one."""
+        self.refuse_flat()
+        theta, scale = self.scale_prior.draw(rng, draws)
+        return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / self.design.scale, "prior_scale": scale}
+
+    @override
+    def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
+        """Return the prior of the weights of unseen levels, each with the scale of its draw."""
+        return self.scale_prior.unseen(parameters["prior_scale"])
+
+    @override
+    def log_evidence(self) -> float:
+        """Return log ∫ p(D | s) p(s) ds: Laplace's approximation of p(D | s), summed over the grid of s."""
+        return self.scale_grid.log_evidence
+
+    @override
+    def laplace(self) -> LaplaceApproximation:
+        """Return the normal approximation of the weights given the scale, at the modes of `map`."""
+        return self._approximation(self._best)
+
+    @override
+    def components(self) -> tuple[Component, ...]:
+        """Return the normal approximation of the weights at each node of the grid that is not hopeless.
+
+        The nodes share the proposals as they share the posterior, but all have as many of `SPREAD_SHARE` of them.
+        """
+        grid = self.scale_grid
+        alive = np.flatnonzero(grid.log_densities > grid.log_densities.max() - HOPELESS)
+        shares = (1 - SPREAD_SHARE) * grid.weights[alive] / grid.weights[alive].sum() + SPREAD_SHARE / len(alive)
+        cells = grid.cells
+        return tuple(
+            Component(self._approximation(grid.nodes[i]), float(share), cells[i])
+            for i, share in zip(alive, shares, strict=True)
+        )
+
+    @override
+    def density(self) -> LearnedScaleDensity:
+        """Return log p(θ, log s, D) in coordinates in which it is nearly standard normal; raises as `map`."""
+        from bayesclf.models.logistic.learned_kernel import LearnedScaleDensity
+
+        best = self._best.log_scale
+        return LearnedScaleDensity.of(super().density(), self.scale_prior, best, self.scale_grid.sd)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return intercept, weight and prior_scale; the weight may be given in units of the scale."""
+        found = dict(draws)
+        if "unscaled_weight" in found:
+            times = np.where(self.scale_prior.learned[1:], draws["prior_scale"][:, None], 1.0)
+            found["weight"] = draws["unscaled_weight"] * times[:, None, :]
+        return {**super().from_pymc(found), "prior_scale": draws["prior_scale"]}
+
+    @override
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form."""
+        return ("learned scale", super().signature())
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words."""
+        return {**super().dims(), "prior_scale": ()}
+
+    @override
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+        """Return what ``"mle"`` or ``"map"`` maximizes, the latter given the scale at its mode, and a start θ."""
+        objective, start = super().objective(name)
+        return (objective if name == "mle" else self._objective(self._best.log_scale)), start
+
+    @cached_property
+    def scale_grid(self) -> ScaleGrid:
+        """The posterior of log s on a grid.
+
+        Raises
+        ------
+        DoesNotExist
+            Where `map` does.
+        """
+        if reason := self.improper():
+            raise DoesNotExist(reason)
+        settings, start = self.scale_prior.settings, super().objective("mle")[1]
+        return explore(self._node, self._node(float(np.log(settings.median)), start), settings.spread)
+
+    @cached_property
+    def _best(self) -> Node:
+        """The mode of log s given D."""
+        return mode(self._node, self.scale_grid)
+
+    @cached_property
+    def _mode(self) -> Array:
+        """The mode of θ given the mode of log s."""
+        return self._best.theta
+
+    def _node(self, log_scale: float, start: Array) -> Node:
+        """Return the evidence of one scale, its mode searched for from θ `start`."""
+        objective = self._objective(log_scale)
+        theta = maximize(objective, start)
+        log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
+        return Node(log_scale, theta, evidence_at(objective, theta) + log_prior)
+
+    def _objective(self, log_scale: float) -> LogPosterior:
+        """Return the log posterior of θ given s."""
+        return LogPosterior(self._likelihood, self.scale_prior.at(np.exp(log_scale)))
+
+    def _approximation(self, node: Node) -> LaplaceApproximation:
+        """Return the normal approximation of the weights given a node's scale."""
+        _, _, curvature = self._objective(node.log_scale).derivatives(node.theta)
+        return LaplaceApproximation.at(node.theta, curvature, self.design.scale)
+
+    @property
+    def _prior_of_all(self) -> ScaledWeightPrior:
+        return self.scale_prior

@@ -1,0 +1,189 @@
+"""The posterior of a learned scale on a grid: nodes of log s with the evidence of the weights' prior at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesclf.models.logistic.components import Cell
+from bayesclf.typing import Array
+
+END_MASS = 1e-3
+"""The grid is extended until each end holds less than this share of the posterior."""
+FIRST_STEP = 2 / 3
+"""First spacing of the nodes, in sds of the prior of log s."""
+SPACING = 0.5
+"""Largest spacing, in posterior sds of log s ..."""
+REFINED_MASS = 0.01
+"""... between nodes that hold at least this share of the posterior."""
+LEAST_STEP = 1e-4
+"""Smallest spacing, where rounding would make differences of evidences."""
+MODE_STEPS = (0.1, 0.02)
+"""Distances from the mode, in posterior sds of log s or at most 1, of the points that parabolas go through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One value of log s.
+
+    Attributes
+    ----------
+    log_scale
+        log s.
+    theta
+        The mode of the weights' posterior given s, (outcome, 1 + column).
+    log_density
+        log p(D | s) p(log s) by Laplace's approximation.
+    """
+
+    log_scale: float
+    theta: Array
+    log_density: float
+
+
+type MakeNode = Callable[[float, Array], Node]
+"""From log s and a θ to start from to the node."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleGrid:
+    """Nodes in increasing order.
+
+    Attributes
+    ----------
+    nodes
+        At least three.
+    """
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def log_scales(self) -> Array:
+        """log s of the nodes (node)."""
+        return np.array([node.log_scale for node in self.nodes])
+
+    @property
+    def log_densities(self) -> Array:
+        """log p(D, log s) of the nodes (node)."""
+        return np.array([node.log_density for node in self.nodes])
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """What each node stands for: up to the middle between it and the next, as in the trapezoidal rule."""
+        t = self.log_scales
+        middle = (t[1:] + t[:-1]) / 2
+        ends = zip(t, np.append(t[0], middle), np.append(middle, t[-1]), strict=True)
+        return tuple(Cell(float(center), float(low), float(high)) for center, low, high in ends)
+
+    @property
+    def log_evidence(self) -> float:
+        """log ∫ p(D | s) p(log s) d log s."""
+        return float(logsumexp(self._log_masses))
+
+    @property
+    def weights(self) -> Array:
+        """The posterior of the nodes (node), adding up to 1."""
+        return np.asarray(np.exp(self._log_masses - self.log_evidence))
+
+    @property
+    def sd(self) -> float:
+        """Posterior sd of log s."""
+        t, weights = self.log_scales, self.weights
+        return float(np.sqrt(weights @ (t - weights @ t) ** 2))
+
+    @property
+    def best(self) -> int:
+        """Position of the node of largest density, not one of the ends."""
+        return int(np.clip(self.log_densities.argmax(), 1, len(self.nodes) - 2))
+
+    @property
+    def _log_masses(self) -> Array:
+        return self.log_densities + np.log([cell.width for cell in self.cells])
+
+    def with_nodes(self, *nodes: Node) -> ScaleGrid:
+        """Return the grid with more nodes."""
+        return ScaleGrid(tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
+
+
+def explore(make: MakeNode, first: Node, spread: float) -> ScaleGrid:
+    """Return a grid that holds all but a trifle of the posterior and is fine where its mass is.
+
+    It starts with steps of `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each
+    end holds less than `END_MASS`. Then gaps with a share of the mass are halved until none is wider than `SPACING`
+    posterior sds.
+
+    Parameters
+    ----------
+    make
+        Makes a node.
+    first
+        A node, at the median of the prior.
+    spread
+        Sd of the prior of log s.
+    """
+    step = FIRST_STEP * spread
+    beside = (make(first.log_scale + sign * step, first.theta) for sign in (-1, 1))
+    grid = _extended(make, ScaleGrid((first,)).with_nodes(*beside), step)
+    while True:
+        halved = _halved(make, grid)
+        if halved is grid:
+            extended = _extended(make, grid, step)
+            if extended is grid:
+                return grid
+            halved = extended
+        grid = halved
+
+
+def _extended(make: MakeNode, grid: ScaleGrid, step: float) -> ScaleGrid:
+    """Add nodes at the ends until these hold little."""
+    for end, sign in ((0, -1), (-1, 1)):
+        while grid.weights[end] >= END_MASS:
+            last = grid.nodes[end]
+            grid = grid.with_nodes(make(last.log_scale + sign * step, last.theta))
+    return grid
+
+
+def _halved(make: MakeNode, grid: ScaleGrid) -> ScaleGrid:
+    """Halve the gaps that are too wide for the mass that they hold; return the grid itself where there are none."""
+    density = np.exp(grid.log_densities - grid.log_evidence)
+    gaps = np.diff(grid.log_scales)
+    mass = gaps * (density[1:] + density[:-1]) / 2
+    wide = np.flatnonzero((gaps > max(SPACING * grid.sd, LEAST_STEP)) & (mass >= REFINED_MASS))
+    if not wide.size:
+        return grid
+    pairs = [(grid.nodes[i], grid.nodes[i + 1]) for i in wide]
+    return grid.with_nodes(
+        *(make((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs)
+    )
+
+
+def mode(make: MakeNode, grid: ScaleGrid) -> Node:
+    """Return the node of largest density, refined beyond the grid.
+
+    Parabolas through three nodes, first of the grid and then ever closer to the maximum, lead there.
+    """
+    left, middle, right = grid.nodes[grid.best - 1 : grid.best + 2]
+    step = min(grid.sd, 1.0)
+    for distance in MODE_STEPS:
+        middle = make(_top(left, middle, right), middle.theta)
+        below, above = (middle.log_scale + sign * distance * step for sign in (-1, 1))
+        left, right = make(below, middle.theta), make(above, middle.theta)
+    return make(_top(left, middle, right), middle.theta)
+
+
+def _top(left: Node, middle: Node, right: Node) -> float:
+    """Return where the parabola through three nodes is largest, not beyond them."""
+    return float(np.clip(_vertex(left, middle, right), left.log_scale, right.log_scale))
+
+
+def _vertex(left: Node, middle: Node, right: Node) -> float:
+    """Return where the parabola through three nodes is largest; the middle where it has no maximum."""
+    before, after = middle.log_scale - left.log_scale, right.log_scale - middle.log_scale
+    down, up = middle.log_density - left.log_density, right.log_density - middle.log_density
+    curvature = down / before - up / after
+    if not curvature > 0:
+        return middle.log_scale
+    return middle.log_scale + 0.5 * (down * after / before + up * before / after) / curvature

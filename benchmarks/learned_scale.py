@@ -1,0 +1,147 @@
+"""Held-out log loss of a learned prior scale, against 2.5 and against scikit-learn's tuned logistic regression.
+
+All three see the same five folds. scikit-learn's is the pipeline that people build: one 0/1 column per level, numbers
+imputed by their mean and standardized, and `LogisticRegressionCV` with ten C chosen by log loss. Log losses are in nats
+per row; fitting and predicting is timed together.
+
+Run from the project's folder: .venv/bin/python benchmarks/learned_scale.py [TABLE …]
+"""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import bayesclf as bc
+from bayesclf.tables import datasets
+
+FOLDS = 5
+MOST_ROWS = 4_000
+"""Rows that are drawn from a larger table."""
+RESULTS = Path(__file__).parent / "results" / "learned_scale.json"
+LEVEL_NATS, LEVEL_SHARE = 0.01, 0.01
+"""A log loss counts as level with the peer's up to this difference, or up to this share of the peer's."""
+
+TABLES = {
+    "iris": "sklearn:iris",
+    "wine": "sklearn:wine",
+    "breast cancer (Wisconsin)": "sklearn:breast_cancer",
+    "lenses": "folder:lenses",
+    "promoters": "folder:promoters",
+    "lymphography": "folder:lymphography",
+    "breast cancer (Ljubljana)": "folder:breast_cancer",
+    "bupa": "folder:bupa",
+    "pima": "folder:pima",
+    "sonar": "folder:sonar",
+    "ionosphere": "folder:ionosphere",
+    "boston": "folder:boston",
+    "votes": "folder:votes",
+    "sick": "folder:sick",
+    "adult": "folder:adult",
+}
+"""Where `bayesclf.tables.datasets.load` finds each table."""
+PAIRS = ((0, 1), (2, 3), (3, 8), (4, 9), (1, 7))
+"""Pairs of digits that are problems of their own."""
+FEW = {"adult": 100, "sick": 300, "pima": 60, "boston": 50, "ionosphere": 70, "votes": 40, "bupa": 60}
+"""Rows of further problems that are small parts of larger tables."""
+
+LEARNED, FIXED, PEER = "learned", "2.5", "scikit-learn"
+
+
+def problems() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
+    """Yield name, columns and labels of each problem."""
+    for name, source in TABLES.items():
+        table = datasets.load(source)
+        X, y = table.X.reset_index(drop=True), table.y.astype(str).to_numpy()
+        yield name, *some(X, y, MOST_ROWS)
+        if name in FEW:
+            yield f"{name}, {FEW[name]} rows", *some(X, y, FEW[name])
+    digits = datasets.load("sklearn:digits")
+    labels = digits.y.astype(int).to_numpy()
+    for pair in PAIRS:
+        chosen = np.isin(labels, pair)
+        yield f"digits {pair[0]} and {pair[1]}", digits.X[chosen].reset_index(drop=True), labels[chosen].astype(str)
+
+
+def some(X: pd.DataFrame, y: np.ndarray, most: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return at most so many rows, drawn by a fixed seed, without classes that are then too rare for the folds."""
+    chosen = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
+    X, y = X.iloc[chosen], y[chosen]
+    labels, counts = np.unique(y, return_counts=True)
+    kept = np.isin(y, labels[counts >= 2])
+    return X[kept].reset_index(drop=True), y[kept]
+
+
+def peer(X: pd.DataFrame, y: np.ndarray) -> Any:
+    """Return scikit-learn's pipeline for a table."""
+    numbers = X.select_dtypes("number").columns
+    words = X.columns.difference(numbers)
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), list(numbers)),
+        (OneHotEncoder(handle_unknown="ignore"), list(words)),
+    )
+    inner = min(5, int(np.unique(y, return_counts=True)[1].min()))
+    scored = {"Cs": 10, "scoring": "neg_log_loss", "max_iter": 5_000}
+    return make_pipeline(columns, LogisticRegressionCV(cv=StratifiedKFold(max(inner, 2)), **scored))
+
+
+def scores(X: pd.DataFrame, y: np.ndarray) -> dict[str, dict[str, Any]]:
+    """Return log losses by fold and seconds of each way."""
+    classes = np.unique(y)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    found: dict[str, dict[str, Any]] = {name: {"log_loss": [], "seconds": 0.0} for name in (LEARNED, FIXED, PEER)}
+    for training, test in folds.split(X, y):
+        rows, labels = X.iloc[training], y[training]
+        models = {
+            LEARNED: bc.LogisticRegression(prior_scale="learned", random_state=1),
+            FIXED: bc.LogisticRegression(prior_scale=2.5, random_state=1),
+            PEER: peer(rows, labels),
+        }
+        for name, model in models.items():
+            start = time.perf_counter()
+            proba = model.fit(rows, labels).predict_proba(X.iloc[test])
+            found[name]["seconds"] += time.perf_counter() - start
+            every = np.zeros((len(test), len(classes)))
+            every[:, np.searchsorted(classes, model.classes_)] = proba
+            found[name]["log_loss"].append(float(log_loss(y[test], every, labels=classes)))
+            if name != PEER:
+                found[name].setdefault("engines", []).append(type(model.inference_).__name__)
+                found[name].setdefault("problems", []).append(len(model.convergence_problems_))
+    return found
+
+
+def main(chosen: list[str]) -> None:
+    """Write the results of the problems whose name begins with one of `chosen`, or of all."""
+    warnings.simplefilter("ignore")
+    result: dict[str, Any] = {"tables": {}}
+    if RESULTS.exists():
+        result = json.loads(RESULTS.read_text(encoding="utf-8"))
+    result["folds"] = FOLDS
+    result["versions"] = {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}
+    for name, X, y in problems():
+        if chosen and not name.startswith(tuple(chosen)):
+            continue
+        found = scores(X, y)
+        shape = {"rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y))}
+        result["tables"][name] = {**shape, "scores": found}
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        losses = {way: f"{np.mean(line['log_loss']):.4f} ({line['seconds']:.1f} s)" for way, line in found.items()}
+        print(name, *shape.values(), losses, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,106 @@
+"""Logistic regression with a learned prior scale: what a user sees of it, and what follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.diagnostics.power_scaling import sensitivities
+from bayesclf.inference import Laplace
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers, one with gaps, and a category, of which two levels are kept for prediction."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(
+        {"age": rng.normal(50, 9, 240), "dose": rng.gamma(2, size=240), "ward": rng.choice(list("abc"), 240)}
+    )
+    score = (X["age"] - 50) / 9 + (X["ward"] == "a") + rng.logistic(size=240)
+    X.loc[rng.random(240) < 0.2, "dose"] = np.nan
+    return X, np.where(score > 0, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def clf(table):
+    return bc.LogisticRegression(prior_scale="learned", random_state=1).fit(*table)
+
+
+def test_the_scale_is_seen_everywhere(clf):
+    assert isinstance(clf.inference_, Laplace)
+    tree = clf.posterior_
+    assert tree["posterior"]["prior_scale"].dims == ("chain", "draw")
+    assert tree["map"]["prior_scale"].shape == (1, 1)
+    assert float(tree["mle"]["prior_scale"].item()) == np.inf
+    line = clf.summary(of="parameters").loc["prior_scale"].iloc[0]
+    assert line["low"] < line["mean"] < line["high"]
+    low, middle, high = np.quantile(tree["posterior"]["prior_scale"], [0.055, 0.5, 0.945])
+    sentence = f"learned from the rows, is {middle:.2g} (89% interval {low:.2g} to {high:.2g})"
+    assert sentence in clf.notes_[-1]
+    assert "prior_scale" in clf.pymc_model_.named_vars
+
+
+def test_files_keep_it(clf, table, tmp_path):
+    clf.save(tmp_path / "learned.nc")
+    again = bc.load(tmp_path / "learned.nc")
+    assert again.prior_scale == "learned"
+    X, _ = table
+    for rule in ("map", "mean", "bayes-optimal", "gibbs"):
+        np.testing.assert_array_equal(again.predict_proba(X, rule=rule), clf.predict_proba(X, rule=rule))
+    np.testing.assert_array_equal(
+        again.posterior_["posterior"]["prior_scale"], clf.posterior_["posterior"]["prior_scale"]
+    )
+    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf})
+    other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
+    other.save(tmp_path / "given.nc")
+    assert bc.load(tmp_path / "given.nc").model_.prior.prior_scale == settings
+
+
+def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
+    parameters = clf.hypotheses("posterior").parameters
+    z = parameters["unseen"][:, 0, 0] / parameters["prior_scale"]
+    assert z.std() == pytest.approx(1, rel=0.06)
+    wide = parameters["prior_scale"] > np.median(parameters["prior_scale"])
+    assert z[wide].std() == pytest.approx(1, rel=0.08)
+
+
+def test_it_can_become_a_prior(clf, table):
+    X, y = table
+    prior = clf.as_prior()
+    scale = clf.draws_.parameters["prior_scale"]
+    assert prior.prior.khat < 0.7
+    assert prior.prior.unseen.scale == pytest.approx(np.sqrt(np.mean(scale**2)))
+    again = prior.fit(X[:50], y[:50])
+    assert "prior_scale" not in again.posterior_["posterior"]
+
+
+def test_checks_and_datatree(clf, table):
+    tree = clf.to_datatree(*table, draws=200, random_state=0)
+    assert {"prior_scale", "weights"} <= set(tree["log_prior"].data_vars)
+    assert {"intercept", "weight", "prior_scale"} <= set(tree["prior"].data_vars)
+
+
+def test_power_scaling_is_that_of_the_scale_s_own_prior(clf, table):
+    """Weights that many rows determine hardly change with it; the scale, about which few weights tell, does most."""
+    found = sensitivities(clf.model_, clf.posterior_draws(), None).set_index("parameter")
+    assert found["prior"].idxmax() == "prior_scale"
+    assert found["pull"].idxmax() == "prior_scale"
+
+
+def test_rows_that_repeat_count_as_weights(table):
+    X, y = table
+    X, y = X[:60], y[:60]
+    twice = bc.LogisticRegression(prior_scale="learned", inference="map")
+    weighted = twice.fit(X, y, sample_weight=np.full(60, 2.0)).predict_proba(X)
+    repeated = twice.fit(pd.concat([X, X]), np.concatenate([y, y])).predict_proba(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+
+
+def test_units_do_not_matter(table):
+    X, y = table
+    learned = bc.LogisticRegression(prior_scale="learned", inference="map")
+    before = learned.fit(X, y).predict_proba(X)
+    after = learned.fit(X.assign(age=1e6 * X["age"] + 1e7), y).predict_proba(X.assign(age=1e6 * X["age"] + 1e7))
+    np.testing.assert_allclose(before, after, rtol=1e-6)

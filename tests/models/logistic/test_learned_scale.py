@@ -1,0 +1,281 @@
+"""A learned prior scale: its posterior by quadrature, its densities by two routes, its mode, its PyMC model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.logistic import LEVELS, mixed, model_of
+from scipy import integrate, optimize, stats
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.inference import Laplace, laplace
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.typing import Array
+
+INF = float("inf")
+PRIORS = {
+    "default": LogisticPrior(prior_scale=LearnedScale()),
+    "reference": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7), prior_form="reference"),
+    "zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", intercept_mean=1.0),
+    "reference, zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", prior_form="reference"),
+    "free intercept": LogisticPrior(prior_scale=LearnedScale(), intercept_scale=INF),
+    "some given": LogisticPrior(prior_scale=LearnedScale(given={"x1": 0.4, "c0=q": 2.0})),
+    "free weight": LogisticPrior(prior_scale=LearnedScale(given={"x0": INF})),
+}
+
+
+def learned(model: Any, prior: LogisticPrior) -> LearnedScaleModel:
+    return LearnedScaleModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
+
+
+def mixed_model(n_labels: int, name: str = "default", n: int = 40) -> LearnedScaleModel:
+    numbers, codes, y, weight = mixed(n_labels, n)
+    return learned(model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight), PRIORS[name])
+
+
+def points(model: LearnedScaleModel, number: int = 4) -> dict[str, Array]:
+    rng = np.random.default_rng(3)
+    vectors, columns = len(model.labels) - 1, len(model.design)
+    return {
+        "intercept": rng.normal(size=(number, vectors)),
+        "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
+        "prior_scale": np.exp(rng.normal(size=number)),
+    }
+
+
+def small(separable: bool) -> LearnedScaleModel:
+    """Ten rows of one number."""
+    x = np.random.default_rng(9).normal(size=10)
+    y = x > 0 if separable else x + np.array([0, 0, 2, 0, -2, 0, 0, 1, 0, 0]) > 0
+    return learned(model_of(x[:, None], y), LogisticPrior(prior_scale=LearnedScale()))
+
+
+def quadrature(model: LearnedScaleModel) -> tuple[Array, Array, Array, float]:
+    """Return values of log s, their posterior, E[weight | s, D], and log p(D), summed over intercepts and weights.
+
+    Weights are in units of s, so that one grid of them serves every s.
+    """
+    t, b = np.linspace(-9, 9, 181), np.linspace(-22, 22, 121)
+    v = np.linspace(-6.5, 6.5, 121)
+    intercept, unit = (a.ravel() for a in np.meshgrid(b, v, indexing="ij"))
+    log_prior = stats.norm.logpdf(intercept, 0, 5) + stats.norm.logpdf(unit)
+    cell = (b[1] - b[0]) * (v[1] - v[0])
+    x, signs = model.X[:, 0], 2.0 * model.y - 1
+    evidence, mean = [], []
+    for log_scale in t:
+        log_odds = intercept[:, None] + np.exp(log_scale) * unit[:, None] * x
+        joint = np.exp(log_prior - np.logaddexp(0, -signs * log_odds).sum(axis=1))
+        evidence.append(joint.sum() * cell)
+        mean.append(np.exp(log_scale) * unit @ joint / joint.sum())
+    mass = np.array(evidence) * stats.norm.pdf(t, 0, 1.5) * (t[1] - t[0])
+    return t, mass / mass.sum(), np.array(mean), float(np.log(mass.sum()))
+
+
+@pytest.mark.parametrize("separable", [False, True])
+def test_draws_agree_with_quadrature(separable: bool) -> None:
+    """The scale's posterior and the weight's mean, by both engines; on separable rows too."""
+    model = small(separable)
+    t, posterior, mean, log_evidence = quadrature(model)
+    assert model.log_evidence() == pytest.approx(log_evidence, abs=0.25)  # Laplace's, of ten rows
+    clf = bc.LogisticRegression(prior_scale="learned", random_state=1)
+    rows = model.X * model.design.scale, model.y
+    for engine in (Laplace(draws=4000), bc.NUTS(draws=4000, target_accept=0.95)):
+        drawn = clf.set_params(inference=engine).fit(*rows)
+        group = drawn.posterior_["posterior"].to_dataset()
+        log_scale = np.log(group["prior_scale"].values)
+        if isinstance(engine, Laplace):
+            effective = float(drawn.posterior_["sample_stats"]["importance_ess"])
+        else:
+            from arviz_stats.base import array_stats
+
+            effective = float(array_stats.ess(log_scale, method="bulk"))
+        effective = min(effective, log_scale.size) / 2
+        assert effective > 400
+        middle = t @ posterior
+        sd = np.sqrt((t - middle) ** 2 @ posterior)
+        assert abs(log_scale.mean() - middle) < 4.5 * sd / np.sqrt(effective)
+        assert log_scale.std() == pytest.approx(sd, rel=4.5 / np.sqrt(effective) + 0.01)
+        for level in (0.05, 0.25, 0.5, 0.75, 0.95):
+            edge = np.interp(level, np.cumsum(posterior) - posterior / 2, t)
+            below = np.mean(log_scale < edge)
+            assert abs(below - level) < 4.5 * np.sqrt(level * (1 - level) / effective) + 0.005
+        if not separable:  # else the weight's variance is that of e^(2t), too large for its mean
+            weight = group["weight"].values.ravel() * model.design.scale[0]
+            assert abs(weight.mean() - mean @ posterior) < 4.5 * weight.std() / np.sqrt(effective)
+
+
+def test_importance_weights_correct_the_evidence_of_the_scales() -> None:
+    """Few rows: the scale's posterior by Laplace's evidences alone is off, and that of the draws is not."""
+    model = small(separable=True)
+    t, posterior, _, _ = quadrature(model)
+    grid = model.scale_grid
+    by_laplace, exact = grid.weights @ grid.log_scales, t @ posterior
+    proposals = laplace.propose(model, 200_000, np.random.default_rng(0))
+    corrected = proposals.weight @ np.log(proposals.parameters["prior_scale"])
+    assert abs(corrected - exact) < 0.02 < abs(by_laplace - exact)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("name", PRIORS)
+def test_densities_agree(n_labels: int, name: str) -> None:
+    """log p(θ, log s, D) is that of the model with this s given, the prior of log s, and PyMC's log density."""
+    model = mixed_model(n_labels, name)
+    settings = model.scale_prior.settings
+    at = points(model)
+    ours = model.log_posterior(**at)
+    context = model.pymc()
+    logp = context.compile_logp(mode="FAST_COMPILE")
+    assert {variable.name for variable in context.free_RVs} == {"prior_scale", "intercept", "unscaled_weight"}
+    assert "weight" in context.named_vars
+    is_learned = model.scale_prior.learned[1:]
+    shown = model.shown(at)
+    for draw, scale in enumerate(at["prior_scale"]):
+        theta = {axis: at[axis][[draw]] for axis in ("intercept", "weight")}
+        log_prior = stats.norm.logpdf(np.log(scale), np.log(settings.median), settings.spread)
+        assert ours[draw] == pytest.approx(model.given(scale).log_posterior(**theta)[0] + log_prior, rel=1e-10)
+        times = np.where(is_learned, scale, 1.0)
+        unscaled = at["weight"][draw] / times
+        point = {"prior_scale_log__": np.log(scale), "intercept": shown["intercept"][draw], "unscaled_weight": unscaled}
+        jacobian = (n_labels - 1) * np.log(times).sum()
+        assert float(logp(point)) == pytest.approx(ours[draw] + jacobian, rel=1e-10)
+    draws = {"prior_scale": at["prior_scale"], "intercept": shown["intercept"]}
+    times = np.where(is_learned, at["prior_scale"][:, None], 1.0)[:, None, :]
+    back = model.from_pymc({**draws, "unscaled_weight": at["weight"] / times})
+    for axis, values in at.items():
+        np.testing.assert_allclose(back[axis], values, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("name", PRIORS)
+def test_machine_code_has_the_same_density(n_labels: int, name: str) -> None:
+    model = mixed_model(n_labels, name)
+    density = model.density()
+    rng = np.random.default_rng(1)
+    values = []
+    for _ in range(4):
+        z = rng.normal(size=density.size)
+        value, gradient = density(z)
+        step = 1e-5 * np.eye(density.size)
+        slopes = [(density(z + h)[0] - density(z - h)[0]) / 2e-5 for h in step]
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5)
+        parameters = model.from_pymc({axis: part[None] for axis, part in density.parameters(z).items()})
+        columns = [_raveled(density.parameters(z + h)) - _raveled(density.parameters(z - h)) for h in step]
+        jacobian = np.linalg.slogdet(np.array(columns) / 2e-5)[1] - np.log(parameters["prior_scale"])
+        values.append(float((value - model.log_posterior(**parameters) - jacobian)[0]))
+    np.testing.assert_allclose(values, values[0], rtol=0, atol=1e-6)
+
+
+def _raveled(parameters: dict[str, Array]) -> Array:
+    return np.concatenate([values.ravel() for values in parameters.values()])
+
+
+def test_the_prior_of_the_weights_alone() -> None:
+    prior = mixed_model(3).scale_prior
+    theta = np.random.default_rng(0).normal(size=(3, 2, 1 + len(mixed_model(3).design)))
+    for one, found in zip(theta, prior.log_marginal(theta), strict=True):
+
+        def ratio(t: float, one: Array = one, found: float = found) -> float:
+            log_scale = np.array([t])
+            log_density = prior.log_density(one[None], np.exp(log_scale)) + prior.settings.log_density(log_scale)
+            return float(np.exp(log_density[0] - found))
+
+        assert integrate.quad(ratio, -6, 6, limit=200)[0] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("intercept_at", ["means", "zero"])
+def test_prior_draws_have_the_priors_moments(intercept_at: str) -> None:
+    numbers, codes, y, weight = mixed(3)
+    base = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
+    settings = LearnedScale(0.7, 0.3, given={"x1": 0.4})
+    model = learned(base, LogisticPrior(prior_scale=settings, intercept_at=intercept_at))
+    drawn = model.prior_draw(np.random.default_rng(0), 40_000)
+    scale, z = drawn["prior_scale"], drawn["weight"] * model.design.scale
+    assert np.log(scale).mean() == pytest.approx(np.log(0.7), abs=5 * 0.3 / 200)
+    assert np.log(scale).std() == pytest.approx(0.3, rel=5 / 280)
+    np.testing.assert_allclose((z[:, :, 0] / scale[:, None]).std(axis=0), 1, rtol=5 / 280)
+    assert np.corrcoef(z[:, :, 0].T)[0, 1] == pytest.approx(0.5, abs=5 * 0.75 / 200)
+    # x1, and the indicator of its missing cells, have the scale that was given.
+    np.testing.assert_allclose(z[:, :, 1:3].std(axis=0), 0.4, rtol=5 / 280)
+    shown = model.shown(drawn)["intercept"]
+    np.testing.assert_allclose(shown.std(axis=0), 5, rtol=5 / 280)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("name", ["default", "some given", "zero"])
+def test_the_modes(n_labels: int, name: str) -> None:
+    """The scale maximizes Laplace's evidence times its prior, and the weights are the mode given this scale."""
+    model = mixed_model(n_labels, name)
+    settings = model.scale_prior.settings
+
+    def negative(t: float) -> float:
+        return -model.given(np.exp(t)).log_evidence() - float(settings.log_density(np.array(t)))
+
+    best = optimize.minimize_scalar(negative, bounds=(-3, 3), method="bounded", options={"xatol": 1e-6}).x
+    mode = model.map()
+    assert np.log(mode["prior_scale"]) == pytest.approx([best], abs=1e-3)
+    given = model.given(mode["prior_scale"][0]).map()
+    for axis, values in given.items():
+        np.testing.assert_allclose(mode[axis], values, rtol=1e-8, atol=1e-9)
+
+
+def test_maximum_likelihood_has_no_prior() -> None:
+    model = mixed_model(2, n=300)
+    expected = replace(model.given(1.0), prior=LogisticPrior()).mle()
+    found = model.mle()
+    assert found.pop("prior_scale") == [INF]
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-7, atol=1e-9)
+
+
+def test_without_rows_the_posterior_is_the_prior() -> None:
+    base = model_of([[1.0], [2.0]], [0, 1])
+    none: dict[str, Any] = {"X": np.zeros((0, 1)), "y": np.zeros(0, dtype=np.intp), "sample_weight": np.zeros(0)}
+    model = learned(replace(base, **none), LogisticPrior(prior_scale=LearnedScale(0.5, 1.5)))
+    assert model.log_evidence() == pytest.approx(0, abs=2e-3)
+    assert model.map()["prior_scale"] == pytest.approx([0.5], rel=1e-6)
+    sampled = laplace.sample(model, Laplace(), seed=0)
+    assert np.log(sampled.parameters["prior_scale"]).std() == pytest.approx(1.5, rel=0.08)
+
+
+def test_without_a_mode() -> None:
+    model = learned(model_of([[1.0], [2.0], [4.0]], [0, 1, 1], n_labels=3), PRIORS["free intercept"])
+    with pytest.raises(DoesNotExist, match="has no rows"):
+        model.map()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"prior_mean": 0.5}, "is that of weights around 0, but prior_mean is 0.5; give a number"),
+            ({"prior_mean": {"x0": 1.0}}, "is that of weights around 0"),
+            ({"standardize": False}, "one for all columns, which standardize=False leaves in different units"),
+            ({"prior_scale": "leant"}, "prior_scale must be 'learned', a number, an array or a mapping, not 'leant'"),
+            ({"prior_scale": LearnedScale(given={"nobody": 1.0})}, "names 'nobody', which no column of the design has"),
+            ({"prior_scale": LearnedScale(given={"x0": -1.0})}, "prior_scale must be above 0"),
+        ],
+    )
+    def test_settings(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            bc.LogisticRegression(**{"prior_scale": "learned", **options}).fit([[1.0], [2.0], [1.5]], [0, 1, 1])
+
+    @pytest.mark.parametrize("options", [{"median": 0.0}, {"spread": INF}, {"given": 2.0}])
+    def test_the_priors_own(self, options: dict[str, Any]) -> None:
+        with pytest.raises(InputError, match=f"{next(iter(options))} must be"):
+            LearnedScale(**options)
+
+    def test_tables_that_are_sparse_or_too_wide(self) -> None:
+        from scipy import sparse
+
+        X, y = np.eye(4)[[0, 1, 2, 3, 0, 1]], [0, 1, 0, 1, 0, 1]
+        with pytest.raises(Refused, match=r"a sparse table needs a given prior_scale; take a number"):
+            bc.LogisticRegression(prior_scale="learned").fit(sparse.csr_array(X), y)
+        wide = np.random.default_rng(0).normal(size=(4, 3_100))
+        with pytest.raises(Refused, match=r"has 3,101 weights, and the prior scale is learned of at most 3,000"):
+            bc.LogisticRegression(prior_scale="learned").fit(wide, [0, 1, 0, 1])
