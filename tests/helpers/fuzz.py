@@ -1,8 +1,8 @@
 """What may come out of a call, whatever goes in: an answer, or one sentence; and how often that is tried.
 
 The exceptions of the package are allowed, each with one line of text, and scikit-learn's `NotFittedError` from a
-classifier that is not fitted, as its documentation of estimators wants it. Warnings are those of the package. All else
-fails, whatever it is: another library's exception or warning, or one of Python's.
+classifier that is not fitted, as its documentation of estimators wants it. Warnings are those of the package, and two
+of scikit-learn's contract. All else fails, whatever it is: another library's exception or warning, or one of Python's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sklearn.exceptions import NotFittedError
 
 from bayesclf import errors
 
-OF_SCIKIT_LEARN = "X (has feature names|does not have valid feature names)"
-"""The warning of its own that scikit-learn's contract wants where a table has names and the training table had none."""
+OF_SCIKIT_LEARN = "X (has feature names|does not have valid feature names)|A column-vector y was passed"
+"""The warnings that scikit-learn's contract of estimators wants: where names are lacking, and for a column of labels."""
 ALLOWED = (errors.InputError, errors.DoesNotExist, errors.Refused, NotFittedError)
 WARNINGS = (errors.ConvergenceWarning, errors.PredictionWarning)
 LONGEST_SENTENCE = 2_000
@@ -45,7 +45,7 @@ def answer(call: Callable[[], Any]) -> Any:
         warnings.simplefilter("error")
         for category in WARNINGS:
             warnings.simplefilter("ignore", category)
-        warnings.filterwarnings("ignore", OF_SCIKIT_LEARN, UserWarning)
+        warnings.filterwarnings("ignore", OF_SCIKIT_LEARN)
         try:
             return call()
         except ALLOWED as error:
