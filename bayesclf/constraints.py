@@ -21,10 +21,6 @@ LONGEST_VALUE = 60
 """The most characters of a refused value that a message shows."""
 
 
-MOST_BYTES = 2**32
-"""The most memory that the draws of a posterior, or generated rows, may take."""
-
-
 class Constraint(ABC):
     """What a value may be; `str` says it, as in "must be …"."""
 
@@ -248,30 +244,6 @@ def require(constraint: Constraint, /, **given: object) -> None:
     for name, value in given.items():
         if not constraint.allows(value):
             raise InputError(f"{name} must be {constraint}, not {clipped(repr(value), LONGEST_VALUE)}")
-
-
-def require_memory(each: int, error: type[Exception] = InputError, /, **given: int) -> None:
-    """Raise for the first number of things that would not fit into `MOST_BYTES`.
-
-    Parameters
-    ----------
-    each
-        Bytes that each of them takes.
-    error
-        What is raised.
-    given
-        How many, by the name of the setting.
-
-    Examples
-    --------
-    >>> require_memory(80, draws=10**9)
-    Traceback (most recent call last):
-    bayesclf.errors.InputError: draws=1,000,000,000 would take 80 GB of memory; at most 53,687,091 fit into 4 GB
-    """
-    for name, number in given.items():
-        if int(number) * each > MOST_BYTES:
-            fit = f"at most {MOST_BYTES // each:,} fit into {MOST_BYTES / 1e9:.0f} GB"
-            raise error(f"{name}={number:,} would take {int(number) * each / 1e9:,.0f} GB of memory; {fit}")
 
 
 def constraint_like(default: object) -> Constraint:

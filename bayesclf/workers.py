@@ -24,8 +24,6 @@ JOBS_PER_CORE = 4
 WATCH_SECONDS = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
-_watching = threading.Event()
-
 
 def require_jobs(**given: object) -> None:
     """Raise `InputError` for what is not a number of processes, as joblib counts them.
@@ -96,10 +94,11 @@ def each(
         return_as="generator" if ordered else "generator_unordered",
         batch_size="auto" if ordered else 1,  # single tasks, where each result is to be told at once
         pre_dispatch="3*n_jobs",
+        initializer=_watch,
+        initargs=(os.getpid(),),
     )
-    here = os.getpid()
     with _quiet_end(), _interrupts_held(starting=effective_n_jobs(jobs) != 1):  # the processes that start inherit both
-        results = parallel(delayed(_watched)(here, function, task) for task in tasks)
+        results = parallel(delayed(function)(*task) for task in tasks)
     try:
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
             yield result
@@ -110,13 +109,11 @@ def each(
             results.close()
 
 
-def _watched(owner: int, function: Callable[..., Any], task: tuple[Any, ...]) -> Any:
-    """Call the function, in a process that watches its owner if it is a child of that."""
-    parent = multiprocessing.parent_process()  # not one that Dask or others started
-    if parent is not None and parent.pid == owner and os.name == "posix" and not _watching.is_set():
-        _watching.set()
+def _watch(owner: int) -> None:
+    """Let this process, if it is a child of its owner, end with it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid == owner and os.name == "posix":
         threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
-    return function(*task)
 
 
 def _end_with(owner: int) -> None:

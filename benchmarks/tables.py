@@ -6,7 +6,7 @@ Run from the project's folder: .venv/bin/python benchmarks/tables.py
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -85,6 +85,31 @@ def prediction(result: Result) -> str:
     return "\n\n".join([markdown(["", "time", "over the larger floor"], lines), about])
 
 
+def learned_scale(result: Result) -> str:
+    """Return the log losses of a learned scale and of its peers, and how often it is level with them or better."""
+    ways = list(next(iter(result["tables"].values()))["scores"])
+    lines, losses = [], []
+    for name, found in result["tables"].items():
+        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
+        own = [mean(found["scores"][way]["log_loss"]) for way in ways]
+        losses.append(own)
+        lines.append([shape, *(f"**{loss:.3f}**" if loss == min(own) else f"{loss:.3f}" for loss in own)])
+    ranks = [[sorted(own).index(loss) + 1 for loss in own] for own in losses]
+    lines.append(["mean rank", *(f"{mean(rank[i] for rank in ranks):.2f}" for i in range(len(ways)))])
+    said = []
+    for peer in ways[1:]:
+        pairs = [(own[0], own[ways.index(peer)]) for own in losses]
+        level = sum(first - other <= max(0.01, 0.01 * other) for first, other in pairs)
+        better, worse = (
+            sum(sign * (other - first) > max(0.01, 0.01 * other) for first, other in pairs) for sign in (1, -1)
+        )
+        said.append(f"{peer}: better on {better}, worse on {worse}, level or better on {level} of {len(pairs)}")
+    about = f"Mean log loss of {result['folds']} folds, in nats per row. The learned scale, averaged, against "
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    text = f"{about}{'; '.join(said)} (level: within 0.01 nats or 1 %); {versions}."
+    return "\n\n".join([markdown(["table (rows × columns)", *ways], lines), text])
+
+
 def ng_jordan(result: Result) -> str:
     """Return the seconds of the experiment and of the plain loop by problem, and how far their errors are apart."""
     lines = []
@@ -109,6 +134,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "logistic_map": ("### Logistic regression: the posterior mode, against scikit-learn", logistic_map),
     "logistic_rows": ("### Logistic regression: many rows", logistic_rows),
     "prediction": ("### Logistic regression: averaging over the posterior", prediction),
+    "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
     "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),
 }
 """The sections, by the name of their results."""

@@ -22,19 +22,21 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_units,
     checked_labels,
     known_class_prior,
     possible_labels,
     seed_of,
     weighted,
 )
-from bayesclf.constraints import Choice, Number, Whole, require, require_memory
+from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.selected import Selected
 from bayesclf.inference import Engine, Exact
+from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -214,7 +216,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             The table (row, feature), columns that the model does not use left empty, and the labels (row).
         """
         require(Whole(1), n=n)
-        require_memory(CELL_BYTES * len(self.columns_), n=n)
+        require_number(CELL_BYTES * len(self.columns_), n=n)
         hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
         rng = np.random.default_rng(seed_of(random_state))
         drawn = rng.integers(len(hypotheses), size=n)
@@ -273,11 +275,13 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
+        cells = [_cells(learnt, frame, block) for block in blocks]
+        learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
         statistics = []
-        for block in blocks:
-            X = _cells(learnt, frame, block)
+        for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
-            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
+            axes = learnt.axes(block)
+            statistics.append(block.family.statistics(block.family.measured(X, axes), y, axes, weight))
         return replace(learnt, statistics=tuple(statistics))
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
@@ -319,8 +323,12 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            resolved = family if self.prior is not None else _resolved(family, selected, column_block.names, keep)
+            if self.prior is not None:
+                resolved = family.in_units(selected.axes)
+            else:
+                resolved = _resolved(family, selected, column_block.names, keep)
             blocks.append(Block(resolved, selected, suffix))
+            self.notes_ += about_units(selected.axes)
             self._note_units(resolved, selected)
         return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
 
@@ -421,6 +429,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 continue
             X = _cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
+            X = block.family.measured(X, self._learnt.axes(block))
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
@@ -492,6 +501,6 @@ def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
 def _decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
     """Return columns by name, level codes turned back into levels."""
     if not axes.levels:
-        return dict(zip(axes.features, X.T, strict=True))
+        return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
     levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
     return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}

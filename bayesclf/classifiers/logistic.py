@@ -208,6 +208,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             levels = tuple(column.levels for column in self._columns if column.kind == "category")
             cells, codes = rows.parts
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
+            if not isinstance(frame, SparseTable):
+                design.require_memory(len(rows))
             prior = self._prior()
             kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
             model = kind(self._labels, design, design.matrix(rows), y, weight, prior)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
 from bayesclf.tables.columns import Column, Table, without_mask
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
 
 if TYPE_CHECKING:
     pass
@@ -210,8 +211,29 @@ class Learnt:
             return Axes(
                 labels, tuple(name + MISSING_SUFFIX for name in block.names), ((False, True),) * len(block.names)
             )
-        levels = tuple(self.columns[name].levels for name in block.names) if block.family.kind == "category" else ()
-        return Axes(labels, block.names, levels)
+        if block.family.kind == "category":
+            return Axes(labels, block.names, tuple(self.columns[name].levels for name in block.names))
+        known = (self.columns[name] for name in block.names if name in self.columns)  # none of a sparse table
+        units = tuple(column.unit or 1.0 for column in known) if block.family.kind == "number" else ()
+        return Axes(labels, block.names, units=units if any(unit != 1 for unit in units) else ())
+
+    def measured_in(self, cells: Sequence[Any], known: Mapping[str, Column]) -> Learnt:
+        """Return the same with units of columns by the training cells (row, feature) of each block.
+
+        Parameters
+        ----------
+        cells
+            Training cells of each block.
+        known
+            Columns that have units already, which do not fall.
+        """
+        measured = {}
+        for block, X in zip(self.blocks, cells, strict=True):
+            units = block.family.units(X)
+            for name, unit in () if units is None else zip(block.names, units.tolist(), strict=True):
+                larger = max(unit, known[name].unit) if name in known else unit
+                measured[name] = replace(self.columns[name], unit=larger)
+        return replace(self, columns=self.columns | measured)
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
@@ -227,6 +249,18 @@ class Learnt:
             for block, mine, theirs in zip(blocks, self.statistics, other.statistics, strict=True)
         )
         return replace(merged, statistics=statistics)
+
+
+def about_units(axes: Axes) -> Iterator[str]:
+    """Say which columns a model measures in units of its own, see `bayesclf.families.units`."""
+    own = [f"{name!r} ({unit:.1e})" for name, unit in zip(axes.features, axes.unit, strict=True) if unit != 1]
+    if own:
+        yield (
+            f"numbers as large or as small as those of column {listed(own, LISTED_NAMES, AND_MORE)} cannot be squared, "
+            "so that the model measures them in the unit in brackets, a power of two; so are the parameters in "
+            "posterior_ (its constant_data has feature_unit), while predictions and densities are those of the column "
+            "as it is"
+        )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from bayesclf.diagnostics.held_out import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
+from bayesclf.families.units import at_unit_scale
 from bayesclf.inference.convergence import single
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
@@ -153,6 +154,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     scalars, draws = single(posterior, names)
+    scaled, _ = at_unit_scale(draws.reshape(len(draws), -1).T)  # no answer depends on the unit of a weight
+    draws = scaled.T.reshape(draws.shape)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 

@@ -22,9 +22,10 @@ from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.constraints import Flag, Whole, require, require_memory
+from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
+from bayesclf.memory import require_number
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
@@ -101,7 +102,7 @@ def predictive_check(
     """
     require(Whole(1), draws=draws)
     require(Flag(), prior=prior)
-    require_memory(16 * parameter_count(classifier.model_), draws=draws)
+    require_number(16 * parameter_count(classifier.model_), draws=draws)
     rows = classifier.rows(X)
     codes = classifier.known_codes(checked_labels(y, len(rows)))
     posterior = classifier.hypotheses("posterior")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
@@ -42,26 +42,46 @@ class Axes:
         Names of the block's features.
     levels
         For discrete families, the values of each feature, one tuple per feature.
+    units
+        What 1 stands for in each feature, powers of two (`bayesclf.families.units`); empty where it is 1 in all.
+        Cells, hyperparameters, statistics and parameters of a block are in these units; densities are of the
+        features in their own.
     """
 
     labels: tuple[str, ...]
     features: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...], ...] = ()
+    units: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of levels of each feature."""
         return tuple(len(values) for values in self.levels)
 
+    @property
+    def unit(self) -> Array:
+        """What 1 stands for in each feature, (feature)."""
+        return np.array(self.units) if self.units else np.ones(len(self.features))
+
+    def log_units(self, seen: NDArray[np.bool_]) -> Array:
+        """Return the sum of log units over the observed cells, (row): log p(x) is less by it than that of x/unit."""
+        return np.asarray(seen @ np.log(self.unit))
+
     def pooled(self) -> Axes:
         """Return the axes with one label for all rows."""
-        return Axes(("all",), self.features, self.levels)
+        return replace(self, labels=("all",))
 
     def select(self, features: NDArray[np.bool_]) -> Axes:
         """Return the axes of some of the features."""
         if features.all():
             return self
-        return Axes(self.labels, tuple(compress(self.features, features)), tuple(compress(self.levels, features)))
+        units = tuple(compress(self.units, features))
+        return Axes(
+            self.labels,
+            tuple(compress(self.features, features)),
+            tuple(compress(self.levels, features)),
+            units if any(unit != 1 for unit in units) else (),
+        )
 
     def labels_in(self, wider: Axes) -> list[int]:
         """Return the position of each label among those of wider axes."""
@@ -160,6 +180,21 @@ class Family[S: Statistics](ABC):
     @abstractmethod
     def resolve_prior(self, statistics: S) -> Self:
         """Return the prior in numbers: what was given, the rest from the pooled statistics."""
+
+    def units(self, X: Any) -> Array | None:
+        """Return the units (feature) in which to measure training cells (row, feature) under the prior as given.
+
+        None for a family that takes cells as they are. A unit is 0 for a feature whose cells are all 0 or missing.
+        """
+        return None
+
+    def measured(self, X: Any, axes: Axes) -> Any:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
+        return X
+
+    def in_units(self, axes: Axes) -> Self:
+        """Return a resolved prior in other units, those of axes with the same features."""
+        return self
 
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative about the label."""
@@ -346,7 +381,8 @@ class Family[S: Statistics](ABC):
         """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""
         axes, own = self.axes, {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
         if not axes.levels:
-            return {axis: list(axes.features) for axis in sorted(own)}
+            units = {"feature_unit": ("feature", list(axes.units))} if axes.units else {}
+            return {axis: list(axes.features) for axis in sorted(own)} | units
         pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
         by_feature = {"feature": list(axes.features)} if "feature" in own else {}
         return by_feature | {
@@ -386,6 +422,18 @@ class Wrapper(Family[Any]):
     @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
         return self.family.statistics(X, y, axes, sample_weight)
+
+    @override
+    def units(self, X: Any) -> Array | None:
+        return self.family.units(X)
+
+    @override
+    def measured(self, X: Any, axes: Axes) -> Any:
+        return self.family.measured(X, axes)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        return replace(self, family=self.family.in_units(axes))
 
     @override
     def informative(self, statistics: Any) -> NDArray[np.bool_]:

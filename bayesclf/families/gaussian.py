@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from bayesclf.constraints import Flag, Instance, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
@@ -52,9 +53,11 @@ class HalfNormal:
     def __post_init__(self) -> None:
         require_positive(scale=self.scale)
 
-    def resolve(self, s2: Array, shape: tuple[int, ...]) -> Self:
-        """Return the prior in numbers, one for each variance; `s2` is the variance of the pooled rows."""
-        return replace(self, scale=broadcast("scale", np.sqrt(s2) if self.scale is None else self.scale, shape))
+    def resolve(self, s2: Array, shape: tuple[int, ...], unit: Array | float = 1.0) -> Self:
+        """Return the prior in numbers, in units; `s2` is the variance of the pooled rows, in squared units."""
+        if self.scale is None:
+            return replace(self, scale=broadcast("scale", np.sqrt(s2), shape))
+        return replace(self, scale=broadcast("scale", self.scale, shape) / unit)
 
     def mode(self, weight: Array, scatter: Array) -> Array:
         """Return the mode in v = σ² of v^(−c) exp(−S/2v) · HalfNormal(√v; s)/(2√v), 0 where S is 0.
@@ -147,26 +150,54 @@ class Gaussian(Family[Moments]):
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
         pooled = statistics.pooled()
+        unit = statistics.axes.unit
         s2 = pooled.scatter / np.maximum(pooled.n, 1)
         if 1 in self._shared:
             s2 = s2.mean(axis=1, keepdims=True)
         cells = statistics.n.shape
         groups = self._group(np.ones(cells)).shape
+        of_variance = unit[: groups[1]]  # the same in all features that share a variance
         a = 1.5 if self.a is None else self.a
         if self.b is None and not np.all(np.asarray(a) > 1):
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
-        b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
+        b: float | Array = (np.asarray(a) - 1) * s2
+        if self.b is not None:
+            b = units.variances(broadcast("b", self.b, groups), 1 / of_variance)
         if self.scale_prior is not None:
             b = 1.0  # a placeholder: σ has a prior of its own
         return replace(
             self,
-            scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups),
-            m=broadcast("m", pooled.mean if self.m is None else self.m, cells),
+            scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups, of_variance),
+            m=broadcast("m", pooled.mean, cells) if self.m is None else broadcast("m", self.m, cells) / unit,
             kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
             a=broadcast("a", a, groups),
             b=broadcast("b", b, groups),
             axes=statistics.axes,
         )
+
+    @override
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells and given hyperparameters, the same if they share a variance."""
+        scale = None if self.scale_prior is None else self.scale_prior.scale
+        largest = units.extent(X, self.m, None if self.b is None else np.sqrt(self.b), scale)
+        return units.unit_of(np.full_like(largest, largest.max(initial=0.0)) if 1 in self._shared else largest)
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        return units.measured(X, axes.unit)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        if self.axes.units == axes.units:
+            return self
+        m, _, _, b = self._hyperparameters()
+        ratio = self.axes.unit / axes.unit
+        of_variance, scale = ratio[: b.shape[1]], self.scale_prior
+        if scale is not None:
+            scale = replace(scale, scale=np.asarray(scale.scale) * of_variance)
+        else:
+            b = units.variances(b, of_variance)
+        return replace(self, m=m * ratio, b=b, scale_prior=scale, axes=axes)
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
@@ -285,6 +316,8 @@ class Gaussian(Family[Moments]):
             constant = -0.5 * (np.log(2 * np.pi / precision) + precision * shift**2)
             np.matmul(np.hstack([z**2, z]), np.vstack([-0.5 * precision, precision * shift]), out=out[:, k])
             out[:, k] += (~missing).astype(float) @ constant if missing.any() else constant.sum(axis=0)
+        if self.axes.units:
+            out -= self.axes.log_units(~missing)[:, None, None]
         return np.moveaxis(out, 2, 0)
 
     def log_predictive(self, X: Array) -> Array:
@@ -331,8 +364,9 @@ class Gaussian(Family[Moments]):
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def log_base(self, statistics: Moments) -> Array:
-        """log (2π)^(−n/2)."""
-        return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
+        """log (2π)^(−n/2), and the Jacobian of the units."""
+        constant = -0.5 * np.log(2 * np.pi) * self._group(statistics.n)
+        return np.asarray(constant - self._group(statistics.n * np.log(statistics.axes.unit)))
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); one part for each variance."""
@@ -352,7 +386,8 @@ class Gaussian(Family[Moments]):
     def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
         mean = statistics.pooled().mean[0]
-        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+        centre = mean if at_means else np.zeros_like(mean)
+        return LinearDesign(statistics.axes.features, (), centre, units=statistics.axes.units)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
@@ -405,6 +440,8 @@ class Gaussian(Family[Moments]):
         scale = spread * rate / shape
         distance = np.where(seen, deviation, 0.0) ** 2 / scale
         log_scale = np.where(seen, np.log(scale), 0.0)
+        if self.axes.units:
+            log_scale += 2 * np.where(seen, np.log(self.axes.unit), 0.0)
         cells = seen.astype(float)
         if 1 in self._shared:
             distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))

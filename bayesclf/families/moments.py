@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, itemgetter
 from typing import Self, override
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.units import NEGLIGIBLE
 from bayesclf.typing import Array, Integers
 
 
@@ -52,6 +53,11 @@ class Moments(Statistics):
         return type(self)(self.axes, n, mean, scatter)
 
     @override
+    def reindex(self, axes: Axes) -> Self:
+        moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
+        return replace(moved, mean=moved.mean * ratio, scatter=moved.scatter * ratio * ratio)
+
+    @override
     def pooled(self) -> Self:
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
@@ -63,7 +69,7 @@ class Moments(Statistics):
     def without_rounding(self) -> Array:
         """Return the scatters, set to 0 where rounding errors of equal cells could be as large."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
-        return np.where(self.scatter <= rounding, 0.0, self.scatter)
+        return np.where(self.scatter <= np.maximum(rounding, NEGLIGIBLE), 0.0, self.scatter)
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
 
 
+MOST_EVENTS = 2.0**53
+"""Largest count: above it floating-point numbers are no longer all whole numbers."""
+
+
 @dataclass(frozen=True)
 class PoissonStatistics(Statistics):
     """Sums over the observed cells of each class and feature, (outcome, feature).
@@ -250,6 +254,11 @@ def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
     """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
     observed = ~np.isnan(X)
     counts = np.where(observed, X, 0.0)
+    large = counts > MOST_EVENTS
+    if large.any():
+        row, feature = np.argwhere(large)[0]
+        cell = f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}"
+        raise InputError(f"{cell}, which is too large for a count of events; take the family 'gaussian' for it")
     wrong = (counts < 0) | (counts != np.floor(counts))
     if wrong.any():
         row, feature = np.argwhere(wrong)[0]

@@ -81,6 +81,11 @@ class Selected(Wrapper):
             raise InputError(f"{error}; with selection all classes have one prior") from None
         return replace(self, family=family, pooled=pooled, inclusion=inclusion)
 
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        pooled = self.pooled.in_units(axes.pooled())
+        return replace(self, family=self.family.in_units(axes), pooled=pooled)
+
     def mle(self, statistics: Any) -> Parameters:
         """Return the wrapped family's estimate, all features included."""
         return self.family.mle(statistics)
@@ -166,5 +171,4 @@ def _feature(family: Family[Any], j: int) -> Any:
     cells = np.repeat(keep, axes.sizes) if axes.levels else keep
     arrays = {f.name: getattr(family, f.name) for f in fields(family)}  # type: ignore[arg-type]
     part: dict[str, Any] = {name: v[..., cells] for name, v in arrays.items() if isinstance(v, np.ndarray)}
-    own = Axes(axes.labels, axes.features[j : j + 1], axes.levels[j : j + 1])
-    return replace(family, axes=own, **part)  # type: ignore[type-var]
+    return replace(family, axes=axes.select(keep), **part)  # type: ignore[type-var]

@@ -87,6 +87,25 @@ class Scalars:
         return pd.DataFrame({"parameter": names, **{name: values[order] for name, values in columns.items()}})
 
 
+def scaled_draws(variable: xr.DataArray, *axes: str) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return draws (chain, draw, …) of parameters divided by powers of two, and the powers.
+
+    Squares of draws could overflow where a parameter's unit is very large or small; those of what is returned do not.
+
+    Parameters
+    ----------
+    variable
+        The draws.
+    axes
+        Further axes of parameters that have a power in common.
+    """
+    import xarray as xr
+
+    largest = abs(variable).max(["chain", "draw", *axes])
+    power = largest.copy(data=np.frexp(largest.values)[1])
+    return xr.ufuncs.ldexp(variable, -power), power
+
+
 def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth: int) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
 

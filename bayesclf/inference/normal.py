@@ -13,6 +13,9 @@ from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Parameters
 
+LARGEST_POWER = 1_000
+"""Power of two above which the square of a standard deviation, or its reciprocal, could not be multiplied further."""
+
 LEAST_DRAWS = 10
 """Draws per parameter from which a covariance is estimated; its inverse is then too large by a tenth at most."""
 
@@ -37,7 +40,7 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
     Raises
     ------
     Refused
-        For too few draws for a covariance.
+        For too few draws for a covariance, or a column in a unit in which its weight has no finite variance.
 
     References
     ----------
@@ -50,6 +53,13 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
         raise Refused(
             f"{number} draws are too few for the covariance of {vectors * width} parameters; fit with at least "
             f"{LEAST_DRAWS * vectors * width} draws, as in inference=NUTS(draws=…)"
+        )
+    squared = np.abs(np.log2(model.design.scale)) * 2
+    if (squared > LARGEST_POWER).any():
+        name, scale = model.design.names[squared.argmax()], model.design.scale[squared.argmax()]
+        raise Refused(
+            f"column {name!r} has a standard deviation of {scale:.1e}, with which the variance of its weight is beyond "
+            "the floating-point numbers; multiply the column by a constant"
         )
     flat = values.reshape(number, -1)
     covariance = np.atleast_2d(np.cov(flat, rowvar=False))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bayesclf.constraints import require_memory
 from bayesclf.errors import Refused
 from bayesclf.inference.laplace import PROPOSALS_PER_DRAW, Laplace
 from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE
+from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, parameter_count
 
@@ -39,8 +39,8 @@ def require_room(model: Model, engine: Sampler) -> None:
             each = 2 * PROPOSALS_PER_DRAW * parameters
         case NUTS():
             each = 2 * parameters + len(STATISTICS)
-            require_memory(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
+            require_number(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
         case _:
             seeded = NUMBER * parameters * engine.draws * engine.chains > POSTERIOR_BYTES
             each = len(model.coords()["outcome"]) + 1 if seeded else parameters
-    require_memory(NUMBER * each * engine.chains, Refused, draws=engine.draws)
+    require_number(NUMBER * each * engine.chains, Refused, draws=engine.draws)

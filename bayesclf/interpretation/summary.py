@@ -14,6 +14,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
+from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import NUTS
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.typing import Array
@@ -130,20 +131,32 @@ def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None
     mean = values.mean(axis=0)
     per_sd = {} if unit is None else {"coefficient_per_sd": mean * unit}
     if classifier.draws_ is None:
-        return {"odds_ratio": np.exp(mean), "coefficient": mean, **per_sd}
+        return {"odds_ratio": _odds_ratio(mean), "coefficient": mean, **per_sd}
     low, median, high = np.quantile(values, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
     return {
-        "odds_ratio": np.exp(median),
-        "odds_ratio_low": np.exp(low),
-        "odds_ratio_high": np.exp(high),
+        "odds_ratio": _odds_ratio(median),
+        "odds_ratio_low": _odds_ratio(low),
+        "odds_ratio_high": _odds_ratio(high),
         "p_positive": (values > 0).mean(axis=0),
         "coefficient": mean,
-        "sd": values.std(axis=0, ddof=1),
+        "sd": _sd(values),
         "low": low,
         "high": high,
         **per_sd,
         **_convergence(classifier, values),
     }
+
+
+def _odds_ratio(coefficient: Array) -> Array:
+    """Return e^coefficient, infinite where one unit of a column is very many of its sds."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(coefficient))
+
+
+def _sd(values: Array) -> Array:
+    """Return the standard deviation of draws (draw, line), whatever their scale."""
+    scaled, power = at_unit_scale(values)
+    return np.asarray(np.ldexp(scaled.std(axis=0, ddof=1), power))
 
 
 def _reference(classifier: LogisticRegression) -> str:
@@ -163,7 +176,7 @@ def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     if classifier.draws_ is None:
         return pd.DataFrame({"estimate": values[0]}, index=index)
     low, high = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
-    columns = {"mean": values.mean(axis=0), "sd": values.std(axis=0, ddof=1), "low": low, "high": high}
+    columns = {"mean": values.mean(axis=0), "sd": _sd(values), "low": low, "high": high}
     table = pd.DataFrame(columns | _convergence(classifier, values), index=index)
     if "not_held" in group.attrs:
         table.attrs["not_held"] = group.attrs["not_held"]
@@ -198,6 +211,7 @@ def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]
     from arviz_base import rcParams
     from arviz_stats.base import array_stats
 
+    values, _ = at_unit_scale(values)
     chains = np.moveaxis(values.reshape(classifier.draws_.chains, -1, values.shape[1]), 2, 0)
     with np.errstate(all="ignore"):  # a parameter that never moves divides by zero
         return {

@@ -12,7 +12,7 @@ import numpy as np
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import Refused
-from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN
+from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, scaled_draws
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array
@@ -216,7 +216,8 @@ def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataA
     high, low = mean.max(axis), mean.min(axis)
     if variable.sizes[axis] < classes:
         high, low = high.clip(min=0.0), low.clip(max=0.0)
-    sd = variable.var(SAMPLE_DIMS).mean(axis) ** 0.5
+    scaled, power = scaled_draws(variable, axis)
+    sd: xr.DataArray = xr.ufuncs.ldexp(scaled.var(SAMPLE_DIMS).mean(axis) ** 0.5, power)
     return ((high - low) / sd.where(sd > 0)).fillna(0.0)
 
 
@@ -235,7 +236,7 @@ def least_mixed(dataset: xr.Dataset, limit: int) -> list[Quantity]:
     for name, variable in dataset.data_vars.items():
         others = [dim for dim in variable.dims if dim not in SAMPLE_DIMS]
         measures = [np.nan_to_num(part[name].transpose(*others).values, nan=-1.0) for part in (rhat, *shortage)]
-        moving = dataset[name].std(SAMPLE_DIMS).transpose(*others).values > 0
+        moving = scaled_draws(dataset[name])[0].std(SAMPLE_DIMS).transpose(*others).values > 0
         found += _places(str(name), others, np.where(moving, np.max(measures, axis=0), -1.0))
     return [_quantity(dataset, *place) for place in sorted(found, key=itemgetter(0), reverse=True)[:limit]]
 

@@ -59,10 +59,12 @@ CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
+            "Axes.units": (),
             "BayesClassifier.target_name_": None,
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
+            "Column.unit": 1.0,
             "GenerativeModel.posterior_given": False,
             "LogisticRegression.prior": None,
         },

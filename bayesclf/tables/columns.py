@@ -378,17 +378,29 @@ def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> st
 
 @dataclass(frozen=True)
 class Column:
-    """A training column: its name, and its levels if it is categorical."""
+    """A training column.
+
+    Attributes
+    ----------
+    name, kind
+        Its name, and what it holds.
+    levels
+        Its levels, if it is categorical.
+    unit
+        What 1 stands for in a model of its numbers, see `bayesclf.families.units`; 0 where they are all 0.
+    """
 
     name: str
     kind: Kind
     levels: tuple[Hashable, ...] = ()
+    unit: float = 1.0
 
     def union(self, other: Column) -> Column:
-        """Return the column with the levels of both."""
-        if self.levels == other.levels:
+        """Return the column with the levels of both, and the larger unit."""
+        if self.levels == other.levels and self.unit >= other.unit:
             return self
-        return Column(self.name, self.kind, in_order({*self.levels, *other.levels}))
+        levels = in_order({*self.levels, *other.levels})
+        return Column(self.name, self.kind, levels, max(self.unit, other.unit))
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.families.units import at_unit_scale
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.kinds import as_words, require_column
 from bayesclf.typing import Array
@@ -115,10 +116,12 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     nearest = float(values[end])
     if len(values) < MIN_DISTINCT or size < MIN_RATIO * counts[end]:
         return None
-    alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * others.std()
+    scaled, power = at_unit_scale(others[:, None])
+    sd = float(np.ldexp(scaled.std(), power[0]))
+    alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * sd
     whole = bool((values == np.round(values)).all())
     if alone and value == 0 and whole:
-        alone = nearest >= MIN_STEPS and others.var() >= MIN_DISPERSION * others.mean()
+        alone = nearest >= MIN_STEPS and sd * (sd / others.mean()) >= MIN_DISPERSION
     return Spike(float(value), size, nearest) if alone else None
 
 

@@ -118,7 +118,7 @@ def test_a_point_estimate_has_no_intervals(refused, capfd):
         ("--reject -0.1", "between 0 and 1"),
         ("--reject nan", "between 0 and 1"),
         ("--reject -1 --cost good.csv", "at least 0"),
-        ("--cost gone.csv", "cannot be read"),
+        ("--cost gone.csv", "does not exist"),
         ("--cost wide.csv", "2 rows of 3 cells"),
         ("--cost ragged.csv", "2 rows of 1 or 2 cells"),
         ("--cost words.csv", "'many' for no predicted as yes"),

@@ -13,6 +13,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import Refused
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.inference import Exact
+from bayesclf.inference.convergence import scaled_draws
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.typing import Array
@@ -132,5 +133,5 @@ def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
         return 1.0
     from arviz_stats import ess
 
-    found = ess(posterior, method="mean")
+    found = ess(posterior.map(lambda variable: scaled_draws(variable)[0]), method="mean")
     return float(np.nanmean(np.concatenate([values.to_numpy().ravel() for values in found.data_vars.values()])) / draws)

@@ -12,6 +12,7 @@ from scipy import linalg
 from scipy.special import multigammaln
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.gaussian import LOST, log_student_t
 from bayesclf.families.multivariate import estimates
@@ -108,9 +109,10 @@ class MultivariateGaussian(Family[Scatters]):
         labels, d = statistics.mean.shape[1:]
         pooled = statistics.cells().pooled()
         s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
-        m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
+        unit = statistics.axes.unit
+        m = broadcast("m", pooled.mean, (labels, d)) if self.m is None else broadcast("m", self.m, (labels, d)) / unit
         if self.covariance_prior is not None:
-            prior = self.covariance_prior.resolve(np.sqrt(s2))
+            prior = self.covariance_prior.resolve(np.sqrt(s2), unit)
             return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
         groups = 1 if self._shared else labels
         nu = broadcast("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
@@ -118,15 +120,38 @@ class MultivariateGaussian(Family[Scatters]):
             raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
         if self.psi is None and not (nu > d + 1).all():
             raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
-        unit_information = (nu - d - 1)[:, None, None] * np.diag(s2)
+        psi = (nu - d - 1)[:, None, None] * np.diag(s2)
+        if self.psi is not None:
+            psi = _in_units(estimates.given_scale(self.psi, (groups, d, d)), 1 / unit)
         return replace(
             self,
             m=m,
             kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, (labels,)),
             nu=nu,
-            psi=unit_information if self.psi is None else estimates.given_scale(self.psi, (groups, d, d)),
+            psi=psi,
             axes=statistics.axes,
         )
+
+    @override
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells and given hyperparameters."""
+        lkj, psi = self.covariance_prior, self.psi
+        if psi is not None:
+            psi = np.sqrt(np.abs(psi if np.ndim(psi) < 2 else np.diagonal(psi, axis1=-2, axis2=-1)))
+        given = (None, None) if lkj is None else (lkj.sd_scale, lkj.mean_scale)
+        return units.unit_of(units.extent(X, self.m, psi, *given))
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        return units.measured(X, axes.unit)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        if self.axes.units == axes.units:
+            return self
+        m, _, _, psi = self._hyperparameters()
+        ratio = self.axes.unit / axes.unit
+        return replace(self, m=m * ratio, psi=_in_units(psi, ratio), axes=axes)
 
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
@@ -209,8 +234,10 @@ class MultivariateGaussian(Family[Scatters]):
 
         lkj, conjugate = self.covariance_prior, self
         if lkj is not None:
-            unit_information = (np.asarray(self.m), 1.0, len(self.axes.features) + 2.0, lkj.mean())
-            conjugate = type(self)(self.covariance, *unit_information).resolve_prior(statistics)
+            labels, d = len(self.axes.labels), len(self.axes.features)
+            groups = 1 if self._shared else labels
+            unit_information = np.ones(labels), np.full(groups, d + 2.0), np.tile(lkj.mean(), (groups, 1, 1))
+            conjugate = type(self)(self.covariance, self.m, *unit_information, axes=self.axes)
         reference, m = conjugate.reference(statistics), np.asarray(self.m)
         if lkj is not None:
             return add_lkj(lkj, m, reference, suffix)
@@ -227,6 +254,8 @@ class MultivariateGaussian(Family[Scatters]):
             squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
             squares *= -0.5
             out[rows] = squares
+        if self.axes.units:
+            out -= self.axes.log_units(~np.isnan(X))[:, None, None]
         return np.moveaxis(out, 2, 0)
 
     def log_predictive(self, X: Array) -> Array:
@@ -241,6 +270,8 @@ class MultivariateGaussian(Family[Scatters]):
             whitening = Whitening.of(submatrix(scale, seen)[None])
             distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
             out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
+        if self.axes.units:
+            out -= self.axes.log_units(~np.isnan(X))[:, None]
         return out
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
@@ -265,9 +296,10 @@ class MultivariateGaussian(Family[Scatters]):
         return np.asarray(of_covariance - of_means)[:, None]
 
     def log_base(self, statistics: Scatters) -> Array:
-        """log (2π)^(−nd/2)."""
+        """log (2π)^(−nd/2), and the Jacobian of the units."""
         n = estimates.shared_scatter(statistics.n.sum(axis=0), self._shared)
-        return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
+        constant = -0.5 * np.log(2 * np.pi) * len(self.axes.features) * n
+        return np.asarray(constant - np.log(statistics.axes.unit).sum() * n)[:, None]
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part if the classes share Σ, else one per class."""
@@ -290,7 +322,8 @@ class MultivariateGaussian(Family[Scatters]):
     def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
         mean = statistics.cells().pooled().mean[0]
-        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean), complete=True)
+        centre = mean if at_means else np.zeros_like(mean)
+        return LinearDesign(statistics.axes.features, (), centre, complete=True, units=statistics.axes.units)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
@@ -366,12 +399,13 @@ class MultivariateGaussian(Family[Scatters]):
         remaining = 1 - c * (own**2).sum(axis=1)
         kept = remaining > LOST
         remaining = np.where(kept, remaining, 1.0)
-        freedom = nu[group] - d
+        freedom, log_units = nu[group] - d, float(np.log(self.axes.unit).sum())
 
         def log_density(squares: Array, spread: Array) -> Array:
             """Return the log density of t from (x − m)ᵀ(Ψ − cuuᵀ)⁻¹(x − m), (row), scaled by `spread`/freedom."""
             scale = spread / freedom
-            return log_student_t(squares / scale, freedom, float(d), log_det + np.log(remaining) + d * np.log(scale))
+            log_scale = log_det + np.log(remaining) + d * np.log(scale)
+            return log_student_t(squares / scale, freedom, float(d), log_scale) - log_units
 
         out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
         for k in range(len(m)) if self._shared else ():
@@ -400,3 +434,11 @@ class MultivariateGaussian(Family[Scatters]):
 
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
         return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.nu), np.asarray(self.psi))
+
+
+def _in_units(psi: Array, ratio: Array) -> Array:
+    """Return Ψ (…, feature, other_feature) multiplied by ratios of units (feature), its diagonal above 0."""
+    scaled: Array = psi * ratio[:, None] * ratio
+    diagonal = np.arange(len(ratio))
+    scaled[..., diagonal, diagonal] = units.variances(psi[..., diagonal, diagonal], ratio)
+    return scaled

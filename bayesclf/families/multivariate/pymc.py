@@ -198,7 +198,7 @@ def observe_rows(
     by_class = pt.broadcast_to(Sigma, (mu.shape[0], mu.shape[1], mu.shape[1]))
     kept = pm.Data(f"x_patterns{suffix}", patterns.astype(float))
     both = kept[:, None, :, None] * kept[:, None, None, :]
-    covariance = by_class * both + pt.eye(mu.shape[1]) * (1 - both)
+    covariance = _of_observed(by_class, both)
     precision, log_det = pt.linalg.inv(covariance), _log_det(covariance)
 
     def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
@@ -319,9 +319,17 @@ def _lkj_constant(eta: Any, d: Any) -> Any:
     return (rows - pt.gammaln(eta[..., None] + (d - 1) / 2)).sum(axis=-1)
 
 
+def _of_observed(Sigma: Any, both: Any) -> Any:
+    """Return Σ where both columns are observed, and a standard normal coordinate for each column that is not.
+
+    Of Σ·both + I·(1 − both) PyTensor makes I + (Σ − I)·both, which loses the digits of a small variance.
+    """
+    return pt.switch(pt.gt(both, 0), Sigma, pt.eye(Sigma.shape[-1]))
+
+
 def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any) -> Any:
     both = seen[..., :, None] * seen[..., None, :]
-    covariance = Sigma * both + pt.eye(mean.shape[-1]) * (1 - both)
+    covariance = _of_observed(Sigma, both)
     deviation = (mean - mu) * seen
     moment = scatter + n[..., None, None] * deviation[..., :, None] * deviation[..., None, :]
     squares = (pt.linalg.inv(covariance) * moment).sum(axis=(-2, -1))
@@ -353,7 +361,7 @@ def _scatters_dist(Sigma: Any, n: Any, seen: Any, size: Any) -> Any:
     """Draw S ~ Wishart(n − 1, Σ) of the observed columns."""
     both = seen[..., :, None] * seen[..., None, :]
     d = Sigma.shape[-1]
-    factor = pt.matmul(pt.linalg.cholesky(Sigma * both + pt.eye(d) * (1 - both)), _wishart_factor(whole(n) - 1, d))
+    factor = pt.matmul(pt.linalg.cholesky(_of_observed(Sigma, both)), _wishart_factor(whole(n) - 1, d))
     return pt.matmul(factor, factor.mT) * both
 
 

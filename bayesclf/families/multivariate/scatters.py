@@ -9,10 +9,14 @@ from typing import override
 
 import numpy as np
 
+from bayesclf import memory
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.moments import Moments
 from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
+
+COPIES = 12
+"""Matrices (feature, other_feature) that a fit holds at once in addition to the scatters, measured."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class Scatters(Statistics):
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         patterns = list(by_pattern(np.isnan(X)))
         labels, features = len(axes.labels), X.shape[1]
+        kinds = len(patterns) if len(patterns) > 1 else 1
+        memory.require(
+            (COPIES + 2.0 * kinds * labels) * 8 * features**2,
+            f"covariances of {features:,} columns",
+            "take fewer columns (--drop on the command line) or another model, such as naive Bayes",
+        )
         n, mean = np.zeros((len(patterns), labels)), np.zeros((len(patterns), labels, features))
         scatter = np.zeros((len(patterns), labels, features, features))
         for p, (seen, rows) in enumerate(patterns):
@@ -85,7 +95,9 @@ class Scatters(Statistics):
         moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]
         for wider, values in zip(moved, arrays, strict=True):
             wider[:, places] = values
-        return Scatters(axes, self.seen, *moved)
+        n, mean, scatter = moved
+        ratio = self.axes.unit / axes.unit
+        return Scatters(axes, self.seen, n, mean * ratio, scatter * ratio[:, None] * ratio)
 
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its observed cells."""

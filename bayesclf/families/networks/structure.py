@@ -13,12 +13,16 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
+from bayesclf import memory
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.typing import Array
 
 type Edge = tuple[str, str]
+
+COPIES = 4
+"""Matrices (level, level) that are held at once."""
 
 DIGITS = 12
 """Decimals, in nats, to which information is rounded: sums of counts differ in the last bits."""
@@ -67,6 +71,11 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
 def conditional_information(statistics: RowCounts) -> Array:
     """Return I(X_i; X_j | Y) in nats, (feature, feature), from the counts of pairs within each class."""
     sizes = statistics.axes.sizes
+    memory.require(
+        COPIES * 8.0 * sum(sizes) ** 2,
+        f"learning a tree from the pairs of {sum(sizes):,} levels of {len(sizes):,} columns",
+        "leave out columns with many levels (--drop on the command line), give edges, or take naive Bayes",
+    )
     indicators = dirichlet.indicators(dirichlet.cells_of(statistics.rows, sizes), sum(sizes))
     feature = np.repeat(np.arange(len(sizes)), sizes)
     blocks = dirichlet.indicators(feature[:, None], len(sizes))

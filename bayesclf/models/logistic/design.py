@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf import memory
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
 from bayesclf.typing import Array, Integers
+
+COPIES = 7
+"""Arrays of the size of the design that a fit holds at once, measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,17 @@ class LogisticDesign:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def require_memory(self, rows: int) -> None:
+        """Raise `Refused` where the columns of that many training rows would take too much memory, unless sparse."""
+        what = f"the {len(self):,} columns of {rows:,} rows"
+        remedy = "leave columns out (--drop on the command line) or take another model"
+        if self.sizes and max(self.sizes) > len(self) / 2:
+            widest = int(np.argmax(self.sizes))
+            name = self.category_names[widest]
+            what = f"column {name!r} has {self.sizes[widest]:,} levels, a weight for each, so that {what}"
+            remedy = f"leave {name!r} out (--drop on the command line) or take another model, such as naive Bayes"
+        memory.require(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
 
     def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""

@@ -1,0 +1,99 @@
+"""Fits that would take too much memory are refused before they take any; other models of a comparison go on."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf import memory
+from bayesclf.errors import InputError, Refused
+
+ALLOWED = 2**28
+"""Bytes that a refusal may take at its peak, which are those of the table and its encoding, and of a name per level."""
+
+
+def peak_of_refusal(fit, match):
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match=match):
+            fit()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_logistic_regression_of_a_column_of_different_strings():
+    rows = 15_000
+    X = pd.DataFrame({"age": np.arange(rows) % 90.0, "id": [f"customer {i}" for i in range(rows)]})
+    y = np.arange(rows) % 2
+    match = r"column 'id' has 15,000 levels, .* would take about 11.7 GiB .* leave 'id' out \(--drop on the command"
+    assert peak_of_refusal(lambda: bc.LogisticRegression(inference="map").fit(X, y), match) < ALLOWED
+
+
+def test_logistic_regression_of_many_numbers(monkeypatch):
+    monkeypatch.setattr(memory, "MOST_BYTES", 2**20)
+    X, y = np.random.default_rng(0).normal(size=(200, 1_000)), np.arange(200) % 2
+    with pytest.raises(Refused, match=r"the 1,000 columns of 200 rows would take about .* leave columns out"):
+        bc.LogisticRegression().fit(X, y)
+
+
+def test_discriminant_analysis_of_many_columns():
+    X, y = np.random.default_rng(0).normal(size=(20, 6_000)), np.arange(20) % 2
+    match = r"covariances of 6,000 columns would take about 4.29 GiB of memory \(limit 4 GiB\); take fewer columns"
+    assert peak_of_refusal(lambda: bc.GaussianDiscriminantAnalysis().fit(X, y), match) < ALLOWED
+
+
+def test_a_tree_of_a_column_with_very_many_levels():
+    rows = 14_000
+    X = pd.DataFrame({"id": [f"customer {i}" for i in range(rows)], "wind": ["weak", "strong"] * (rows // 2)})
+    match = r"learning a tree from the pairs of 14,002 levels of 2 columns would take about"
+    assert peak_of_refusal(lambda: bc.BayesNetClassifier().fit(X, np.arange(rows) % 2), match) < ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("make", "columns", "rows"),
+    [
+        (lambda: bc.LogisticRegression(inference="map"), 150, 1_000),
+        (lambda: bc.GaussianDiscriminantAnalysis("class", inference="map"), 250, 100),
+    ],
+    ids=["logistic", "discriminant"],
+)
+def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
+    """A fit that just fits in takes at most what was estimated, and at least a third of it."""
+    estimates = []
+    monkeypatch.setattr(memory, "require", lambda needed, what, remedy: estimates.append(needed))
+    X, y = np.random.default_rng(0).normal(size=(rows, columns)), np.arange(rows) % 2
+    make().fit(X[:, :2], y)  # what is imported and cached does not count
+    estimates.clear()
+    tracemalloc.start()
+    make().fit(X, y)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(estimates) / 3 < taken < 1.2 * max(estimates)
+
+
+def test_a_comparison_leaves_such_a_model_out():
+    X = np.random.default_rng(0).normal(size=(40, 400))
+    y = np.arange(40) % 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(memory.SETTING, str(2**20))
+        models = {"gda": bc.GaussianDiscriminantAnalysis(), "nb": bc.GaussianNB()}
+        found = bc.compare(models, X, y, cv=2, rules=["map"], random_state=1).table
+    lines = found.reset_index()
+    assert "covariances of 400 columns would take about" in " ".join(map(str, lines.to_numpy().ravel()))
+    assert np.isfinite(lines.set_index("model").loc["nb", "log_loss"])
+
+
+def test_the_limit_is_raised_by_the_environment(monkeypatch):
+    monkeypatch.setenv(memory.SETTING, "16e9")
+    assert memory.limit() == 16 * 10**9
+    memory.require(5 * 2**30, "work", "take less")
+
+
+@pytest.mark.parametrize("given", ["much", "-1", "0", "nan", "inf"])
+def test_a_limit_that_is_not_a_number_of_bytes_is_refused(given, monkeypatch):
+    monkeypatch.setenv(memory.SETTING, given)
+    with pytest.raises(InputError, match="BAYESCLF_MAX_BYTES must be a number of bytes, such as 16e9, not"):
+        memory.limit()

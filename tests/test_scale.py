@@ -1,0 +1,274 @@
+"""No answer depends on the scale of a column, wherever the numbers themselves are finite."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import HalfNormal, Poisson
+
+RULES = ("mle", "map", "mean", "bayes-optimal", "predictive", "gibbs")
+ROWS = 30
+SCALES = (1e-300, 1e-155, 1e155, 1e300)
+
+rng = np.random.default_rng(0)
+Y = np.arange(ROWS) % 2
+X = rng.normal(size=(ROWS, 3)) + np.outer(Y, [1.0, -0.5, 0.3]) + [2.0, 0.0, -1.0]
+NEW = 2 * rng.normal(size=(6, 3))
+
+EXACT = bc.Exact(draws=25)
+ONE_COLUMN = {
+    "class-feature": lambda: bc.GaussianNB(inference=EXACT, random_state=1),
+    "feature": lambda: bc.GaussianNB("feature", inference=EXACT, random_state=1),
+    "half-normal": lambda: bc.GaussianNB(scale_prior=HalfNormal(), inference="map"),
+    "selected": lambda: bc.NaiveBayes(select=True, inference=EXACT, random_state=1),
+    "shared covariance": lambda: bc.GaussianDiscriminantAnalysis(inference=EXACT, random_state=1),
+    "own covariance": lambda: bc.GaussianDiscriminantAnalysis("class", inference=EXACT, random_state=1),
+    "logistic": lambda: bc.LogisticRegression(inference=bc.Laplace(draws=100, limit=5.0), random_state=1),
+}
+ALL_COLUMNS = {
+    "class": lambda: bc.GaussianNB("class", inference=EXACT, random_state=1),
+    "shared": lambda: bc.GaussianNB("shared", inference=EXACT, random_state=1),
+}
+MODELS = {
+    **{name: (make, np.array([False, True, False])) for name, make in ONE_COLUMN.items()},
+    **{name: (make, np.array([True, True, True])) for name, make in ALL_COLUMNS.items()},
+}
+"""Classifiers, and the columns that are rescaled: all, where they have one variance and so must have common units."""
+
+
+def table(cells, factor=1.0):
+    return pd.DataFrame(cells * factor, columns=["a", "b", "c"])
+
+
+def probabilities(clf, rows):
+    """Return the answers under all rules that the model has."""
+    found = {}
+    for rule in RULES:
+        try:
+            found[rule] = clf.predict_proba(rows, rule=rule)
+        except (DoesNotExist, Refused) as reason:
+            found[rule] = type(reason)
+    return found
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, type | list):
+            assert found[name] == value
+        else:
+            assert_allclose(found[name], value, rtol=1e-7, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=3, deadline=None)
+@given(power=st.integers(-300, 300), digit=st.floats(1, 9.5))
+def test_probabilities_do_not_depend_on_the_scale(name, power, digit):
+    make, columns = MODELS[name]
+    factor = np.where(columns, digit * 10.0 ** min(max(power, -299), 299), 1.0)
+    clf = make().fit(table(X, factor), Y)
+    assert_same(probabilities(clf, table(NEW, factor)), probabilities(make().fit(table(X), Y), table(NEW)))
+
+
+def answers(clf, factor, columns):
+    """Return everything else that a fitted classifier says, in the units of the unscaled table."""
+    rows, new = table(X, factor), table(NEW, factor)
+    jacobian = np.log(factor[columns]).sum()
+    found = probabilities(clf, new)
+    found["interval"] = clf.predict_interval(new)
+    found["uncertainty"] = clf.uncertainty(new).total
+    found["loo"] = clf.loo(rows, Y, rule="bayes-optimal").elpd
+    found["frame"] = clf.predict_frame(new).select_dtypes(float).to_numpy()
+    found["summary"] = clf.summary().loc[["pi"]].to_numpy() if clf.model_.generative else np.zeros(0)
+    found["diagnosis"] = [finding.code for finding in clf.diagnose(rows, Y).findings]
+    if clf.model_.generative:
+        found["evidence"] = clf.model_.log_evidence() + ROWS * jacobian
+        found["joint"] = clf.log_likelihood(rows, Y).joint + jacobian
+        found["joint of new"] = clf.predict_joint_log_proba(new) + jacobian
+        found["sample"] = clf.sample(4)[0].to_numpy() / factor
+    for attribute, power in (("theta_", -1), ("means_", -1), ("coef_", 1)):
+        if hasattr(clf, attribute):
+            found[attribute] = getattr(clf, attribute) * factor**power
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:for . of 30 rows:bayesclf.errors.PredictionWarning")
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "half-normal"])
+def test_nothing_else_depends_on_the_scale_but_by_the_jacobian(name, scale):
+    make, columns = MODELS[name]
+    factor = np.where(columns, scale, 1.0)
+    assert_same(
+        answers(make().fit(table(X, factor), Y), factor, columns),
+        answers(make().fit(table(X), Y), np.ones(3), columns),
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("name", ["class-feature", "shared", "selected", "shared covariance"])
+def test_density_and_evidence_change_by_the_jacobian(name, scale):
+    make, columns = MODELS[name]
+    factor = np.where(columns, scale, 1.0)
+    jacobian = np.log(factor).sum()
+    expected, found = make().fit(table(X), Y), make().fit(table(X, factor), Y)
+    assert_allclose(found.model_.log_evidence() + ROWS * jacobian, expected.model_.log_evidence(), rtol=1e-9)
+    for rule in ("map", "predictive"):
+        density = found.predict_joint_log_proba(table(NEW, factor), rule=rule)
+        assert_allclose(density + jacobian, expected.predict_joint_log_proba(table(NEW), rule=rule), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["class-feature", "class", "selected", "own covariance"])
+@pytest.mark.parametrize("last", [1.0, 1e-250])
+def test_parts_at_different_scales_add_up_in_any_order(name, last):
+    """The first rows are of a column that is tiny there; the others decide on the unit, whenever they come."""
+    make, _ = MODELS[name]
+    factor = np.where(np.arange(ROWS) < 8, 1e-290, last)[:, None]
+    rows = table(X, factor)
+    first, others = slice(None, 8), slice(8, None)
+    whole = make().fit(rows, Y)
+    for parts in ((first, others), (others, first)):
+        clf = make()
+        for part in parts:
+            clf.partial_fit(rows[part], Y[part], classes=[0, 1])
+        assert_same(probabilities(clf, table(NEW, last)), probabilities(whole, table(NEW, last)))
+
+
+def test_the_same_scale_throughout_is_not_that_of_the_first_rows():
+    clf = bc.GaussianNB(random_state=1).partial_fit([[0.0], [0.0]], [0, 1])
+    clf.partial_fit([[1e-200], [3e-200], [2e-200], [5e-200]], [0, 0, 1, 1])
+    assert clf.columns_[0].unit == bc.GaussianNB().fit([[5e-200], [1e-200]], [0, 1]).columns_[0].unit
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_explicit_priors_are_in_the_units_of_the_columns(scale):
+    def made(c):
+        return {
+            "m": bc.GaussianNB(m=c, a=2.0),
+            "half-normal": bc.GaussianNB(m=c, scale_prior=HalfNormal(3.0 * c), inference="map"),
+            "psi": bc.GaussianDiscriminantAnalysis(m=[c, c, c]),
+        }
+
+    for name, clf in made(scale).items():
+        expected = made(1.0)[name].set_params(random_state=1).fit(table(X), Y)
+        found = clf.set_params(random_state=1).fit(table(X, scale), Y)
+        assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_explicit_variances_are_in_squared_units(scale):
+    for make in (
+        lambda c: bc.GaussianNB(m=c, b=2.0 * c**2, random_state=1),
+        lambda c: bc.GaussianNB("shared", m=0.0, b=2.0 * c**2, random_state=1),
+        lambda c: bc.GaussianDiscriminantAnalysis(m=0.0, psi=np.array([1.0, 2.0, 0.5]) * c**2, random_state=1),
+    ):
+        expected, found = make(1.0).fit(table(X), Y), make(scale).fit(table(X, scale), Y)
+        assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
+
+
+def test_a_prior_far_above_the_rows_decides():
+    """Rows whose squares are nothing next to the prior's variance leave it as it is."""
+    clf = bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=1.0, random_state=1).fit(table(X, 1e-200), Y)
+    assert_allclose(clf.var_, 1.0 / (2.0 + ROWS / 4 - 1))
+
+
+@pytest.mark.parametrize("later", [1e-200, 1.0, 1e200])
+def test_a_posterior_as_prior_meets_rows_of_another_scale(later):
+    """As one fit of all rows, with a prior of its own so that both have the same."""
+
+    def make():
+        return bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=1e-4, random_state=1)
+
+    old, new = table(X, 1e-3), table(X, later)
+    updated = make().fit(old, Y).as_prior().fit(new, Y)
+    together = make().fit(pd.concat([old, new]), np.concatenate([Y, Y]))
+    assert_allclose(
+        updated.predict_proba(table(NEW, later), rule="map")[:, 0],
+        together.predict_proba(table(NEW, later), rule="map", class_prior=updated.class_prior_)[:, 0],
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(("name", "scale"), [("class-feature", 1e-200), ("shared covariance", 1e200)])
+def test_a_saved_model_keeps_its_units(name, scale, tmp_path):
+    clf = MODELS[name][0]().fit(table(X, scale), Y)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert_same(probabilities(loaded, table(NEW, scale)), probabilities(clf, table(NEW, scale)))
+    units = loaded.posterior_["constant_data"]["feature_unit"].values
+    assert units.tolist() == [column.unit for column in loaded.columns_]
+
+
+def test_the_posterior_says_its_units_and_the_notes_name_the_columns():
+    factor = np.array([1.0, 1e-200, 1.0])
+    clf = bc.GaussianNB(inference="map").fit(table(X, factor), Y)
+    (note,) = [note for note in clf.notes_ if "unit" in note]
+    assert "column 'b' (" in note
+    tree = clf.posterior_
+    in_columns = (tree["map"]["mu"] * tree["constant_data"]["feature_unit"]).values.reshape(2, 3)
+    assert_allclose(in_columns, clf.theta_)
+    assert "constant_data" not in bc.GaussianNB(inference="map").fit(table(X), Y).posterior_
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_a_variance_beyond_the_numbers_is_not_an_attribute(scale):
+    factor = np.array([1.0, scale, 1.0])
+    match = "the squared unit of column 'b' is beyond the floating-point numbers"
+    with pytest.raises(AttributeError, match=match):
+        _ = bc.GaussianNB(inference="map").fit(table(X, factor), Y).var_
+    with pytest.raises(AttributeError, match=match):
+        _ = bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, factor), Y).covariance_
+    assert hasattr(bc.GaussianNB(inference="map").fit(table(X, 1e100), Y), "var_")
+
+
+@pytest.mark.parametrize("far", [1e200, -1e300])
+def test_a_cell_far_from_all_training_cells_has_the_class_of_the_wider_variance(far):
+    wide = np.where(Y == 1, 30.0, 1.0)[:, None]
+    for make in (bc.GaussianNB, lambda **options: bc.GaussianDiscriminantAnalysis("class", **options)):
+        clf = make(random_state=1).fit(table(X * wide), Y)
+        for proba in probabilities(clf, table(np.full((1, 3), far))).values():
+            assert_allclose(proba, [[0.0, 1.0]], atol=1e-6)
+
+
+def test_cells_of_a_class_that_are_nothing_next_to_the_others_are_equal():
+    rows = np.where(Y == 0, 1e-200 * X[:, 0], X[:, 0])[:, None]
+    clf = bc.GaussianNB(random_state=1).fit(rows, Y)
+    with pytest.raises(DoesNotExist, match="class '0' has too few different values in column 'x0'"):
+        clf.predict_proba(rows, rule="mle")
+    assert clf.predict_proba([[1.5]])[0, 1] > 0.8
+
+
+def test_counts_have_no_scale_and_are_bounded():
+    clf = bc.NaiveBayes({"x0": Poisson()}, random_state=1)
+    for proba in probabilities(clf.fit(np.arange(ROWS)[:, None] * 1e14, Y), [[1e14], [9e15]]).values():
+        assert np.isfinite(proba).all()
+    with pytest.raises(InputError, match=r"column 'x0' has 1e\+300 in row 2, which is too large for a count"):
+        clf.fit(np.array([[1.0], [1e300], *[[2.0]] * (ROWS - 2)]), Y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_pymc_model_of_a_covariance_loses_no_digits(scale):
+    """A column whose variance is nothing next to 1 has the density of any other, but for the Jacobian."""
+    factor = np.array([1.0, scale, 1.0])
+    logps = [
+        bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, by), Y).pymc_model_.point_logps(round_vals=6)
+        for by in (factor, 1.0)
+    ]
+    assert_allclose(logps[0]["x_mean"] + ROWS * np.log(scale), logps[1]["x_mean"], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_warning_reaches_the_user(name):
+    make, columns = MODELS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for scale in SCALES:
+            make().fit(table(X, np.where(columns, scale, 1.0)), Y)
