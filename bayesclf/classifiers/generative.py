@@ -398,6 +398,12 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             )
         return known_class_prior(self.class_prior, self.classes_)
 
+    @override
+    def _validated(self, X: Any, reset: bool) -> Any:
+        if reset:
+            self._check_options()  # before scikit-learn reads tags, which depend on some
+        return super()._validated(X, reset)
+
     def _check_options(self) -> None:
         if self.prior is not None and not isinstance(self.prior, FrozenPrior):
             raise InputError(

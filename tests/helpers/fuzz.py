@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from bayesclf import errors
 
 OF_SCIKIT_LEARN = "X (has feature names|does not have valid feature names)|A column-vector y was passed"
-"""The warnings that scikit-learn's contract of estimators wants: where names are lacking, and for a column of labels."""
+"""The warnings that scikit-learn's contract of estimators wants: for names that are lacking, and a column of labels."""
 ALLOWED = (errors.InputError, errors.DoesNotExist, errors.Refused, NotFittedError)
 WARNINGS = (errors.ConvergenceWarning, errors.PredictionWarning)
 LONGEST_SENTENCE = 2_000

@@ -20,8 +20,8 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 
-LARGEST, SMALLEST = 1e100, 1e-100
-"""Magnitudes of the numbers, whose squares are numbers too."""
+LARGEST, SMALLEST = 1e300, 1e-300
+"""Magnitudes of the numbers: what differs by a factor of 1e300 is computed with, what overflows is refused."""
 
 
 def _numbers(rng, n):
@@ -41,7 +41,7 @@ COLUMNS = {
     "large": lambda rng, n: rng.normal(size=n) * 1e9 + 1e12,
     "huge": lambda rng, n: rng.normal(size=n) * LARGEST,
     "tiny": lambda rng, n: rng.normal(size=n) * SMALLEST,
-    "ragged": lambda rng, n: rng.normal(size=n) * 10.0 ** rng.integers(-60, 60, size=n),
+    "ragged": lambda rng, n: rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, size=n),
     "constant": lambda rng, n: np.full(n, 3.5),
     "zeros": lambda rng, n: np.zeros(n),
     "whole": lambda rng, n: rng.integers(-5, 5, size=n),
@@ -256,7 +256,7 @@ PREDICTIONS = {
     "one row": lambda recipe: recipe.table(1, seed=3),
     "other columns": lambda recipe: Recipe(recipe.columns[::-1], 5, 2, "words", "frame", 5).table(),
     "words": lambda recipe: pd.DataFrame({f"x{j}": ["new", None, "w1"] for j in range(len(recipe.columns))}),
-    "numbers": lambda recipe: np.array([[1e50, 0.0, -1.0, np.nan, 1e-50][: len(recipe.columns)]] * 2),
+    "numbers": lambda recipe: np.array([[1e300, 0.0, -1.0, np.nan, 1e-300][: len(recipe.columns)]] * 2),
     "infinite": lambda recipe: np.full((2, len(recipe.columns)), np.inf),
     "a column less": lambda recipe: pd.DataFrame(np.zeros((3, len(recipe.columns) - 1))),
     "a column more": lambda recipe: np.zeros((3, len(recipe.columns) + 1)),
