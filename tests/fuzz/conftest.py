@@ -19,14 +19,12 @@ def effort(request, examples, seed, record_property):
 
 def pytest_terminal_summary(terminalreporter):
     """Print how many examples of each kind were tried, and what came of them."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
     sums = Counter()
-    for report in [*terminalreporter.stats.get("passed", []), *terminalreporter.stats.get("failed", [])]:
-        if report.when == "teardown":
-            continue
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            for name, number in getattr(report, "user_properties", ()):
-                if name.startswith(PREFIX) and report.when == "teardown":
+    for report in reports:
+        if getattr(report, "when", None) == "teardown":
+            for name, number in report.user_properties:
+                if name.startswith(PREFIX):
                     sums[name.removeprefix(PREFIX)] += number
     for name, number in sorted(sums.items()):
         terminalreporter.write_line(f"{name}: {number:,}")

@@ -98,7 +98,8 @@ USUAL = {
         "long",
     ),
 }
-USUAL |= {"lr": USUAL["nb"], "gda": USUAL["gnb"], "tan": USUAL["categorical"], "joint": USUAL["categorical"]}
+USUAL |= {"lr": USUAL["nb"], "gda": USUAL["gnb"]}
+"""Columns that a classifier takes; those that are not named take those of "categorical"."""
 
 LABELS = {
     "words": lambda codes: np.array([f"c{i}" for i in range(codes.max() + 1)])[codes],
@@ -193,7 +194,9 @@ def seldom(of: int) -> st.SearchStrategy[bool]:
 
 def recipes(model: str) -> st.SearchStrategy[Recipe]:
     """Return tables for a classifier: most of its own columns, some of others, few or many rows and classes."""
-    columns = st.lists(mostly(USUAL[model], tuple(COLUMNS), of=20), min_size=1, max_size=5).map(tuple)
+    columns = st.lists(
+        mostly(USUAL.get(model, USUAL["categorical"]), tuple(COLUMNS), of=20), min_size=1, max_size=5
+    ).map(tuple)
     return st.builds(
         Recipe,
         columns=columns.map(lambda kinds: kinds[:1]) if model == "text" else columns,
