@@ -126,7 +126,7 @@ def test_density_and_evidence_change_by_the_jacobian(name, scale):
 
 
 @pytest.mark.parametrize("name", ["class-feature", "class", "selected", "own covariance"])
-@pytest.mark.parametrize("last", [1.0, 1e-250])
+@pytest.mark.parametrize("last", [1.0, 1e-250, 7e-290])
 def test_parts_at_different_scales_add_up_in_any_order(name, last):
     """The first rows are of a column that is tiny there; the others decide on the unit, whenever they come."""
     make, _ = MODELS[name]
@@ -194,6 +194,12 @@ def test_a_posterior_as_prior_meets_rows_of_another_scale(later):
         together.predict_proba(table(NEW, later), rule="map", class_prior=updated.class_prior_)[:, 0],
         atol=1e-9,
     )
+
+
+def test_rows_that_are_nothing_next_to_a_posterior_as_prior_do_not_set_the_unit():
+    updated = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X), Y)
+    zeros = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X, 0.0), Y)
+    assert_same(probabilities(updated, table(NEW, 1e200)), probabilities(zeros, table(NEW, 1e200)))
 
 
 @pytest.mark.parametrize(("name", "scale"), [("class-feature", 1e-200), ("shared covariance", 1e200)])

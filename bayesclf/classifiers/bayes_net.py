@@ -43,7 +43,8 @@ class BayesNetClassifier(GenerativeClassifier):
     a tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities (so
     that ``"mean"`` is the same), ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and
     ``"predictive"`` is exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a
-    missing cell a level of its own).
+    missing cell a level of its own). At prediction missing cells are summed out: exactly where they have few
+    completions, else under each of 1,000 drawn trees.
 
     Parameters
     ----------

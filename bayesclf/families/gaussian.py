@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayesclf.constraints import Flag, Instance, OrNone, require
+from bayesclf.constraints import Flag, Instance, Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
@@ -143,7 +143,9 @@ class Gaussian(Family[Moments]):
 
     def __post_init__(self) -> None:
         require_choice("variance", self.variance, SHARED_OVER)
+        require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
+        require(OrNone(Number(array=True)), m=self.m)
         require(Flag(), unbiased=self.unbiased)
         require(OrNone(Instance(HalfNormal)), scale_prior=self.scale_prior)
 

@@ -210,6 +210,8 @@ def most_different(dataset: xr.Dataset, axis: str | None, classes: int, limit: i
 
 def _spreads(variable: xr.DataArray, axis: str | None, classes: int) -> xr.DataArray:
     """Return the range of the means over the class axis in posterior sds, over the variable's other axes."""
+    import xarray as xr
+
     mean = variable.mean(SAMPLE_DIMS)
     if axis is None or axis not in variable.dims:
         return mean * 0.0 - 1.0

@@ -153,7 +153,7 @@ def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):
     table("text.nc", "not a model\n")
     assert "cut off or damaged" in refused("predict", "cut.nc", path, "--output", "p.csv")
     assert "not a model" in refused("predict", "text.nc", path, "--output", "p.csv")
-    assert "no file gone.nc" in refused("predict", "gone.nc", path, "--output", "p.csv")
+    assert "gone.nc does not exist" in refused("predict", "gone.nc", path, "--output", "p.csv")
     table("few.csv", "outlook,wind\nsunny,weak\n")
     assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
     table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\n")

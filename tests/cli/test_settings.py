@@ -27,6 +27,7 @@ def test_values_are_python_literals_or_words():
         "nb.missing='level'",
     )
     assert found["lr"].prior_scale == {"age": 0.5}
+    assert chosen("lr.prior_scale=learned")["lr"].prior_scale == "learned"
     assert found["lr"].intercept_scale == float("inf")
     assert (found["lr"].prior_form, found["lr"].standardize) == ("reference", False)
     assert found["categorical"].alpha == 2
@@ -89,3 +90,9 @@ def _features(path):
 def test_what_cannot_be_set(written, said, refused):
     table("t.csv", GOOD)
     assert said in refused("compare", "t.csv", "--target", "class", "--set", written)
+
+
+def test_all_trees_are_a_structure_of_the_network():
+    found = chosen("tan.structure=all-trees", "tan.equivalent_rows=[1, 4]", models="tan,aode")
+    assert (found["tan"].structure, found["tan"].equivalent_rows) == ("all-trees", [1, 4])
+    assert isinstance(found["aode"], bc.AODE)

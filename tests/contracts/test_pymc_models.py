@@ -84,7 +84,7 @@ def test_names_and_dims_are_those_of_the_posterior(case, mixed):
     clf, X, y = fitted(case, mixed)
     for model in (clf.pymc_model_, clf.to_pymc(X, y)):
         for name, dims in clf.model_.dims().items():
-            assert model.named_vars_to_dims[name] == dims
+            assert model.named_vars_to_dims.get(name, ()) == dims  # a scalar is not in it
             for dim in dims:
                 assert list(model.coords[dim]) == clf.model_.coords()[dim]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import multigammaln
 
+from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
@@ -95,7 +96,9 @@ class MultivariateGaussian(Family[Scatters]):
 
     def __post_init__(self) -> None:
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
+        require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         require_positive(kappa=self.kappa, nu=self.nu)
+        require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         if self.covariance_prior is None:
             return
         if not isinstance(self.covariance_prior, LKJ):

@@ -283,7 +283,7 @@ def test_rows_with_gaps_are_refused_in_training():
     ("options", "message"),
     [
         ({"equivalent_rows": 0.0}, "equivalent_rows must be above 0"),
-        ({"equivalent_rows": ()}, "not an empty list"),
+        ({"equivalent_rows": ()}, r"equivalent_rows must be above 0 and finite, not \(\)"),
         ({"tree": "each"}, "tree must be one of 'shared', 'class'"),
         ({"root_weight": 1.0}, "trees have only one"),
         ({"forests": True, "root_weight": -1.0}, "root_weight must be above 0"),

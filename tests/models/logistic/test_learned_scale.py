@@ -257,7 +257,7 @@ class TestRefusals:
             ({"standardize": False}, "one for all columns, which standardize=False leaves in different units"),
             ({"prior_scale": "leant"}, "prior_scale must be 'learned', a number, an array or a mapping, not 'leant'"),
             ({"prior_scale": LearnedScale(given={"nobody": 1.0})}, "names 'nobody', which no column of the design has"),
-            ({"prior_scale": LearnedScale(given={"x0": -1.0})}, "prior_scale must be above 0"),
+            ({"prior_scale": LearnedScale(given={"x0": -1.0})}, r"prior_scale\['x0'\] must be above 0"),
         ],
     )
     def test_settings(self, options: dict[str, Any], message: str) -> None:
