@@ -122,6 +122,16 @@ def test_a_user_block(saved):
     refuse(saved)
 
 
+def test_variables_that_disagree_on_the_length_of_a_dim(saved):
+    with h5py.File(saved, "r+") as file:
+        scales = [file["posterior"]["mu"].dims[axis][0] for axis in range(file["posterior"]["mu"].ndim)]
+        del file["posterior"]["mu"]
+        made = file["posterior"].create_dataset("mu", data=np.zeros([len(scale) + 1 for scale in scales]))
+        for axis, scale in enumerate(scales):
+            made.dims[axis].attach_scale(scale)
+    refuse(saved)
+
+
 def test_headers_in_a_circle():
     file = hdf5.Metered(bytes(100))
 
