@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -84,9 +84,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     trace_: Trace | None
     draws_: Draws | None
     points_: dict[str, Parameters | DoesNotExist]
-    inference_: inference.Engine
+    inference_: Engine
     seed_: int
-    convergence_problems_: Sequence[str]
+    convergence_problems_: tuple[str, ...]
     n_features_in_: int
 
     @property

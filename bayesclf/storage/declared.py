@@ -17,7 +17,7 @@ KINDS_OF_ARRAY: tuple[tuple[type[np.generic], str], ...] = ((np.bool, "b"), (np.
 """Kinds of dtype that an array annotated with a scalar type may have; other annotations allow any."""
 
 
-def check(instance: object, members: Mapping[str, Any]) -> None:
+def check(instance: Any, members: Mapping[str, Any]) -> None:
     """Raise ValueError for a member whose value is of another type than the class of `instance` declares.
 
     Members without an annotation, and parameters that may be anything, are not looked at.
