@@ -22,7 +22,8 @@ def check(instance: Any, members: Mapping[str, Any]) -> None:
 
     Members without an annotation, and parameters that may be anything, are not looked at.
     """
-    declared = hints(type(instance))
+    cls: Any = type(instance)
+    declared = hints(cls)
     for name, value in members.items():
         if name in declared and not fits(value, declared[name]):
             raise ValueError(f"its {type(instance).__name__} has an impossible {name!r}")

@@ -31,6 +31,9 @@ def check(clf: BayesClassifier) -> None:
     for group, point in clf.points_.items():
         if not isinstance(point, DoesNotExist) and point.keys() != dims.keys():
             raise ValueError(f"its {group!r} has the parameters {listed(point)} instead of {listed(dims)}")
+    draws = clf.draws_
+    if draws is not None and draws.seeded is None and dims.keys() - draws.parameters.keys():
+        raise ValueError(f"its draws have the parameters {listed(draws.parameters)} instead of {listed(dims)}")
     for parameters in _sets(clf):
         for name in dims.keys() & parameters.keys():
             values = parameters[name]
