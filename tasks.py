@@ -1,16 +1,20 @@
-"""The project's two commands, for a machine with git and Python ≥ 3.12 only.
+"""The project's commands, for a machine with git and Python ≥ 3.12 only.
 
 python3 tasks.py demo    compare classifiers and rules on real data, and leave report.html
 python3 tasks.py test    run the tests on all cores; arguments replace the choice of tests and go to pytest
+python3 tasks.py fuzz    run the fuzz suite with its full counts; docs/robustness.md has the figures
+python3 tasks.py audit   compare the versions of constraints.txt with published advisories; needs the network
 
-Both set up what they need in .venv first, with the versions of constraints.txt.
+All set up what they need in .venv first, with the versions of constraints.txt.
 """
 
+import json
 import os
 import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
@@ -24,6 +28,8 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 """Workers that use all cores each would wait for one another."""
 BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """pytest's rewriting of the test files is kept, whatever the user's setting, as it takes each worker some seconds."""
+NOT_DONE = 3
+"""Status of an audit that could not be made."""
 
 
 def run(*words: str | Path, **variables: str) -> None:
@@ -49,6 +55,37 @@ def install(*what: str) -> None:
     stamp.touch()
 
 
+def audit() -> None:
+    """Compare the pinned versions with published advisories; a vulnerable one, or `NOT_DONE`, ends this script."""
+    if not list(ENVIRONMENT.glob(".installed-*")):
+        install()
+    folder = ENVIRONMENT / "audit"  # of its own, as pip-audit brings libraries that are not ours
+    if not folder.exists():
+        venv.create(folder, with_pip=True)
+    python = folder / SCRIPTS.name / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", "pip-audit>=2.9"]
+    words = ["--no-deps", "--disable-pip", "--format", "json", "--progress-spinner", "off"]
+    found: list[dict[str, Any]] = []
+    if subprocess.run(pip, check=False).returncode == 0:
+        command = [python, "-m", "pip_audit", *words, "--requirement", "constraints.txt"]
+        done = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+        found = json.loads(done.stdout)["dependencies"] if done.stdout.startswith("{") else []
+    vulnerable = [
+        f"{each['name']} {each['version']}: {flaw['id']}, mended in {', '.join(flaw['fix_versions']) or 'no version'}"
+        for each in found
+        for flaw in each.get("vulns", ())
+    ]
+    audited = sum("vulns" in each for each in found)
+    if vulnerable:
+        print("\n".join(vulnerable))
+        sys.exit(f"audit: {len(vulnerable)} published vulnerabilities; raise the pins above in constraints.txt")
+    if not audited or audited < len(found):
+        reached = f"only {audited} of {len(found)} pinned versions" if found else "no pinned version"
+        print(f"audit: NOT DONE: {reached} could be compared with advisories, as these cannot be reached from here")
+        sys.exit(NOT_DONE)
+    print(f"audit: no published vulnerability in {audited} pinned versions")
+
+
 def main(words: list[str]) -> None:
     """Run the task that the first word names."""
     if sys.version_info < (3, 12):  # noqa: UP036 - told in words, where pip would tell it in a page
@@ -62,6 +99,12 @@ def main(words: list[str]) -> None:
             install("--group", "dev")
             chosen = rest or ["-m", "not slow and not browser"]
             run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *chosen, **ONE_THREAD, **BYTECODE)
+        case ["fuzz", *rest]:
+            install("--group", "dev")
+            long = ("tests/fuzz", "-m", "slow", *rest)
+            run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *long, BAYESCLF_FUZZ="full", **ONE_THREAD, **BYTECODE)
+        case ["audit"]:
+            audit()
         case _:
             sys.exit(__doc__)
 

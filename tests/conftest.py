@@ -22,7 +22,11 @@ os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py", "test_main_job.py"}
+SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py", "test_main_job.py"} | {
+    "test_fits.py",
+    "test_model_files.py",
+    "test_command_lines.py",
+}
 """Files whose tests share little, so that several workers may take tests of one file."""
 LONGEST = ("test_notebooks.py", "test_main_job.py")
 """Files with the longest of the slow tests: these come first, lest a worker be alone with one at the end."""

@@ -97,7 +97,7 @@ class BernoulliNB(CountClassifier):
         require(OrNone(Number()), binarize=self.binarize)
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        if self.missing == "level" and sparse.issparse(X):
+        if sparse.issparse(X) and str(self.missing) == "level":
             raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
         table = super()._validated(X, reset)
         if self.binarize is None:

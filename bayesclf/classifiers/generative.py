@@ -99,6 +99,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     prior: FrozenPrior | None = None
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
+    _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -396,6 +397,12 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {self.class_prior!r}"
             )
         return known_class_prior(self.class_prior, self.classes_)
+
+    @override
+    def _validated(self, X: Any, reset: bool) -> Any:
+        if reset:
+            self._check_options()  # before scikit-learn reads tags, which depend on some
+        return super()._validated(X, reset)
 
     def _check_options(self) -> None:
         if self.prior is not None and not isinstance(self.prior, FrozenPrior):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -132,6 +132,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     rule: str | Gibbs | None = None
     random_state: Any = None
     prior: NormalPrior | None = None
+    _columns: tuple[Column, ...] = field(init=False)
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior, approximated by a normal.

@@ -84,6 +84,10 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     trace_: Trace | None
     draws_: Draws | None
     points_: dict[str, Parameters | DoesNotExist]
+    inference_: Engine
+    seed_: int
+    convergence_problems_: tuple[str, ...]
+    n_features_in_: int
 
     @property
     @abstractmethod
@@ -363,7 +367,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         import pandas as pd
 
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            self._check_columns(X, reset)
             return columns.to_sparse_table(X, None if reset else tuple(column.name for column in self.columns_))
         X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
@@ -377,11 +381,18 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             if names != list(X.columns):  # picking columns costs more than all other checks of a small table
                 X = X[names]
         frame = columns.to_frame(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_columns(X, reset)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
             # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
             frame = frame.set_axis([column.name for column in self.columns_], axis=1)
         return frame
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        """Note the number and names of a table's columns, or compare them, in the words of scikit-learn's contract."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InputError(" ".join(str(error).split())) from None
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
         """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
@@ -233,6 +234,8 @@ def _one_dimensional(X: Any) -> list[Any]:
     """Return a list of documents, from a list, a Series or an array (row) or (row, 1)."""
     if isinstance(X, str):
         raise InputError("X is one string; give a list of documents, one string each")
+    if not isinstance(X, Iterable):
+        raise InputError(f"X must be documents, a list of strings, not of type {type(X).__name__}")
     X = without_mask(X)
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         X = X[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,9 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     if values.dtype.kind not in "biufUO":
         values = values.astype(object)
     try:
-        check_classification_targets(values)
+        with warnings.catch_warnings():  # many classes of few rows each are no sign of a regression
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(values)
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(". ")[0]
         raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import domains, netcdf
+from bayesclf.storage import declared, domains, netcdf
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
 from bayesclf.storage.netcdf import MAX_BYTES
@@ -38,8 +38,6 @@ PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
 LIBRARIES = ("bayesclf", "pymc", "arviz", "numpy")
-REQUIRED = {"classes_", "n_features_in_", "seed_", "inference_", "convergence_problems_", "model_", "points_", "draws_"}
-"""Fitted attributes that every classifier has."""
 
 
 def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
@@ -192,12 +190,14 @@ def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Datase
     fitted = current_members(name, cls, learnt, number, fitted=True)
     check_names(f"the {name}", set(parameters), set(cls._get_param_names()))
     strange = {attribute for attribute in fitted if not _is_fitted_name(cls, attribute)}
-    check_names("the fitted state", strange | (fitted.keys() & REQUIRED), REQUIRED)
+    required = declared.fitted_names(cls)
+    check_names("the fitted state", strange | (fitted.keys() & required), required)
     unused = {key for key in map(str, groups[GROUP].variables) if f"{GROUP}/{key}" not in decoder.used}
     check_names(f"the group {GROUP!r}", unused, set())
     clf = cls(**parameters)
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
+    declared.check(clf, fitted)
     domains.check(clf)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

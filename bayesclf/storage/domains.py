@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.typing import Array, Parameters
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
@@ -27,6 +28,12 @@ def check(clf: BayesClassifier) -> None:
     if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(model.labels):
         raise ValueError("its classes are not distinct, or not those of its model")
     dims, coords = model.dims(), model.coords()
+    for group, point in clf.points_.items():
+        if not isinstance(point, DoesNotExist) and point.keys() != dims.keys():
+            raise ValueError(f"its {group!r} has the parameters {listed(point)} instead of {listed(dims)}")
+    draws = clf.draws_
+    if draws is not None and draws.seeded is None and dims.keys() - draws.parameters.keys():
+        raise ValueError(f"its draws have the parameters {listed(draws.parameters)} instead of {listed(dims)}")
     for parameters in _sets(clf):
         for name in dims.keys() & parameters.keys():
             values = parameters[name]

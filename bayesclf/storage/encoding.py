@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.storage import declared
 from bayesclf.storage.formats import VERSION, classes, current_members, current_name
 
 if TYPE_CHECKING:
@@ -185,7 +186,9 @@ class Decoder:
         decoded = {member: self.decode(value) for member, value in values.items()}
         members = current_members(name, cls, decoded, self._version)
         check_names(f"the {name}", set(members), set(field_names(cls)))
-        return cls(**members)
+        made = cls(**members)
+        declared.check(made, members)
+        return made
 
 
 def _saved(instance: Any, name: str) -> Any:

@@ -44,13 +44,13 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, xr.Dataset]:
         raise InputError(f"{path} is {'not a model' if content else 'empty'}; give a file that save wrote")
     try:
         groups = hdf5.read(content, GROUPS, max_bytes)
-    except Exception as error:  # headers of a damaged file can fail anywhere in pyfive's code, in any way
+        return {name: xr.Dataset(group.variables, attrs=group.attributes) for name, group in groups.items()}
+    except Exception as error:  # headers of a damaged file can fail anywhere, in pyfive's code or xarray's, in any way
         reason = f"({error}) " if isinstance(error, hdf5.DamagedFile) else ""
         raise InputError(
             f"{path} is not a model, or it is cut off or damaged {reason}"
             "and cannot be read; give a file that save wrote, copy it again, or save the model again"
         ) from None
-    return {name: xr.Dataset(group.variables, attrs=group.attributes) for name, group in groups.items()}
 
 
 def _content(path: Path, max_bytes: int) -> bytes:

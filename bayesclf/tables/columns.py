@@ -121,6 +121,8 @@ def _of_array(X: Any) -> pd.DataFrame:
         raise InputError(
             f"X must be a table, a DataFrame or an array of shape (row, feature), not of type {type(X).__name__}"
         )
+    if sparse.issparse(X):
+        raise InputError("X is a sparse table, and this classifier takes dense ones; X.toarray() makes one")
     X = without_mask(X)
     if isinstance(X, np.ndarray) and X.dtype.names:
         raise InputError("X is a structured array; pandas.DataFrame(X) makes a table of its fields")

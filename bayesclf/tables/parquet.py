@@ -45,12 +45,14 @@ def read(data: bytes, path: Path, max_bytes: int) -> pd.DataFrame:
         coded = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words).read()
         if sum(map(_written_out, coded.columns)) > max_bytes:
             raise InputError(too_large(f"the words of {path} take", max_bytes))
-        table = coded.cast(schema)
-    except (pa.ArrowException, OSError) as error:
+        kept = [place for place, name in enumerate(schema.names) if not name.startswith(INDEX)]
+        # without the metadata of pandas an index is a plain column; with objects an integer next to a gap stays one
+        table = coded.cast(schema).select(kept).replace_schema_metadata(None)
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # names and metadata of damaged files are not UTF-8
         raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
-    kept = [place for place, name in enumerate(schema.names) if not name.startswith(INDEX)]
-    # without the metadata of pandas an index is a plain column; with objects an integer next to a gap stays one
-    frame: pd.DataFrame = table.select(kept).to_pandas(ignore_metadata=True, integer_object_nulls=True)
     return frame
 
 

@@ -92,3 +92,8 @@ class TestMaskedCells:
 
     def test_a_mask_of_nothing_changes_nothing(self):
         assert bc.GaussianNB().fit(np.ma.masked_array(X), Y).columns_ == bc.GaussianNB().fit(X, Y).columns_
+
+
+def test_many_classes_of_few_rows_are_classes_without_a_warning():
+    labels = [f"c{i % 12}" for i in range(21)]
+    assert checked_labels(labels, 21).tolist() == labels

@@ -89,6 +89,13 @@ def test_a_column_that_is_lacking_at_prediction_is_named(kind):
 
 
 @every_kind
+def test_an_array_with_another_number_of_columns(kind):
+    clf = kind(inference="map").fit(good(kind).to_numpy(), LABELS)
+    message = sentence(lambda: clf.predict(good(kind).assign(more="1").to_numpy()))
+    assert message == f"X has 3 features, but {kind.__name__} is expecting 2 features as input."
+
+
+@every_kind
 def test_a_table_without_rows_cannot_be_predicted(kind):
     clf = kind(inference="map").fit(good(kind), LABELS)
     assert "X has no rows" in sentence(lambda: clf.predict(GOOD[:0]))

@@ -21,12 +21,14 @@ from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
 from bayesclf.inference.nuts import (
+    NUTPIE_NAMES,
     NUTS,
     STATISTICS,
     TUNE,
     TUNE_STANDARDISED,
     sample,
     sample_machine_code,
+    sample_statistics,
 )
 
 STANDARD_ERRORS = 4.5
@@ -448,3 +450,13 @@ def test_the_other_samplers_agree(sampler):
 def test_saturated_trees_of_the_other_samplers_are_found(sampler):
     pytest.importorskip(sampler)
     assert_saturation_is_found(sampler)
+
+
+def test_statistics_of_nutpie_get_the_names_that_all_samplers_share():
+    theirs = {new: old for old, new in NUTPIE_NAMES.items()}
+    values = {name: ("draw", np.arange(3).astype(kind)) for name, kind in STATISTICS.items()}
+    tree = xr.DataTree.from_dict({"sample_stats": xr.Dataset({theirs.get(n, n): v for n, v in values.items()})})
+    found = sample_statistics(tree, NUTS())
+    assert set(found) == set(STATISTICS)
+    for name, (_, expected) in values.items():
+        np.testing.assert_array_equal(found[name], expected)

@@ -150,7 +150,7 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"].update(posterior_=1), "has an unknown 'posterior_'"),
             (lambda s: s["fitted"].update(__class__="os.system"), "has an unknown '__class__'"),
             (lambda s: s["fitted"].pop("seed_"), "lacks 'seed_'"),
-            (lambda s: s["fitted"].pop("_kept"), "the group 'bayesclf' in it has an unknown '_kept.0'"),
+            (lambda s: s["fitted"].pop("_kept"), "the fitted state in it lacks '_kept'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(hook=1), "the Exact .*an unknown 'hook'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].pop("draws"), "lacks 'draws'"),
             (
@@ -161,6 +161,9 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"]["inference_"]["class"].update(module="os"), ""),
             (lambda s: s["fitted"]["classes_"]["items"].update(dtype="V8"), "an array of 'V8', which no model has"),
             (lambda s: s["fitted"].update(model_=5), ""),
+            (lambda s: s["fitted"].update(notes_={"tuple": ["a"]}), "its GaussianNB has an impossible 'notes_'"),
+            (lambda s: s["fitted"].update(seed_="1"), "its GaussianNB has an impossible 'seed_'"),
+            (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=2.5), "draws"),
             (lambda s: s["fitted"].update(draws_={"tuple": []}), ""),
             (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={}), "an entry of no known kind"),

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from helpers.stored import NUMBERS, sign, tamper
+from helpers.strangers import CRAFTS, damaged
 
 import bayesclf as bc
 from bayesclf import storage
@@ -53,61 +54,7 @@ def replaced(path, name, **options):
         return values
 
 
-def circle(group, path):
-    group["again"] = group
-
-
-def ladder(group, path):
-    for step in range(12):
-        rung = group.create_group(f"rung{step}")
-        rung["left"] = rung["right"] = group
-        group = rung
-
-
-def many_groups(group, path):
-    for number in range(2_000):
-        group.create_group(f"g{number}")
-
-
-def soft(group, path):
-    group["soft"] = h5py.SoftLink("/posterior")
-
-
-def external(group, path):
-    group["external"] = h5py.ExternalLink(str(path.with_name("other.h5")), "/")
-
-
-def committed(group, path):
-    group["kind"] = np.dtype("f8")
-
-
-def compound(group, path):
-    group["pairs"] = np.zeros(3, dtype=[("a", "f8"), ("b", "i4")])
-
-
-def references(group, path):
-    group["pointers"] = np.array([group.ref], dtype=h5py.ref_dtype)
-
-
-def opaque(group, path):
-    group["opaque"] = np.zeros(3, dtype="V7")
-
-
-def empty(group, path):
-    group["empty"] = h5py.Empty("f8")
-
-
-def compact(group, path):
-    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    creation.set_layout(h5py.h5d.COMPACT)
-    h5py.h5d.create(group.id, b"compact", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((2,)), creation)
-
-
-@pytest.mark.parametrize(
-    "craft",
-    [circle, ladder, many_groups, soft, external, committed, compound, references, opaque, empty, compact],
-    ids=lambda craft: craft.__name__,
-)
+@pytest.mark.parametrize("craft", CRAFTS, ids=lambda craft: craft.__name__)
 @pytest.mark.parametrize("place", ["/", f"/{storage.GROUP}", "/posterior"])
 def test_objects_that_no_model_has(craft, place, saved):
     with h5py.File(saved, "r+") as file:
@@ -175,6 +122,16 @@ def test_a_user_block(saved):
     refuse(saved)
 
 
+def test_variables_that_disagree_on_the_length_of_a_dim(saved):
+    with h5py.File(saved, "r+") as file:
+        scales = [file["posterior"]["mu"].dims[axis][0] for axis in range(file["posterior"]["mu"].ndim)]
+        del file["posterior"]["mu"]
+        made = file["posterior"].create_dataset("mu", data=np.zeros([len(scale) + 1 for scale in scales]))
+        for axis, scale in enumerate(scales):
+            made.dims[axis].attach_scale(scale)
+    refuse(saved)
+
+
 def test_headers_in_a_circle():
     file = hdf5.Metered(bytes(100))
 
@@ -232,6 +189,14 @@ def test_values_outside_their_domain(group, name, value, match, saved):
     refuse(saved, match=match)
 
 
+def test_a_point_without_one_of_its_parameters(saved):
+    def lacking(state):
+        del state["fitted"]["points_"]["dict"][0][1]["dict"][0]
+
+    tamper(saved, lacking)
+    refuse(saved)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -245,22 +210,6 @@ def test_values_outside_their_domain(group, name, value, match, saved):
 def test_classes_that_are_not_those_of_the_model(change, saved):
     tamper(saved, lambda state: change(state["fitted"]["classes_"]["items"]))
     refuse(saved)
-
-
-def damaged(content, rng):
-    """Return a file with some bytes changed, cut out or doubled."""
-    content = bytearray(content)
-    match rng.integers(3):
-        case 0:
-            for place in rng.integers(len(content), size=rng.integers(1, 20)):
-                content[place] = rng.integers(256)
-        case 1:
-            start = rng.integers(len(content))
-            content[start : start + rng.integers(1, 64)] = b""
-        case 2:
-            start, other = rng.integers(len(content), size=2)
-            content[start : start + 64] = content[other : other + 64]
-    return bytes(content)
 
 
 def check_damage(gnb, saved, files, seed):

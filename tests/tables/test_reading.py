@@ -356,6 +356,13 @@ class TestParquet:
         frame.set_index(pd.Index(["u", "v", "w"], name="id")).to_parquet(tmp_path / "named.parquet")
         assert sorted(read_table(tmp_path / "named.parquet").columns) == ["a", "id"]
 
+    def test_metadata_that_are_no_text(self, tmp_path):
+        pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+        data = (tmp_path / "t.parquet").read_bytes()
+        assert b'"pandas_version"' in data
+        path = write(tmp_path, data.replace(b'"pandas_version"', b'"\xc0andas_version"'), "t.parquet")
+        assert read_table(path)["a"].tolist() == [1, 2]
+
     def test_a_corrupt_file(self, tmp_path):
         pd.DataFrame({"a": range(1000)}).to_parquet(tmp_path / "t.parquet")
         data = (tmp_path / "t.parquet").read_bytes()

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 from pymc.model.transform.conditioning import remove_value_transforms
@@ -10,6 +11,7 @@ from pytensor.compile.mode import Mode
 from scipy import optimize, stats
 from scipy.special import logsumexp, xlogy
 
+import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, dirichlet
 from bayesclf.families.networks import completions, elimination
@@ -426,3 +428,13 @@ def test_what_a_missing_cell_makes_hang_together():
     plan = layout.plan(np.array([True, True, False, False]))
     assert plan.hidden == ()
     np.testing.assert_array_equal(plan.seen, [True, True, False, False])
+
+
+def test_a_configuration_is_possible_whatever_the_columns_outside_of_it():
+    a, b, c = np.array([[0, 0, 0], [0, 0, 1]] * 2 + [[1, 0, 0], [1, 1, 1]]).T
+    X = pd.DataFrame({"a": a, "b": b, "c": c}).astype(str)
+    X.loc[4, "b"] = None  # the only row of class p with a = 1, which does not say what b is
+    y = np.array(["p", "q", "p", "q", "p", "q"])
+    clf = bc.NaiveBayes({("a", "b", "c"): BayesianNetwork(edges=(("a", "b"),))}, inference="mle", random_state=1)
+    with pytest.raises(DoesNotExist, match="class 'p' has no value in column 'b' where a=1"):
+        clf.fit(X, y).predict(X)

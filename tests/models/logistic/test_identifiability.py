@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.models.logistic.identifiability import ColumnSpace, find_separation, plain_separation
+from bayesclf.models.logistic.identifiability import (
+    ColumnSpace,
+    collinear_features,
+    find_separation,
+    plain_separation,
+)
 from bayesclf.models.logistic.model import LogisticModel
 
 NO_GUESS = np.zeros((1, 3))
@@ -184,3 +189,12 @@ def test_rows_of_weight_zero_do_not_make_columns_unlike() -> None:
         pd.DataFrame({"a": A, "again": again}), Y, sample_weight=np.arange(ROWS) >= 5
     )
     assert clf.model_.collinear() == ("a", "again")
+
+
+@pytest.mark.parametrize(("noise", "found"), [(0.0, ("a", "b")), (1e-7, ())])
+def test_a_sum_that_varies_a_little_is_not_constant(noise, found):
+    rng = np.random.default_rng(2)
+    a, codes = rng.normal(size=200), np.arange(200) % 2
+    X = pd.DataFrame({"a": a, "b": noise * rng.normal(size=200) - a, "c": rng.normal(size=200)})
+    model = bc.LogisticRegression(inference="map").fit(X, codes).model_
+    assert collinear_features(model.design, model.X, model.sample_weight) == found

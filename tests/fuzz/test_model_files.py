@@ -1,0 +1,108 @@
+"""Model files that are damaged, or crafted by someone who knows the format: the model that was saved, or a sentence."""
+
+import math
+import resource
+
+import h5py
+import numpy as np
+import pytest
+from helpers.fuzz import Refusal, answer, efforts
+from helpers.stored import MIXED, NUMBERS, TEXTS, WORDS, Y
+from helpers.strangers import CRAFTS, altered, damaged
+from hypothesis import strategies as st
+
+import bayesclf as bc
+from bayesclf.inference import Exact, Laplace
+
+MOST_KILOBYTES = 300_000
+"""How much more memory a process may have taken after reading files of some kilobytes than before."""
+MODELS = {
+    "gnb": (lambda: bc.GaussianNB(inference=Exact(draws=5, chains=2), random_state=1), NUMBERS),
+    "nb": (lambda: bc.NaiveBayes(inference=Exact(draws=5, chains=2), random_state=1), MIXED),
+    "lr": (lambda: bc.LogisticRegression(inference=Laplace(draws=5, chains=2, limit=10), random_state=1), WORDS),
+    "text": (lambda: bc.TextNB(inference="map"), TEXTS),
+    "tan": (lambda: bc.BayesNetClassifier(inference="map"), WORDS),
+}
+STRANGE = (
+    None, True, 0, 1, -1, 3, 10**12, 2.5, "x", "", [], {}, [1, 2], {"tuple": [1, 2]}, {"float": "nan"}, {"array": "mu"},
+    {"float": "x"}, ["a", "b", "c"], "no", {"type": "GaussianNB"}, -math.pi, 2**70, "n" * 10_000,
+)  # fmt: skip
+"""What a value of a file's state is replaced by."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return the bytes of a saved model of each kind, with its table."""
+    folder = tmp_path_factory.mktemp("models")
+    found = {}
+    for name, (make, X) in MODELS.items():
+        clf = make().fit(X, Y)
+        clf.save(folder / f"{name}.nc")
+        found[name] = ((folder / f"{name}.nc").read_bytes(), X, clf.predict_proba(X))
+    return found
+
+
+@pytest.fixture
+def bounded():
+    """Check that the memory of the process has not grown much."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_KILOBYTES
+
+
+def loaded(path):
+    clf = answer(lambda: bc.load(path))
+    if isinstance(clf, Refusal):
+        assert clf.kind == "InputError"
+    return clf
+
+
+@efforts(short=40, ci=1_000, full=10_000)
+def test_damaged_files(files, tmp_path, bounded, effort):
+    path = tmp_path / "model.nc"
+
+    def check(name, seed):
+        content, X, expected = files[name]
+        path.write_bytes(damaged(content, np.random.default_rng(seed)))
+        clf = loaded(path)
+        if isinstance(clf, Refusal):
+            return "damaged refused"
+        np.testing.assert_array_equal(clf.predict_proba(X), expected)
+        return "damaged but equal"
+
+    effort.explore(check, name=st.sampled_from(sorted(MODELS)), seed=st.integers(0, 2**63))
+
+
+def crafted(path, rng):
+    """Change a file in one of the ways that keep its checksum right, or need none."""
+    match rng.integers(4):
+        case 0:
+            with h5py.File(path, "r+") as file:
+                craft = CRAFTS[rng.integers(len(CRAFTS))]
+                craft(file[list(file)[rng.integers(len(file))]], path)
+        case 1:
+            with h5py.File(path, "r+") as file:
+                group = file[list(file)[rng.integers(len(file))]]
+                name = list(group)[rng.integers(len(group))] if len(group) else None
+                values = group[name] if name is not None else None
+                if values is not None and values.dtype.kind == "f" and values.size:
+                    values[...] = values[()] * 10.0 ** rng.integers(-3, 300)
+        case _:
+            altered(path, rng, STRANGE)
+
+
+@efforts(short=25, ci=150, full=300)
+def test_crafted_files(files, tmp_path, bounded, effort):
+    path = tmp_path / "model.nc"
+
+    def check(name, seed):
+        content, X, _ = files[name]
+        path.write_bytes(content)
+        crafted(path, np.random.default_rng(seed))
+        clf = loaded(path)
+        if isinstance(clf, Refusal):
+            return "crafted refused"
+        found = answer(lambda: clf.predict_proba(X))
+        return "crafted, predictions refused" if isinstance(found, Refusal) else "crafted, predictions made"
+
+    effort.explore(check, name=st.sampled_from(sorted(MODELS)), seed=st.integers(0, 2**63))

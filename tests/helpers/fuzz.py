@@ -1,0 +1,95 @@
+"""What may come out of a call, whatever goes in: an answer, or one sentence; and how often that is tried.
+
+The exceptions of the package are allowed, each with one line of text, and scikit-learn's `NotFittedError` from a
+classifier that is not fitted, as its documentation of estimators wants it. Warnings are those of the package, and two
+of scikit-learn's contract. All else fails, whatever it is: another library's exception or warning, or one of Python's.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from sklearn.exceptions import NotFittedError
+
+from bayesclf import errors
+
+OF_SCIKIT_LEARN = "X (has feature names|does not have valid feature names)|A column-vector y was passed"
+"""The warnings that scikit-learn's contract of estimators wants: for names that are lacking, and a column of labels."""
+ALLOWED = (errors.InputError, errors.DoesNotExist, errors.Refused, NotFittedError)
+WARNINGS = (errors.ConvergenceWarning, errors.PredictionWarning)
+LONGEST_SENTENCE = 2_000
+"""Characters: a message may list columns, levels or reasons, but not the table."""
+
+FULL = os.environ.get("BAYESCLF_FUZZ") == "full"
+"""Whether the long profile is that of ``python3 tasks.py fuzz`` rather than that of continuous integration."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The sentence that a call was refused with."""
+
+    kind: str
+    sentence: str
+
+
+def answer(call: Callable[[], Any]) -> Any:
+    """Return what a call returns, or its `Refusal`; anything else than one of these fails."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for category in WARNINGS:
+            warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", OF_SCIKIT_LEARN)
+        try:
+            return call()
+        except ALLOWED as error:
+            check_sentence(str(error))
+            return Refusal(type(error).__name__, str(error))
+
+
+def check_sentence(text: str) -> None:
+    """Check that a message is one line of some length, without characters that steer a terminal."""
+    assert text.strip(), "a refusal without a word"
+    assert "\n" not in text, text
+    assert len(text) <= LONGEST_SENTENCE, text
+
+
+@dataclass
+class Effort:
+    """How many examples one test tries, from which seed, and what came of them."""
+
+    name: str
+    examples: int
+    seed: int
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def explore(self, check: Callable[..., Any], **strategies: Any) -> None:
+        """Run `check` on examples of the strategies, the same at each run; it returns a word for what happened."""
+
+        @seed(self.seed)
+        @settings(
+            max_examples=self.examples,
+            derandomize=False,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(**strategies)
+        def tried(**values: Any) -> None:
+            self.outcomes[check(**values)] += 1
+
+        tried()
+
+
+def efforts(short: int, ci: int, full: int, parts: int = 4) -> pytest.MarkDecorator:
+    """Return the profiles of a test: the short one, and in `parts` for several processes, marked slow, a long one."""
+    share = -(-(full if FULL else ci) // parts)
+    long = [pytest.param(share, 1 + part, marks=pytest.mark.slow, id=f"long{part}") for part in range(parts)]
+    return pytest.mark.parametrize(("examples", "seed"), [pytest.param(short, 0, id="short"), *long])

@@ -1,0 +1,65 @@
+"""Posteriors too large to keep: from which size on, and that what was drawn of them is not part of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bayesclf as bc
+from bayesclf.posterior import hypotheses
+
+X = [["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]]
+Y = ["no", "yes", "no", "yes"]
+DRAWS = 7
+
+
+@pytest.fixture
+def model():
+    return bc.CategoricalNB(inference="map").fit(X, Y).model_
+
+
+@pytest.mark.parametrize(("spare", "kept"), [(0, True), (-1, False)])
+def test_draws_are_kept_up_to_a_number_of_bytes(spare, kept, model, monkeypatch):
+    numbers = 2 + 2 * 4  # π, and θ of two levels of two columns in two classes
+    assert hypotheses.parameter_count(model) == numbers
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 8 * numbers * DRAWS + spare)
+    assert (hypotheses.seeded_if_large(model, DRAWS, seed=1) is None) == kept
+
+
+def test_blocks_are_drawn_of_as_many_as_go_into_their_bytes(model, monkeypatch):
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 8 * hypotheses.parameter_count(model) * 3)
+    assert hypotheses.seeded_if_large(model, DRAWS, seed=1).block == 3
+
+
+def test_what_was_drawn_is_neither_compared_nor_shown(monkeypatch):
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    clf = bc.CategoricalNB(inference=bc.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
+    one = clf.hypotheses("posterior")
+    assert one.in_parts
+    other = replace(one)
+    before = repr(other)
+    np.testing.assert_allclose(np.exp(bc.rules.bayes_optimal(one, clf.rows(X))).sum(axis=1), 1.0)
+    assert "_last" not in before
+    assert {field.name for field in type(one).__dataclass_fields__.values() if not field.compare} >= {"_last"}
+
+
+def test_draws_in_memory_are_one_part():
+    clf = bc.CategoricalNB(inference=bc.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
+    found = clf.hypotheses("posterior")
+    assert not found.in_parts
+    assert list(found.parts()) == [found] or len(list(found.parts())) == 1
+
+
+def test_averages_over_parts_are_those_over_all(monkeypatch):
+    engine = bc.Exact(draws=DRAWS, chains=1)
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 0)
+    clf = bc.CategoricalNB(inference=engine, random_state=1).fit(X, Y)
+    found, rows = clf.hypotheses("posterior"), clf.rows(X)
+    assert len(list(found.parts())) == DRAWS
+    each = [np.exp(part.log_scores(rows)) for part in found.parts()]
+    proba = np.concatenate([scores / scores.sum(axis=2, keepdims=True) for scores in each]).mean(axis=0)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="bayes-optimal"), proba, rtol=1e-10)
+    total = clf.uncertainty(X).total
+    np.testing.assert_allclose(total, -(proba * np.log(proba)).sum(axis=1), rtol=1e-8)
