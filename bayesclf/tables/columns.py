@@ -82,7 +82,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
     Tables of other libraries are converted. Columns of an array are named x0, x1, …; an array of objects gets its
-    columns' own types. Masked cells of a masked array are missing.
+    columns' own types. Masked cells of a masked array are missing. The bins of `pandas.cut` become words.
 
     Raises
     ------
@@ -105,7 +105,15 @@ def to_frame(X: Any) -> pd.DataFrame:
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
         _check_dtype(dtype, name)
+    if any(map(_has_bins, first)):
+        bins = {name: frame[name].cat.rename_categories(str) for name in names if _has_bins(frame[name].dtype)}
+        frame = frame.assign(**bins)
     return frame
+
+
+def _has_bins(dtype: object) -> bool:
+    """Return whether a dtype is that of the categories that `pandas.cut` makes."""
+    return isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories.dtype, pd.IntervalDtype)
 
 
 def _of_array(X: Any) -> pd.DataFrame:
@@ -148,7 +156,8 @@ def _check_dtype(dtype: Any, name: object) -> None:
     types = pd.api.types
     dates = types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        _check_dtype(dtype.categories.dtype, name)
+        if not _has_bins(dtype):
+            _check_dtype(dtype.categories.dtype, name)
     elif dates or isinstance(dtype, pd.PeriodDtype):
         raise not_plain("dates or times", name)
     elif isinstance(dtype, pd.IntervalDtype):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesclf as bc
 from bayesclf.classifiers.training import checked_labels, weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
@@ -37,7 +38,6 @@ def cells_of(frame):
         (DAYS, r"column 'c' holds datetime\.date\(2020, 1, 1\) \(row 1\)"),
         (["x"] * (N - 1) + [[1, 2]], r"column 'c' holds \[1, 2\] \(row 20\)"),
         ([{"a": 1}] * N, r"column 'c' holds {'a': 1} \(row 1\)"),
-        (pd.cut(np.arange(N), 3), "column 'c' holds intervals"),
         (pd.interval_range(0, N, N), "column 'c' holds intervals"),
         (pd.Categorical(pd.date_range("2020", periods=N)), "column 'c' holds dates or times"),
         (pd.Categorical(DAYS), r"column 'c' holds datetime\.date\(2020, 1, 1\)"),
@@ -153,3 +153,14 @@ def test_labels_that_cannot_be(labels):
     with pytest.raises(InputError, match="y must hold") as refusal:
         checked_labels(labels, N)
     assert "\n" not in str(refusal.value)
+
+
+def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
+    ages = np.append(np.arange(N - 1.0), np.nan)
+    X = pd.DataFrame({"age": pd.cut(ages, [-1, 5, 10, N])})
+    clf = bc.CategoricalNB(random_state=1).fit(X, np.arange(N) % 2)
+    assert clf.columns_[0].levels == ("(-1, 5]", "(5, 10]", "(10, 20]")
+    clf.save(tmp_path / "bins.nc")
+    expected = clf.predict_proba(X)
+    np.testing.assert_array_equal(bc.load(tmp_path / "bins.nc").predict_proba(X), expected)
+    np.testing.assert_array_equal(clf.predict_proba(X.astype(str).mask(X.isna())), expected)
