@@ -22,8 +22,7 @@ def check(instance: Any, members: Mapping[str, Any]) -> None:
 
     Members without an annotation, and parameters that may be anything, are not looked at.
     """
-    cls: Any = type(instance)
-    declared = hints(cls)
+    declared = hints(type(instance))  # type: ignore[arg-type]  # mypy takes type[Any] for unhashable
     for name, value in members.items():
         if name in declared and not fits(value, declared[name]):
             raise ValueError(f"its {type(instance).__name__} has an impossible {name!r}")
