@@ -330,7 +330,7 @@ class TestExercise1:
             examples_needed(**options)
 
     def test_an_unknown_method_is_refused_with_the_known_ones(self):
-        with pytest.raises(InputError, match="normal, wilson, beta"):
+        with pytest.raises(InputError, match="'normal', 'wilson', 'beta'"):
             examples_needed(method="exact")
 
 

@@ -23,6 +23,7 @@ from bayesclf.classifiers.training import (
     FrozenPrior,
     Learnt,
     about_units,
+    block_cells,
     checked_labels,
     known_class_prior,
     possible_labels,
@@ -42,7 +43,7 @@ from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows, SparseTable, Table
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
-        cells = [_cells(learnt, frame, block) for block in blocks]
+        cells = [block_cells(learnt, frame, block) for block in blocks]
         learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
         statistics = []
         for block, X in zip(blocks, cells, strict=True):
@@ -433,7 +434,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():
                 continue
-            X = _cells(self._learnt, frame, block)
+            X = block_cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
             X = block.family.measured(X, self._learnt.axes(block))
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
@@ -473,19 +474,6 @@ def _resolved(
             f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so "
             "that a prior given by column does not fit"
         ) from None
-
-
-def _cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
-    """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
-    if block.family.kind == "count":
-        return columns.counts(frame, block.names)
-    if isinstance(frame, SparseTable):
-        return columns.sparse_numbers(frame, block.names)
-    if block.indicator:
-        return columns.is_missing(columns.numbers(frame, block.names))
-    if block.family.kind == "number":
-        return columns.numbers(frame, block.names)
-    return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 
 def _number(family: Family[Any], used: dict[str, int]) -> int:

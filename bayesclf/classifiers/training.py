@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
-from bayesclf.tables.columns import Column, Table, without_mask
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, SparseTable, Table, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
-
-if TYPE_CHECKING:
-    pass
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
@@ -290,3 +288,16 @@ class FrozenPrior:
     def __repr__(self) -> str:
         classes, features = len(self.learnt.classes), sum(map(len, self.kept))
         return f"FrozenPrior({counted(classes, 'class', 'classes')}, {counted(features, 'feature')})"
+
+
+def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
+    """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
+    if block.family.kind == "count":
+        return columns.counts(frame, block.names)
+    if isinstance(frame, SparseTable):
+        return columns.sparse_numbers(frame, block.names)
+    if block.indicator:
+        return columns.is_missing(columns.numbers(frame, block.names))
+    if block.family.kind == "number":
+        return columns.numbers(frame, block.names)
+    return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
