@@ -140,7 +140,7 @@ def test_fewer_rows_than_features_have_no_maximum_likelihood(covariance):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(8, 10)), np.repeat([0, 1], 4)
     whose = "the classes together have" if covariance == "shared" else "class '0' has"
-    with pytest.raises(DoesNotExist, match=f"{whose} too few .* fewer rows than features"):
+    with pytest.raises(DoesNotExist, match=f"{whose} too few .* no more rows than features"):
         gda(covariance).fit(X, y).predict(X, rule="mle")
 
 

@@ -1,4 +1,4 @@
-"""The class prior that is learned from the labels."""
+"""Class priors, learned from the labels or given."""
 
 import numpy as np
 import pymc as pm
@@ -9,6 +9,7 @@ from scipy import stats
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import LearntClassPrior
+from bayesclf.families.class_prior import KnownClassPrior
 
 
 class TestLearntClassPrior:
@@ -38,3 +39,10 @@ class TestLearntClassPrior:
         found = remove_value_transforms(model).compile_logp(mode=PYTHON)({"pi": pi})
         expected = stats.dirichlet.logpdf(pi, prior.alpha) + 3 * np.log(0.2) + 5 * np.log(0.3)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_rows_of_a_class_that_a_given_prior_rules_out_do_not_count():
+    with pm.Model(coords={"outcome": ["a", "b", "c"]}) as model:
+        KnownClassPrior(np.array([0.25, 0.0, 0.75])).pymc(np.array([3.0, 2.0, 5.0]))
+    found = model.compile_logp(mode=PYTHON)({})
+    np.testing.assert_allclose(found, 3 * np.log(0.25) + 5 * np.log(0.75), rtol=1e-12)

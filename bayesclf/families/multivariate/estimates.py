@@ -45,7 +45,7 @@ def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: N
     subject = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"
     what = f"{subject} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
     if n <= len(names):
-        return what + f"fewer rows than features ({n:g} rows)"
+        return what + f"no more rows than features ({n:g} rows)"
     involved = ", ".join(repr(name) for name, part in zip(names, columns, strict=True) if part)
     return what + f"collinear or constant columns ({involved})"
 

@@ -363,6 +363,14 @@ def test_a_mode_below_one_does_not_exist(rng, missing):
     assert (softmax.map(statistics)["theta"] > 0).all()
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_mode_under_a_flat_prior_is_the_maximum_of_likelihood_also_where_cells_are_never_seen(rng, missing):
+    family, statistics = resolved(JointTable(1.0), *rows(rng, 20, missing))
+    found = family.map(statistics)["theta"]
+    np.testing.assert_allclose(found, family.mle(statistics)["theta"], atol=1e-6)
+    assert (found < 1e-12).any()
+
+
 def test_a_table_too_large_to_hold_is_refused():
     axes = Axes(("no", "yes"), tuple(f"x{j}" for j in range(16)), (("n", "y"),) * 16)
     X = np.zeros((2, 16), dtype=int)
