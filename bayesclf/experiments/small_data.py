@@ -176,7 +176,8 @@ CAUTIONS = (
     "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
     "unit-information prior for numbers, and the default prior of logistic regression.",
-    "Averaging repairs over-confidence that comes from few rows, not that from features that depend on each other.",
+    "Averaging reduces over-confidence that comes from few rows as far as the prior is right, and does not repair that "
+    "which comes from features that depend on each other.",
 )
 
 STEPS_TEXT = (

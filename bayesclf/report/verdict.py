@@ -30,8 +30,9 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 """First words of titles that are proper names and keep their capital within a sentence."""
 
 READING = (
-    "Averaging over the posterior repairs over-confidence that comes from few data. It does not repair what comes from "
-    "a false independence assumption: expect naive Bayes to be too sure of itself wherever its columns are correlated.",
+    "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "
+    "posterior reduces the first as far as the prior is right, and does not repair the others: expect naive Bayes to be "
+    "too sure of itself wherever its columns are correlated.",
     "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
     "Twice the Bayes-optimal error bounds the Gibbs error for targets drawn from the prior only, not on real data.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
@@ -227,14 +228,15 @@ def _overconfident(comparison: Comparison) -> list[str]:
 
 
 def _averaging(gaps: dict[str, float]) -> str:
-    """Say whether averaging over the posterior repairs over-confidence, if the model could average."""
+    """Say whether over-confidence is still clear under the rules that average over the posterior, if there are any."""
     averaged = [rule for rule in gaps if RULES[rule].averages]
-    repaired, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
-    if repaired and left:
-        return f"; averaging over the posterior repairs it under {joined(repaired)}, but not under {joined(left)}"
+    unclear, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
+    if unclear and left:
+        still = f"but still under {joined(left)}"
+        return f"; averaged over the posterior it is no longer clear under {joined(unclear)}, {still}"
     if left:
-        return "; averaging over the posterior does not repair it"
-    return "; averaging repairs it" if repaired else ""
+        return "; averaging over the posterior does not remove it"
+    return "; averaged over the posterior it is no longer clear" if unclear else ""
 
 
 def overconfidence(comparison: Comparison, model: str, rule: str) -> float:

@@ -166,7 +166,7 @@ def test_over_confidence_is_named():
     comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
     assert overconfidence(comparison, "nb", "map") > 0.1
     cautions = verdict(comparison, comparison.table).cautions
-    assert any("averaging over the posterior does not repair it" in sentence for sentence in cautions)
+    assert any("averaging over the posterior does not remove it" in sentence for sentence in cautions)
 
 
 @pytest.mark.parametrize(
@@ -174,18 +174,18 @@ def test_over_confidence_is_named():
     [
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0},
-            "nb is over-confident under map: under map its mean confidence exceeds its "
-            "accuracy by 20.0 points; averaging repairs it.",
+            "nb is over-confident under map: under map its mean confidence exceeds its accuracy by 20.0 points; averaged "
+            "over the posterior it is no longer clear.",
         ),
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.1, "predictive": 0.1},
             "nb is over-confident under map, bayes-optimal and predictive: under map its mean confidence exceeds "
-            "its accuracy by 20.0 points; averaging over the posterior does not repair it.",
+            "its accuracy by 20.0 points; averaging over the posterior does not remove it.",
         ),
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.1},
             "nb is over-confident under map and predictive: under map its mean confidence exceeds its accuracy by "
-            "20.0 points; averaging over the posterior repairs it under bayes-optimal, but not under "
+            "20.0 points; averaged over the posterior it is no longer clear under bayes-optimal, but still under "
             "predictive.",
         ),
         ({"map": 0.0, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0}, None),
