@@ -31,8 +31,8 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 
 READING = (
     "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "
-    "posterior reduces the first as far as the prior is right, and does not repair the others: expect naive Bayes to be "
-    "too sure of itself wherever its columns are correlated.",
+    "posterior reduces the first as far as the prior is right, and does not repair the others: expect naive Bayes to "
+    "be too sure of itself wherever its columns are correlated.",
     "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
     "Twice the Bayes-optimal error bounds the Gibbs error for targets drawn from the prior only, not on real data.",
     "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
