@@ -174,8 +174,8 @@ def test_over_confidence_is_named():
     [
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.0, "predictive": 0.0},
-            "nb is over-confident under map: under map its mean confidence exceeds its accuracy by 20.0 points; averaged "
-            "over the posterior it is no longer clear.",
+            "nb is over-confident under map: under map its mean confidence exceeds its accuracy by 20.0 points; "
+            "averaged over the posterior it is no longer clear.",
         ),
         (
             {"map": 0.2, "gibbs": 0.4, "bayes-optimal": 0.1, "predictive": 0.1},
