@@ -123,7 +123,10 @@ class Selected(Wrapper):
     @override
     def pymc(self, statistics: Any, suffix: str) -> NoReturn:
         """Refuse: NUTS has no discrete parameters, and the sum over them is in closed form already."""
-        raise Refused("which features are selected is averaged over in closed form; use inference='exact', not 'nuts'")
+        raise Refused(
+            "which features are selected is averaged over in closed form and has no PyMC model; use inference='exact', not "
+            "'nuts'"
+        )
 
     @override
     def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:

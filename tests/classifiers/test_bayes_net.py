@@ -342,7 +342,9 @@ def test_options_of_one_structure_and_of_all_are_told_apart(options, message, pl
 
 def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
     X, y = play_tennis.X, play_tennis.y
-    with pytest.raises(Refused, match="all trees are averaged over in closed form; use inference='exact', not 'nuts'"):
+    with pytest.raises(
+        Refused, match="all trees are averaged over in closed form and have no PyMC model; use inference='exact'"
+    ):
         BayesNetClassifier("all-trees", inference="nuts").fit(X, y)
     with pytest.raises(Refused, match="takes categories, but numbers are in 'x0'"):
         BayesNetClassifier("all-trees").fit([[0.5, 1.5], [1.0, 2.0]], [0, 1])

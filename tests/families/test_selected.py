@@ -237,7 +237,7 @@ def test_words_of_one_simplex_are_refused(rng):
 
 def test_nuts_is_refused(mixed_table):
     X, y = mixed_table
-    with pytest.raises(Refused, match="averaged over in closed form; use inference='exact'"):
+    with pytest.raises(Refused, match="averaged over in closed form and has no PyMC model; use inference='exact'"):
         bc.NaiveBayes(select=True, inference="nuts").fit(X, y)
 
 

@@ -297,7 +297,9 @@ class EveryTree(Family[PairCounts]):
     @override
     def pymc(self, statistics: PairCounts, suffix: str) -> NoReturn:
         """Refuse: NUTS has no discrete parameters, and the sum over trees is in closed form already."""
-        raise Refused("all trees are averaged over in closed form; use inference='exact', not 'nuts'")
+        raise Refused(
+            "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
+        )
 
     @override
     def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
