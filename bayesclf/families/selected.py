@@ -124,8 +124,8 @@ class Selected(Wrapper):
     def pymc(self, statistics: Any, suffix: str) -> NoReturn:
         """Refuse: NUTS has no discrete parameters, and the sum over them is in closed form already."""
         raise Refused(
-            "which features are selected is averaged over in closed form and has no PyMC model; use inference='exact', not "
-            "'nuts'"
+            "which features are selected is averaged over in closed form and has no PyMC model; use "
+            "inference='exact', not 'nuts'"
         )
 
     @override
