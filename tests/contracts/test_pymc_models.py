@@ -136,7 +136,7 @@ def test_statistics_of_fractional_weights_refuse_to_generate(mixed_table):
 def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed):
     clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
     for make in (lambda: clf.pymc_model_, lambda: clf.to_pymc(X, y)):
-        with pytest.raises(Refused, match="averaged over in closed form and ha(s|ve) no PyMC model"):
+        with pytest.raises(Refused, match=r"averaged over in closed form and ha(s|ve) no PyMC model"):
             make()
 
 
