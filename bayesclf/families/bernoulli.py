@@ -90,7 +90,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     """
 
     alpha: float | Array | LearntAlpha = 2.0
-    beta: float | Array = 2.0
+    beta: float | Array | LearntAlpha = 2.0
     threshold: float = 0.0
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
@@ -111,11 +111,10 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
             return self.alpha.resolve(self, statistics)
-        alpha, beta = (
-            broadcast(name, value, statistics.n.shape, "outcome, feature")
-            for name, value in (("alpha", self.alpha), ("beta", self.beta))
-        )
-        return replace(self, alpha=alpha, beta=beta, axes=statistics.axes)
+        given: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta}
+        shape = statistics.n.shape
+        numbers = {name: broadcast(name, value, shape, "outcome, feature") for name, value in given.items()}
+        return replace(self, **numbers, axes=statistics.axes)
 
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
