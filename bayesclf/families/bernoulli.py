@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,10 +111,13 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
             return self.alpha.resolve(self, statistics)
-        given: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta}
-        shape = statistics.n.shape
-        numbers = {name: broadcast(name, value, shape, "outcome, feature") for name, value in given.items()}
-        return replace(self, **numbers, axes=statistics.axes)
+        shape, beta = statistics.n.shape, cast("float | Array", self.beta)
+        return replace(
+            self,
+            alpha=broadcast("alpha", self.alpha, shape, "outcome, feature"),
+            beta=broadcast("beta", beta, shape, "outcome, feature"),
+            axes=statistics.axes,
+        )
 
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
