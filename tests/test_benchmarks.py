@@ -176,6 +176,7 @@ def test_an_unknown_name_is_told(capsys):
     assert "'stan' is not one of bayesclf, bambi" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_fresh_process_measures_each_fit(wine, tmp_path):
     fresh, sklearn = import_module("fresh"), import_module("peers.sklearn_peer")
     wine.save(tmp_path / "problem.npz")

@@ -76,6 +76,7 @@ def expectation_maximization(likelihood, steps):
 class TestWeights:
     """max Σ_i log Σ_m w_m P_im over the simplex."""
 
+    @pytest.mark.slow
     @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 7), st.floats(0.1, 6.0))
     @settings(max_examples=50, deadline=None)
     def test_they_score_as_well_as_a_long_run_of_expectation_maximization(self, seed, rows, count, spread):

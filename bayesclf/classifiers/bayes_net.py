@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, EveryTree, JointTable
 from bayesclf.families.base import Family
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge
-from bayesclf.families.trees.every_tree import GRID
+from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
 from bayesclf.models.generative import Block
 from bayesclf.tables import columns
 from bayesclf.typing import Array
@@ -179,6 +180,7 @@ class BayesNetClassifier(GenerativeClassifier):
                 f"child), not {self.structure!r}"
             )
         given = {"equivalent_rows": self.equivalent_rows, "root_weight": self.root_weight}
+        require(Choice(TREE_CHOICES), tree=self.tree)
         used = [name for name, value in given.items() if value is not None]
         if used or self.tree != "shared":
             option = used[0] if used else "tree"

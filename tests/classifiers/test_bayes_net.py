@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf import AODE, NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets
-from bayesclf.errors import InputError, PredictionWarning, Refused
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
 from bayesclf.inference import Exact
 from bayesclf.rules import RULES
@@ -375,6 +375,25 @@ def test_aode_is_the_average_of_its_networks(play_tennis):
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, rtol=1e-10)
     np.testing.assert_allclose(clf.predict_proba(X, rule="mean"), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [None, 0.0, "x", [1.0]])
+def test_aode_refuses_rows_of_its_prior_that_are_no_number(rows, play_tennis):
+    with pytest.raises(InputError, match="equivalent_rows must be above 0 and finite"):
+        AODE(equivalent_rows=rows).fit(play_tennis.X, play_tennis.y)
+
+
+def test_aode_has_no_maximum_likelihood_where_a_class_lacks_a_column(play_tennis):
+    X, y = play_tennis.X.copy(), play_tennis.y
+    X.loc[y == "no", "wind"] = None
+    with pytest.raises(DoesNotExist, match="class 'no' has no value in column 'wind'"):
+        AODE(inference="mle").fit(X, y).predict(X)
+
+
+def test_a_tree_is_shared_or_of_each_class(play_tennis):
+    for tree in ("each", np.ones(2)):
+        with pytest.raises(InputError, match="tree must be one of 'shared', 'class'"):
+            BayesNetClassifier(tree=tree).fit(play_tennis.X, play_tennis.y)
 
 
 def test_aode_has_no_posterior(play_tennis):

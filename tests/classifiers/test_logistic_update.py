@@ -63,6 +63,7 @@ def test_the_second_posterior_is_prior_times_likelihood_by_quadrature():
         assert line["sd"] == pytest.approx(sd, rel=4 / np.sqrt(8000))
 
 
+@pytest.mark.slow
 def test_nuts_and_laplace_agree_on_the_second_posterior(batches):
     X, y, first, second = batches
     chains = first.as_prior().set_params(inference=bc.NUTS(draws=500)).fit(X[300:], y[300:])

@@ -120,6 +120,7 @@ def test_costs_have_a_place_in_the_terminal(capsys, monkeypatch):
     assert "cost  rejected          Brier" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing():
     for jobs in ("1", "2"):
         assert run(["compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json"]) == 0

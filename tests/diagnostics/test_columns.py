@@ -49,6 +49,7 @@ def test_independence_of_rare_classes_is_that_of_shuffled_labels():
     assert independence(table, 1) == p_value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [(297, 3), (290, 7, 3)])
 def test_false_alarms_about_missing_cells_of_rare_classes_are_rare(rows):
     rng = np.random.default_rng(1)

@@ -45,6 +45,7 @@ def test_infinite_log_loss_is_counted_and_not_clipped():
     assert (result.mean, result.finite_mean, result.infinite) == (np.inf, 1.0, 2)
 
 
+@pytest.mark.slow
 def test_nadeau_bengio_standard_error_is_near_the_truth_where_the_naive_one_is_far_too_small():
     """Accuracy of a nearest-mean classifier over 10 × 5 folds of 100 rows, against its spread over data sets."""
     from sklearn.model_selection import RepeatedStratifiedKFold

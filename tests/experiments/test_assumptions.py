@@ -72,6 +72,7 @@ def test_drawn_rows_have_the_populations_moments(rng):
         np.testing.assert_allclose(np.cov(own.T), population.Sigma[k], atol=0.08)
 
 
+@pytest.mark.slow
 def test_where_both_assumptions_hold_all_limits_are_the_best_classifier(limits):
     for own in CLASSIFIERS:
         np.testing.assert_allclose(

@@ -19,6 +19,7 @@ def ratio(outcome, case, gibbs, reference):
     return table.loc[(case, gibbs, reference)]
 
 
+@pytest.mark.slow
 def test_promised_ratios_are_at_most_two_within_their_error(outcome):
     promised = outcome.table[outcome.table["promised"]]
     assert len(promised) == 17

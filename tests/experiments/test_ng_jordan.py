@@ -271,6 +271,7 @@ def test_one_block_has_no_interval(rng):
     assert np.isnan([found.low, found.high]).all()
 
 
+@pytest.mark.slow
 def test_level_curves_are_seldom_judged():
     """Of pairs of level curves one in twenty, at most, is called apart."""
     rng = np.random.default_rng(3)

@@ -78,6 +78,7 @@ def test_units_have_seeds_of_their_own():
     assert (seed_of(1, ("a", 1)).generate_state(2) != seed_of(0, ("a", 1)).generate_state(2)).any()
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_bytes(whole, tmp_path):
     # joblib keeps processes, and those of an earlier test have that test's environment
     get_reusable_executor().shutdown(wait=True)
@@ -213,6 +214,7 @@ def cluster():
     scheduler.stderr.close()
 
 
+@pytest.mark.slow
 def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(cluster, whole, tmp_path):
     address, _, workers = cluster
     seen = []

@@ -77,6 +77,7 @@ def test_a_diverging_step_is_stopped_and_named():
     assert clf.trace_.certificate.steps < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 16])
 def test_fixed_step_on_some_rows_settles_near_the_optimum_and_a_decaying_one_nearer(batch):
     rng = np.random.default_rng(3)

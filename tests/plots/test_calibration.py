@@ -30,6 +30,7 @@ def test_the_curve_is_the_isotonic_regression_of_being_right():
     assert curve.count.sum() == 90
 
 
+@pytest.mark.slow
 def test_the_band_holds_calibrated_probabilities_as_often_as_it_says_and_no_flatter_ones():
     inside, flat = [], []
     for seed in range(80):

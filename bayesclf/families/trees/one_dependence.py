@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, require_each
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -52,7 +53,7 @@ class OneDependence(Family[PairCounts]):
     statistics_type: ClassVar[type[Statistics]] = PairCounts
 
     def __post_init__(self) -> None:
-        require_positive(equivalent_rows=self.equivalent_rows)
+        require(Number(above=0), equivalent_rows=self.equivalent_rows)
 
     def resolve_prior(self, statistics: PairCounts) -> Self:
         """Return the prior on the axes of the rows."""
@@ -63,10 +64,12 @@ class OneDependence(Family[PairCounts]):
         return statistics.occurring()
 
     def mle(self, statistics: PairCounts) -> Parameters:
-        """Return the relative frequencies; raises `DoesNotExist` where a class has no rows."""
+        """Return the relative frequencies; raises `DoesNotExist` where a class lacks rows, or a column."""
         empty = statistics.counts.sum(axis=(1, 2)) == 0
         if empty.any():
             raise DoesNotExist(f"class {statistics.axes.labels[int(empty.argmax())]!r} has no row")
+        values = np.add.reduceat(statistics.single, dirichlet.starts(statistics.axes.sizes), axis=1)
+        require_each(values > 0, statistics.axes, "has no value")
         return self._means(statistics, 0.0)
 
     def map(self, statistics: PairCounts) -> Parameters:

@@ -214,7 +214,7 @@ class WeightPrior:
         out = np.empty((vectors, columns, vectors, columns))
         for k in range(vectors):
             for other in range(vectors):
-                weights = correlation[k, other] / (self.scale[k] * self.scale[other])
+                weights = correlation[k, other] / self.scale[k] / self.scale[other]  # a product could overflow
                 out[k, :, other] = to_u.T @ (weights[:, None] * to_u)
         return out.reshape(vectors * columns, -1)
 

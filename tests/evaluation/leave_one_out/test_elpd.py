@@ -118,6 +118,7 @@ def test_gaussians_of_3_and_30_rows_need_the_ratios_of_the_joint():
     assert abs(conditional.elpd - exact.elpd) > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
 def test_weights_agree_with_leaving_out_on_the_average_over_seeds(mixed_table, rule):
     X, y = mixed_table[0][["age", "ward"]], mixed_table[1]

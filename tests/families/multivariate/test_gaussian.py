@@ -185,6 +185,7 @@ def unpacked(vector, groups):
     return {"mu": vector[:9].reshape(1, 3, 3), "Sigma": Sigma if groups == 1 else Sigma[None]}
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("estimate", ["mle", "map"])
 def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
