@@ -83,3 +83,11 @@ def test_an_improper_posterior_is_refused(engine: str) -> None:
     clf = bc.LogisticRegression(intercept_scale=np.inf, inference=ENGINES[engine])
     with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* take a finite"):
         clf.fit(X, NOISY, classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e160, 1e290])
+def test_without_standardization_numbers_of_any_size_have_a_mode(size):
+    X = np.array([[1.0], [2.0], [3.0], [5.0]]) * size
+    clf = bc.LogisticRegression(prior_scale=np.inf, standardize=False, inference="map").fit(X, [0, 1, 0, 1])
+    expected = bc.LogisticRegression(prior_scale=np.inf, inference="map").fit(X / size, [0, 1, 0, 1])
+    np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X / size), rtol=1e-6)
