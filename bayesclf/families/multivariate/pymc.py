@@ -54,18 +54,18 @@ class _Covariance(Transform):  # type: ignore[misc]
     name = "covariance"
 
     def __init__(self, size: int) -> None:
-        rows, columns = np.tril_indices(size)
-        place = np.zeros((len(rows), size, size))
-        place[np.arange(len(rows)), rows, columns] = 1.0
-        self._place, self._size = place.reshape(len(rows), -1), size
-        self._diagonal = (rows == columns).astype(float)
+        self._rows, self._columns = np.tril_indices(size)
+        self._diagonal = (self._rows == self._columns).astype(float)
+        self._entry = np.zeros((size, size), dtype=int)
+        self._entry[self._rows, self._columns] = np.arange(len(self._rows))
+        self._size = size
 
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return v of Σ."""
         factor, width = _reference(inputs)
-        whiten = pt.linalg.inv(factor)
-        G = pt.linalg.cholesky(pt.matmul(pt.matmul(whiten, value), whiten.mT))
-        entries = pt.matmul(G.reshape((*_batch(value, 2), self._size**2)), self._place.T)
+        whiten = _inverse(factor)
+        G = pt.linalg.cholesky(_product(_product(whiten, value), whiten.mT))
+        entries = G[..., self._rows, self._columns]
         logs = pt.log(pt.switch(self._diagonal > 0, entries, 1.0))
         return pt.switch(self._diagonal > 0, logs, entries) / width[..., None]
 
@@ -74,20 +74,22 @@ class _Covariance(Transform):  # type: ignore[misc]
         factor, width = _reference(inputs)
         scaled = value * width[..., None]
         entries = pt.switch(self._diagonal > 0, pt.exp(scaled * self._diagonal), scaled)
-        G = pt.matmul(entries, self._place).reshape((*_batch(value, 1), self._size, self._size))
-        C = pt.matmul(factor, G)
-        return pt.matmul(C, C.mT)
+        C = _product(factor, self._lower(entries))
+        return _product(C, C.mT)
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|dΣ/dv|, the sum over i from 0 of log(2 C_ii^(d−i) R_ii^(i+1) G_ii w^(i+1)), C = RG."""
         factor, width = _reference(inputs)
         i = np.arange(self._size)
-        log_diagonal = pt.matmul(value * width[..., None] * self._diagonal, self._place)
-        log_diagonal = log_diagonal.reshape((*_batch(value, 1), self._size, self._size)).sum(axis=-1)
+        log_diagonal = (value * width[..., None])[..., np.diag(self._entry)]
         log_factor = pt.log(_diagonal(factor))
         constant = self._size * np.log(2.0) + self._size * (self._size + 1) / 2 * pt.log(width)
         per_column = (self._size - i) * (log_factor + log_diagonal) + (i + 1) * log_factor + log_diagonal
         return constant + per_column.sum(axis=-1)
+
+    def _lower(self, entries: TensorVariable) -> TensorVariable:
+        """Return the lower triangular matrices of entries (..., entry)."""
+        return entries[..., self._entry] * np.tri(self._size)
 
 
 class _Location(Transform):  # type: ignore[misc]
@@ -98,12 +100,12 @@ class _Location(Transform):  # type: ignore[misc]
     def forward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return w of μ."""
         center, factor = _reference(inputs)
-        return pt.matmul(pt.linalg.inv(factor), (value - center)[..., None])[..., 0]
+        return _product(_inverse(factor), (value - center)[..., None])[..., 0]
 
     def backward(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return μ of w."""
         center, factor = _reference(inputs)
-        return center + pt.matmul(factor, value[..., None])[..., 0]
+        return center + _product(factor, value[..., None])[..., 0]
 
     def log_jac_det(self, value: TensorVariable, *inputs: Any) -> Any:
         """Return log|factor| of each class."""
@@ -199,7 +201,7 @@ def observe_rows(
     kept = pm.Data(f"x_patterns{suffix}", patterns.astype(float))
     both = kept[:, None, :, None] * kept[:, None, None, :]
     covariance = _of_observed(by_class, both)
-    precision, log_det = pt.linalg.inv(covariance), _log_det(covariance)
+    precision, log_det = _inverse(covariance), _log_det(covariance)
 
     def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
         deviation = (x - mu) * seen
@@ -236,7 +238,7 @@ def _add_covariance(
         pm.Data(f"Sigma_factor{suffix}", np.linalg.cholesky(reference.Sigma)),
         pm.Data(f"Sigma_width{suffix}", 1 / np.sqrt(reference.rows_of_covariance)),
         **functions,
-        support_point=lambda rv, size, first, second, factor, width: pt.matmul(factor, factor.mT),
+        support_point=lambda rv, size, first, second, factor, width: _product(factor, factor.mT),
         signature=f"{signature},(d,d),()->(d,d)",
         transform=_Covariance(reference.Sigma.shape[-1]),
         dims=(*outcome, f"feature{suffix}", f"other_feature{suffix}"),
@@ -263,13 +265,35 @@ def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: s
 
 def _normal_logp(mu: Any, m: Any, spread: Any, *reference: Any) -> Any:
     deviation = mu - m
-    square = (deviation[..., :, None] * pt.linalg.inv(spread) * deviation[..., None, :]).sum(axis=(-2, -1))
+    square = (deviation[..., :, None] * _inverse(spread) * deviation[..., None, :]).sum(axis=(-2, -1))
     return -0.5 * (mu.shape[-1] * np.log(2 * np.pi) + _log_det(spread) + square)
 
 
 def _normal_dist(m: Any, spread: Any, *reference: Any) -> Any:
     noise = pm.Normal.dist(shape=m.shape)
-    return m + pt.matmul(pt.linalg.cholesky(spread), noise[..., None])[..., 0]
+    return m + _product(pt.linalg.cholesky(spread), noise[..., None])[..., 0]
+
+
+def _product(left: Any, right: Any) -> Any:
+    """Return left @ right of (..., i, j) and (..., j, k).
+
+    Numba takes seconds to compile each layout of the operands of `pt.matmul`, more than a whole fit takes to run.
+    """
+    return (left[..., :, :, None] * right[..., None, :, :]).sum(axis=-2)
+
+
+def _inverse(matrix: Any) -> Any:
+    """Return the inverses of (..., feature, other_feature); their gradient is made of `_product`."""
+    variable = pt.as_tensor_variable(matrix)
+    inside = variable.type()
+    return OpFromGraph([inside], [pt.linalg.inv(inside)], inline=True, pullback=_inverse_pullback)(variable)
+
+
+def _inverse_pullback(inputs: list[Any], outputs: list[Any], gradients: list[Any]) -> list[Any]:
+    transposed = outputs[0].mT
+    # Of many patterns of missing cells, all products of entries at once would take too much memory.
+    product = _product if transposed.ndim <= 3 else pt.matmul
+    return [-product(product(transposed, gradients[0]), transposed)]
 
 
 def _log_det(matrix: Any) -> Any:
@@ -285,7 +309,7 @@ def _log_det(matrix: Any) -> Any:
 
 
 def _log_det_pullback(inputs: list[Any], outputs: list[Any], gradients: list[Any]) -> list[Any]:
-    return [gradients[0][..., None, None] * pt.linalg.inv(inputs[0]).mT]
+    return [gradients[0][..., None, None] * _inverse(inputs[0]).mT]
 
 
 def _diagonal(matrix: Any) -> Any:
@@ -297,7 +321,7 @@ def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any, *reference: Any) -> Any
     d = psi.shape[-1]
     i = pt.arange(d)
     log_gamma = d * (d - 1) / 4 * np.log(np.pi) + pt.gammaln((nu[..., None] - i) / 2).sum(axis=-1)
-    trace = (psi * pt.linalg.inv(Sigma)).sum(axis=(-2, -1))
+    trace = (psi * _inverse(Sigma)).sum(axis=(-2, -1))
     constant = nu / 2 * (_log_det(psi) - d * np.log(2.0)) - log_gamma
     return constant - (nu + d + 1) / 2 * _log_det(Sigma) - trace / 2
 
@@ -332,7 +356,7 @@ def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: A
     covariance = _of_observed(Sigma, both)
     deviation = (mean - mu) * seen
     moment = scatter + n[..., None, None] * deviation[..., :, None] * deviation[..., None, :]
-    squares = (pt.linalg.inv(covariance) * moment).sum(axis=(-2, -1))
+    squares = (_inverse(covariance) * moment).sum(axis=(-2, -1))
     return -0.5 * n * (np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(covariance)) - 0.5 * squares
 
 
@@ -361,19 +385,19 @@ def _scatters_dist(Sigma: Any, n: Any, seen: Any, size: Any) -> Any:
     """Draw S ~ Wishart(n − 1, Σ) of the observed columns."""
     both = seen[..., :, None] * seen[..., None, :]
     d = Sigma.shape[-1]
-    factor = pt.matmul(pt.linalg.cholesky(_of_observed(Sigma, both)), _wishart_factor(whole(n) - 1, d))
-    return pt.matmul(factor, factor.mT) * both
+    factor = _product(pt.linalg.cholesky(_of_observed(Sigma, both)), _wishart_factor(whole(n) - 1, d))
+    return _product(factor, factor.mT) * both
 
 
 def _scatter_means_dist(mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any, size: Any) -> Any:
     noise = pm.Normal.dist(shape=(*_shape(n), Sigma.shape[-1]))
-    deviation = pt.matmul(pt.linalg.cholesky(Sigma), noise[..., None])[..., 0]
+    deviation = _product(pt.linalg.cholesky(Sigma), noise[..., None])[..., 0]
     return (mu + deviation / pt.sqrt(pt.maximum(whole(n), 1.0))[..., None]) * seen * pt.gt(n, 0)[..., None]
 
 
 def _inverse_wishart_dist(nu: Any, psi: Any, *reference: Any) -> Any:
-    factor = pt.matmul(pt.linalg.cholesky(psi), pt.linalg.inv(_wishart_factor(nu, psi.shape[-1])).mT)
-    return pt.matmul(factor, factor.mT)
+    factor = _product(pt.linalg.cholesky(psi), _inverse(_wishart_factor(nu, psi.shape[-1])).mT)
+    return _product(factor, factor.mT)
 
 
 def _lkj_dist(eta: Any, sd_scale: Any, *reference: Any) -> Any:
@@ -386,4 +410,4 @@ def _lkj_dist(eta: Any, sd_scale: Any, *reference: Any) -> Any:
     radius, rest = pt.sqrt(squares)[..., None], pt.sqrt(1 - squares)[..., None]
     factor = noise / pt.where(pt.gt(norm, 0), norm, 1.0) * radius + rest * pt.eye(d)
     factor = factor * pm.HalfNormal.dist(sd_scale)[..., None]
-    return pt.matmul(factor, factor.mT)
+    return _product(factor, factor.mT)
