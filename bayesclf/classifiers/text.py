@@ -173,7 +173,7 @@ class TextNB(CountClassifier):
                 f"column {frame.columns[0]!r} has a missing document (row {missing[0] + 1}), and event_model="
                 "'bernoulli' counts the words that are not there; drop the row, or write an empty text"
             )
-        documents = cells.where(cells.notna(), "").tolist()
+        documents = cells.astype(object).where(cells.notna(), "").tolist()
         for row, document in enumerate(documents):
             if not isinstance(document, str):
                 raise InputError(f"column {frame.columns[0]!r} holds {document!r} (row {row + 1}), which is not text")

@@ -174,8 +174,9 @@ class GenerativeModel:
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         log_prior = self.log_class_prior(parameters)[:, None, :]
-        if not self.blocks:
-            return np.broadcast_to(log_prior, (len(log_prior), len(rows), len(self.labels)))
+        if not self.blocks:  # a given class prior is one for all draws
+            draws = max(map(len, (log_prior, *parameters.values())))
+            return np.broadcast_to(log_prior, (draws, len(rows), len(self.labels)))
         first, *rest = (
             block.family.log_density(part, block.own(parameters))
             for block, part in zip(self.blocks, rows.parts, strict=True)

@@ -267,3 +267,9 @@ def test_options_are_checked(options, message, rows):
 def test_an_lkj_is_checked():
     with pytest.raises(InputError, match="eta must be above 0 and finite, not 0"):
         LKJ(eta=0)
+
+
+def test_a_prior_mean_so_far_away_that_rounding_makes_the_covariance_singular_is_named(rows):
+    clf = bc.GaussianDiscriminantAnalysis(m=1e12, inference="map").fit(*rows)
+    with pytest.raises(Refused, match="singular to rounding: .* a given prior mean is very far from the rows"):
+        clf.predict(rows[0])

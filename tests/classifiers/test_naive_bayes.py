@@ -69,3 +69,10 @@ def test_a_feature_of_one_level_changes_nothing(play_tennis):
     X = play_tennis.X.assign(planet="earth")
     one, other = (bc.CategoricalNB(random_state=1).fit(table, play_tennis.y) for table in (play_tennis.X, X))
     assert_same_answers(one, other, play_tennis.X, CLOSED_FORM, 1e-12, X)
+
+
+def test_given_base_rates_are_the_answer_where_no_column_varies():
+    clf = bc.NaiveBayes(inference="exact", random_state=1).fit([[1.0], [1.0], [1.0]], ["u", "v", "v"])
+    for rule in ("map", "mean", "bayes-optimal", "predictive"):
+        np.testing.assert_allclose(clf.predict_proba([[1.0]], rule=rule, class_prior=[0.2, 0.8]), [[0.2, 0.8]])
+    assert clf.predict([[1.0]], rule="gibbs", class_prior=[0.0, 1.0]) == ["v"]

@@ -454,3 +454,9 @@ def test_newsgroups_of_mitchell(data_folder, seed):
     X = counts[:, kept]
     clf = bc.MultinomialNB(class_prior="empirical", inference="map").fit(X[train], y[train])
     assert 0.88 <= (clf.predict(X[test]) == y[test]).mean() <= 0.90
+
+
+def test_numbers_with_gaps_are_no_text():
+    X = pd.DataFrame({"said": pd.array([1, None], dtype="Int64")})
+    with pytest.raises(InputError, match=r"column 'said' holds 1 \(row 1\), which is not text"):
+        bc.TextNB(inference="map").fit(X, ["u", "v"])

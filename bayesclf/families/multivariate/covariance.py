@@ -10,6 +10,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.errors import Refused
 from bayesclf.families.base import broadcast, require_positive
 from bayesclf.typing import Array
 
@@ -37,8 +38,20 @@ class Whitening:
 
     @classmethod
     def of(cls, Sigma: Array) -> Whitening:
-        """Return that of covariances (draw, outcome, feature, other_feature)."""
-        factor = np.linalg.cholesky(Sigma)
+        """Return that of covariances (draw, outcome, feature, other_feature).
+
+        Raises
+        ------
+        Refused
+            If one is singular to rounding.
+        """
+        try:
+            factor = np.linalg.cholesky(Sigma)
+        except np.linalg.LinAlgError:
+            raise Refused(
+                "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
+                "from the rows; drop such a column, or give m and psi nearer to the rows"
+            ) from None
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
         return cls(np.ascontiguousarray(np.moveaxis(inverse_lower(factor), 0, -1)), log_det)
 
