@@ -38,22 +38,27 @@ class Whitening:
 
     @classmethod
     def of(cls, Sigma: Array) -> Whitening:
-        """Return that of covariances (draw, outcome, feature, other_feature).
-
-        Raises
-        ------
-        Refused
-            If one is singular to rounding.
-        """
-        try:
-            factor = np.linalg.cholesky(Sigma)
-        except np.linalg.LinAlgError:
-            raise Refused(
-                "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
-                "from the rows; drop such a column, or give m and psi nearer to the rows"
-            ) from None
+        """Return that of covariances (draw, outcome, feature, other_feature)."""
+        factor = cholesky(Sigma)
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
         return cls(np.ascontiguousarray(np.moveaxis(inverse_lower(factor), 0, -1)), log_det)
+
+
+def cholesky(Sigma: Array) -> Array:
+    """Return lower triangular factors of covariances (…, feature, other_feature).
+
+    Raises
+    ------
+    Refused
+        If one is singular to rounding.
+    """
+    try:
+        return np.linalg.cholesky(Sigma)
+    except np.linalg.LinAlgError:
+        raise Refused(
+            "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far from "
+            "the rows; drop such a column, or give m and psi nearer to the rows"
+        ) from None
 
 
 class Whitenings:
@@ -173,7 +178,7 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
     freedom = nu[:, None] - np.arange(size)[::-1]
     diagonal = np.sqrt(rng.chisquare(freedom, size=(draws, groups, size)))
     U[..., np.arange(size), np.arange(size)] = diagonal
-    transposed = np.linalg.solve(U, np.linalg.cholesky(psi).swapaxes(1, 2))
+    transposed = np.linalg.solve(U, cholesky(psi).swapaxes(1, 2))
     return np.asarray(np.tril(transposed.swapaxes(2, 3)))
 
 

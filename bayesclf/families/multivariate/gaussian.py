@@ -21,6 +21,7 @@ from bayesclf.families.multivariate.covariance import (
     LKJ,
     Whitening,
     Whitenings,
+    cholesky,
     inverse_wishart_factors,
     outer,
     quadratic_forms,
@@ -339,7 +340,7 @@ class MultivariateGaussian(Family[Scatters]):
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
         mu = parameters["mu"][0]
-        factors = np.linalg.cholesky(self._expand(parameters["Sigma"])[0])
+        factors = cholesky(self._expand(parameters["Sigma"])[0])
         factors = np.broadcast_to(factors, (len(mu), *factors.shape[1:]))
         return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
 
@@ -387,7 +388,7 @@ class MultivariateGaussian(Family[Scatters]):
         m, kappa, nu, psi = self._hyperparameters()
         d = m.shape[1]
         group = np.zeros_like(y) if self._shared else y
-        factors = np.linalg.cholesky(psi)
+        factors = cholesky(psi)
         log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[group]
 
         def whitened(labels: Integers) -> Array:
