@@ -56,8 +56,8 @@ def cholesky(Sigma: Array) -> Array:
         return np.linalg.cholesky(Sigma)
     except np.linalg.LinAlgError:
         raise Refused(
-            "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far from "
-            "the rows; drop such a column, or give m and psi nearer to the rows"
+            "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
+            "from the rows; drop such a column, or give m and psi nearer to the rows"
         ) from None
 
 
