@@ -17,6 +17,9 @@ from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.typing import Array
 from bayesclf.wording import LISTED_NAMES, listed
 
+NARROWEST = 1e-150
+"""Smallest prior sd of a weight per sd of its column, whose precision is finite; such a weight is 0 as it is."""
+
 DEFAULT_MEAN = 0.0
 DEFAULT_SCALE = 2.5
 """Mean and sd of a weight per sd of its column."""
@@ -113,7 +116,7 @@ class LogisticPrior:
         at_zero = self.intercept_at == "zero"
         return WeightPrior(
             mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
-            scale=np.column_stack([np.full(vectors, self.intercept_scale), sds * unit]),
+            scale=np.column_stack([np.full(vectors, self.intercept_scale), np.maximum(sds * unit, NARROWEST)]),
             shift=design.centre / design.scale if at_zero else np.zeros(len(design)),
             at_zero=at_zero,
             symmetric=symmetric and vectors > 1,

@@ -16,6 +16,9 @@ from bayesclf.typing import Array, Integers, Parameters
 OWN_BYTES = 2**20
 """Size of the coefficients that are gathered at once, where each row has its own."""
 
+LARGEST = 1e300
+"""Log-odds that stand for those that are too large for a number."""
+
 
 @dataclass(frozen=True, eq=False)
 class LinearScores:
@@ -62,8 +65,12 @@ class LinearScores:
         if isinstance(z, CenteredRows):
             flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
         else:
-            np.matmul(z, coefficient[:, :first], out=flat[:, :first])
-            np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+            try:
+                with np.errstate(over="raise", invalid="raise"):
+                    np.matmul(z, coefficient[:, :first], out=flat[:, :first])
+                    np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+            except FloatingPointError:
+                flat[:, :first], flat[:, last:] = np.split(_bounded_product(z, coefficient), [first], axis=1)
         flat[:, first:last] = 0.0
         return out
 
@@ -79,6 +86,12 @@ class LinearScores:
             else:
                 np.einsum("rc,ckr->rk", z, own, out=scores[some])
         return np.insert(scores, self.reference, 0.0, axis=1)
+
+
+def _bounded_product(z: Array, coefficient: Array) -> Array:
+    """Return z @ coefficient, with what is beyond `LARGEST` as far as that: such odds are certain in either case."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.nan_to_num(z @ coefficient, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
 
 
 @runtime_checkable

@@ -91,3 +91,14 @@ def test_without_standardization_numbers_of_any_size_have_a_mode(size):
     clf = bc.LogisticRegression(prior_scale=np.inf, standardize=False, inference="map").fit(X, [0, 1, 0, 1])
     expected = bc.LogisticRegression(prior_scale=np.inf, inference="map").fit(X / size, [0, 1, 0, 1])
     np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X / size), rtol=1e-6)
+
+
+def test_a_prior_too_narrow_for_the_unit_of_a_column_leaves_its_weight_at_zero():
+    X = np.array([[1.0], [2.0], [3.0], [5.0]]) * 1e-290
+    clf = bc.LogisticRegression(standardize=False, inference="map").fit(X, [0, 1, 0, 1])
+    np.testing.assert_allclose(clf.predict_proba(X), 0.5, rtol=1e-9)
+
+
+def test_odds_that_no_number_can_hold_are_certain():
+    clf = bc.LogisticRegression(prior_mean=1e12, random_state=1).fit([[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1])
+    np.testing.assert_array_equal(clf.predict_proba([[-1e300], [1e300]]), [[1, 0], [0, 1]])
