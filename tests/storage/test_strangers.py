@@ -41,7 +41,7 @@ def array(saved):
 
 
 def replaced(path, name, **options):
-    """Make another data set of the same shape and dims in the place of one."""
+    """Make another data set of the same shape and dims instead of one."""
     with h5py.File(path, "r+") as file:
         group = file[storage.GROUP]
         shape, dims = group[name].shape, [scale.keys() for scale in group[name].dims]

@@ -89,7 +89,10 @@ class LinearScores:
 
 
 def _bounded_product(z: Array, coefficient: Array) -> Array:
-    """Return z @ coefficient, with what is beyond `LARGEST` as far as that: such odds are certain in either case."""
+    """Return z @ coefficient, with what overflows at `LARGEST`, where odds are certain too.
+
+    Terms that overflow in opposite directions leave the odds unknown, and count as even.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.nan_to_num(z @ coefficient, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
 

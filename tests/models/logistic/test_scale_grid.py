@@ -23,7 +23,7 @@ CASES = [(1.0, 0.0), (0.03, 2.345), (0.3, -7.1), (4.0, 1.0)]
 
 
 def grid_of(width: float, center: float) -> tuple[ScaleGrid, list[float]]:
-    """Return the grid, and at which points the density was asked for."""
+    """Return the grid, and at which points the density was evaluated."""
     visited: list[float] = []
 
     def make(t: float, start: Array) -> Node:
