@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesclf as bc
 from bayesclf.tables import datasets, openml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,3 +134,19 @@ def test_a_block_runs_as_printed(block, folder):
         left = ["report.html"] if "tasks.py demo" in line else []
         for name in (*left, *re.findall(r"--(?:output|report|figure) (\S+)", line)):
             assert (folder / name).stat().st_size > 0, line
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_averaging_leaves_about_three_quarters_of_over_confidence_where_the_model_is_true():
+    over = {"map": [], "bayes-optimal": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        weights = rng.normal(0, 0.5, 20)
+        X = rng.normal(size=(3060, 20))
+        y = (rng.random(3060) < 1 / (1 + np.exp(-X @ weights))).astype(int)
+        clf = bc.LogisticRegression(random_state=seed).fit(X[:60], y[:60])
+        for rule, excess in over.items():
+            proba = clf.predict_proba(X[60:], rule=rule)
+            excess.append(proba.max(axis=1).mean() - (proba.argmax(axis=1) == y[60:]).mean())
+    assert 0.65 < np.mean(over["bayes-optimal"]) / np.mean(over["map"]) < 0.88
