@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf import AODE, NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets
+from bayesclf import AODE, NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets, loo
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
 from bayesclf.inference import Exact
@@ -410,3 +410,6 @@ def test_aode_has_no_posterior(play_tennis):
     assert lines.loc[["map", "mean", "predictive"], "log_loss"].notna().all()
     assert lines.loc[["bayes-optimal", "gibbs"], "reason"].str.contains("no posterior").all()
     assert clf.loo(X, y, rule="predictive").elpd == clf.loo(X, y, rule="mean").elpd
+    for rule in ("bayes-optimal", "predictive"):
+        with pytest.raises(Refused, match="a point estimate has no draws to weight; take the rule 'map'"):
+            loo(clf, X, y, rule=rule)
