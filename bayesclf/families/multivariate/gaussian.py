@@ -14,9 +14,11 @@ from scipy.special import multigammaln
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
+from bayesclf.families.augmentation import FRACTIONS
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
-from bayesclf.families.gaussian import LOST, log_student_t
+from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.multivariate import estimates
+from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import (
     LKJ,
     Whitening,
@@ -62,7 +64,7 @@ class MultivariateGaussian(Family[Scatters]):
     a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
 
     A row with missing cells contributes the marginal density of its observed cells. Then the prior is not conjugate:
-    MLE and MAP are found by expectation and maximization, the posterior by NUTS.
+    MLE and MAP are found by expectation and maximization, the posterior by data augmentation or NUTS.
 
     Parameters
     ----------
@@ -187,6 +189,19 @@ class MultivariateGaussian(Family[Scatters]):
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
+    def not_augmentable(self, statistics: Scatters) -> str:
+        """Return that the prior is an LKJ, or that rows with missing cells count a fraction."""
+        if self.covariance_prior is not None:
+            return self.not_conjugate(statistics)
+        of_gaps = statistics.n[~statistics.seen.all(axis=1)]
+        return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
+
+    @override
+    def alternation(self, statistics: Scatters, chains: int) -> CompletedScatters:
+        """Return the alternation between completed scatters, and μ and Σ."""
+        prior = NormalInverseWishart(*self._hyperparameters(), self._shared)
+        return CompletedScatters.of(prior, statistics, chains)
+
     def posterior(self, statistics: Scatters) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
         if reason := self.not_conjugate(statistics):
@@ -210,7 +225,7 @@ class MultivariateGaussian(Family[Scatters]):
         """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
         if self.covariance_prior is not None:
             m = np.asarray(self.m)
-            Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, 1 if self._shared else len(m), *m.shape[1:] * 2))
+            Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, len(m), *m.shape[1:] * 2))
             return {"mu": m[None], "Sigma": self._squeeze(Sigma)}
         m, _, nu, psi = self._hyperparameters()
         freedom = nu - m.shape[1] - 1
@@ -401,7 +416,7 @@ class MultivariateGaussian(Family[Scatters]):
 
         own, c = whitened(y), kappa[y] / (kappa[y] - 1)
         remaining = 1 - c * (own**2).sum(axis=1)
-        kept = remaining > LOST
+        kept = remaining > units.LOST
         remaining = np.where(kept, remaining, 1.0)
         freedom, log_units = nu[group] - d, float(np.log(self.axes.unit).sum())
 

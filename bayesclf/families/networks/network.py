@@ -38,7 +38,7 @@ class JointTable(ConditionalTables):
     too large to keep in memory is refused.
 
     Missing cells are summed over: in prediction exactly; in training rows MLE and MAP are found by EM, and the
-    posterior by NUTS on the likelihood of the observed cells.
+    posterior is sampled by data augmentation, or by NUTS on the likelihood of the observed cells.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class BayesianNetwork(ConditionalTables):
 
     Missing cells are summed out in prediction, exactly: along a tree by message passing. In training rows a missing
     cell that no observed one depends on is not informative; others couple the tables, so that MLE and MAP are found by
-    EM and the posterior by NUTS on the likelihood of the observed cells.
+    EM, and the posterior is sampled by data augmentation, or by NUTS on the likelihood of the observed cells.
 
     Parameters
     ----------

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.augmentation import FRACTIONS
 from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.networks import completions, elimination
+from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.simplexes import BASES, SimplexFamily
@@ -125,6 +127,18 @@ class ConditionalTables(SimplexFamily[RowCounts]):
                 name = statistics.axes.features[hidden.features[0]]
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
+
+    def not_augmentable(self, statistics: RowCounts) -> str:
+        """Return that rows with missing cells count a fraction: then they are no draws from the model."""
+        of_gaps = statistics.counts[:, (statistics.rows < 0).any(axis=1)]
+        return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
+
+    @override
+    def alternation(self, statistics: RowCounts, chains: int) -> CompletedTables:
+        """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
+        layout = self.layout(self.axes)
+        counts, keys, of_keys = completions.keyed(layout, statistics)
+        return CompletedTables.of(layout, np.asarray(self.alpha) + counts, keys, of_keys, chains)
 
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""

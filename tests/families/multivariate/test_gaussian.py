@@ -2,6 +2,7 @@
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from helpers.gaussian_cases import CovarianceMarginals
 from hypothesis import given, settings
@@ -10,10 +11,13 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor.compile.mode import Mode
 from scipy import optimize, stats
 
-from bayesclf.errors import Refused
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
-from bayesclf.families.multivariate.covariance import submatrix
+from bayesclf.families.multivariate import covariance as covariances
+from bayesclf.families.multivariate.covariance import Whitenings, submatrix
 from bayesclf.families.multivariate.estimates import maximize, maximum_likelihood, start
+from bayesclf.families.multivariate.pymc import observe_rows
+from bayesclf.families.pymc_rows import LabeledRows
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -278,6 +282,26 @@ def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(covariance, pri
     np.testing.assert_allclose(np.diff(beside_lkj), 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("rows", "reason"), [(3, r"no more rows than features \(3 rows\)"), (4, r"columns \('w'\)")])
+def test_a_singular_covariance_has_too_few_rows_or_a_constant_column(rows, reason):
+    X = np.column_stack([data(missing=0.0)[0][:rows, :2], np.ones(rows)])
+    axes = Axes(("all",), ("u", "v", "w"))
+    with pytest.raises(DoesNotExist, match=reason):
+        MultivariateGaussian().mle(MultivariateGaussian().statistics(X, np.zeros(rows, dtype=int), axes))
+
+
+@both
+def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(covariance, rng):
+    X, y = data(missing=0.3)
+    parameters = point(rng, covariance)
+    with pm.Model() as model:
+        mu, Sigma = (pt.constant(parameters[name][0]) for name in ("mu", "Sigma"))
+        rows = LabeledRows(pm.Data("labels", y), np.ones(len(y)))
+        observe_rows("", mu, Sigma, X, rows, ("row", "feature"))
+    found = model.logp().eval(mode=PYTHON)
+    np.testing.assert_allclose(found, row_log_density(X, y, parameters).sum(), rtol=1e-10)
+
+
 @both
 def test_coordinates_of_nuts_have_their_jacobian(covariance):
     """The log density that NUTS sees is that of μ and Σ plus log|d(μ, Σ)/dx|, here by finite differences."""
@@ -324,6 +348,22 @@ def test_lkj_draws_have_its_marginals(rng):
     np.testing.assert_array_equal(prior.mean(), np.diag([1.0, 4.0, 9.0]))
 
 
+def test_lkj_draws_of_pymc_have_its_marginals():
+    """Of two columns the correlation is Beta(η, η) on (−1, 1), here mostly near its ends."""
+    axes = Axes(AXES.labels, ("u", "v"))
+    X, y = data(missing=0.0)
+    family = MultivariateGaussian("class", covariance_prior=LKJ(0.3))
+    statistics = family.statistics(X[:, :2], y, axes)
+    family = family.resolve_prior(statistics)
+    model, _ = models(family, statistics, axes)
+    Sigma = pm.draw(model["Sigma"], draws=150, random_seed=1, mode=PYTHON).reshape(-1, 2, 2)
+    sd = np.sqrt(np.diagonal(Sigma, axis1=1, axis2=2))
+    for j in range(2):
+        assert stats.kstest(sd[:, j], stats.halfnorm(scale=family.covariance_prior.sd_scale[j]).cdf).pvalue > 1e-5
+    share = (Sigma[:, 0, 1] / sd.prod(axis=1) + 1) / 2
+    assert stats.kstest(share, stats.beta(0.3, 0.3).cdf).pvalue > 1e-5
+
+
 @both
 def test_lkj_family_draws_its_mean(covariance, rng):
     family, statistics = resolved(covariance, *data(), covariance_prior=LKJ())
@@ -343,3 +383,15 @@ def test_marginals_of_the_contract_are_those_of_scipys_draws():
     draws = stats.invwishart(6.5, psi).rvs(4000, random_state=1)
     u = CovarianceMarginals(np.array([6.5]), psi[None]).cdf(draws).reshape(4000, 9)
     assert min(stats.kstest(column, "uniform").pvalue for column in u.T) > 1e-5
+
+
+@pytest.mark.parametrize(("spare", "kept"), [(0, {0, 1}), (-1, {1})])
+def test_factors_are_kept_up_to_a_number_of_bytes_and_the_last_always(spare, kept, monkeypatch):
+    Sigma, cache = np.tile(np.eye(3), (2, 1, 1)), Whitenings()
+    seen = [np.array([True, True, False]), np.array([True, False, True])]
+    size = Whitenings().of(Sigma, Sigma[:, None], seen[0]).factor.nbytes
+    monkeypatch.setattr(covariances, "CACHE_BYTES", 2 * size + spare)
+    first = [cache.of(Sigma, Sigma[:, None], columns) for columns in seen]
+    assert {place for place in (1, 0) if cache.of(Sigma, Sigma[:, None], seen[place]) is first[place]} == kept
+    monkeypatch.setattr(covariances, "CACHE_BYTES", 0)
+    assert cache.of(Sigma, Sigma[:, None], ~seen[0]) is cache.of(Sigma, Sigma[:, None], ~seen[0])

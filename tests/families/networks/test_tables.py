@@ -446,3 +446,8 @@ def test_a_configuration_is_possible_whatever_the_columns_outside_of_it():
     clf = bc.NaiveBayes({("a", "b", "c"): BayesianNetwork(edges=(("a", "b"),))}, inference="mle", random_state=1)
     with pytest.raises(DoesNotExist, match="class 'p' has no value in column 'b' where a=1"):
         clf.fit(X, y).predict(X)
+    X["d"] = X["e"] = ["0", "0", "1", "1", "1", "0"]
+    X.loc[2, "d"] = None  # so that d's tables are estimated by EM
+    clf = bc.BayesNetClassifier((("a", "b"), ("d", "e")), inference="mle", random_state=1)
+    with pytest.raises(DoesNotExist, match="class 'p' has no value in column 'b' where a=1"):
+        clf.fit(X, y).predict(X)

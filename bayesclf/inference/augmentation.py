@@ -1,0 +1,112 @@
+"""Draws by data augmentation: missing cells given parameters, and parameters given completed rows, in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import Refused
+from bayesclf.families.augmentation import Alternation
+from bayesclf.models.base import Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.progress import Progress, Tell, checked, shown
+from bayesclf.typing import Array, Parameters
+
+TOLD = 100
+"""Steps of the chains between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Markov chain Monte Carlo by data augmentation, for generative models of rows with missing cells.
+
+    A step draws the missing cells given the parameters, and then the parameters given the completed rows. Both draws
+    are exact where the model is conjugate given complete rows: for networks, joint tables and Gaussian discriminant
+    analysis with their Dirichlet and normal-inverse-Wishart priors. The draws of a chain depend on each other, the
+    more so the more cells are missing. Chains start far apart, and their convergence is checked. Parameters on which no
+    missing cell depends are drawn independently, as by `Exact`. Rows with equal cells are drawn together.
+
+    Parameters
+    ----------
+    draws
+        Number of draws that each chain keeps.
+    tune
+        Number of draws before them, which are dropped: a chain forgets where it started.
+    chains
+        Number of chains; fewer than two cannot show whether they agree.
+    progress
+        As in `NUTS`.
+
+    References
+    ----------
+    Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
+
+    Examples
+    --------
+    >>> Augmentation(draws=500).chains
+    4
+    """
+
+    draws: int = 1000
+    tune: int = 200
+    chains: int = 4
+    progress: Progress = field(default=None, compare=False, metadata={"saved": False})
+
+    def __post_init__(self) -> None:
+        checked(self.progress)
+        require(Whole(1), draws=self.draws, chains=self.chains)
+        require(Whole(0), tune=self.tune)
+
+
+def sample(model: Model, settings: Augmentation, seed: int) -> dict[str, Array]:
+    """Draw from the posterior of a model that is conjugate given complete rows.
+
+    Parameters
+    ----------
+    model
+        What is sampled.
+    settings
+        How much.
+    seed
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    dict
+        Draws by name, (draw, ...), those of one chain together.
+
+    Raises
+    ------
+    Refused
+        For a model that is not conjugate given complete rows, or too many completions.
+    """
+    if not isinstance(model, GenerativeModel):
+        raise Refused("data augmentation is for generative models; use inference='nuts' instead")
+    if reason := model.not_augmentable():
+        raise Refused(f"data augmentation does not sample this posterior ({reason}); use inference='nuts' instead")
+    rng, total = np.random.default_rng(seed), settings.draws * settings.chains
+    parameters = dict(model.class_prior.posterior(model.label_counts).draw(rng, total))
+    with shown("sampling", None, settings.progress) as tell:
+        for block in model.blocks:
+            if block.family.not_conjugate(block.statistics):
+                own = _alternated(block.family.alternation(block.statistics, settings.chains), settings, rng, tell)
+            else:
+                own = block.family.posterior(block.statistics).draw(rng, total)
+            parameters |= block.named(own)
+    return parameters
+
+
+def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random.Generator, tell: Tell) -> Parameters:
+    """Return the draws of all chains, (draw, …)."""
+    state = alternation.start(rng)
+    kept = np.empty((settings.chains, settings.draws, len(state) // settings.chains))
+    steps = settings.tune + settings.draws
+    for number in range(steps):
+        state = alternation.step(state, rng)
+        if number >= settings.tune:
+            kept[:, number - settings.tune] = state.reshape(settings.chains, -1)
+        if number % TOLD == 0:
+            tell("sampling", settings.chains * number, settings.chains * steps)
+    return alternation.parameters(kept.reshape(settings.chains * settings.draws, -1), rng)

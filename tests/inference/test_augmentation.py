@@ -1,0 +1,192 @@
+"""Data augmentation draws from the posterior of rows with missing cells, as enumeration and NUTS say it is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from arviz_stats.base import array_stats
+from helpers.completions import posterior_moments
+
+import bayesclf as bc
+from bayesclf import inference
+from bayesclf.errors import ConvergenceWarning, InputError, Refused
+from bayesclf.families import Axes, BayesianNetwork, JointTable
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.inference import Augmentation, Exact, convergence
+
+SIZES = (2, 3, 2)
+AXES = Axes(("no", "yes"), ("a", "b", "c"), ((0, 1), (0, 1, 2), (0, 1)))
+FAMILIES = {
+    "tree": BayesianNetwork(alpha=0.7, edges=(("a", "b"), ("b", "c"))),
+    "collider": BayesianNetwork(edges=(("a", "c"), ("b", "c"))),
+    "joint": JointTable(alpha=0.5),
+    "sparse": JointTable(alpha=0.05),
+}
+STANDARD_ERRORS = 4.5
+
+
+def table_with_gaps(rng, n=12, gaps=7):
+    """Return codes (row, feature) with few enough gaps to enumerate their completions."""
+    X = np.column_stack([rng.integers(size, size=n) for size in SIZES])
+    X.ravel()[rng.choice(X.size, gaps, replace=False)] = -1
+    return X, rng.integers(2, size=n)
+
+
+def alternate(alternation, chains, draws, rng, tune=50):
+    """Return draws of θ, (draw, outcome, cell), those of one chain together."""
+    state, kept = alternation.start(rng), []
+    for _ in range(tune):
+        state = alternation.step(state, rng)
+    for _ in range(draws):
+        state = alternation.step(state, rng)
+        kept.append(state.reshape(chains, -1))
+    return alternation.parameters(np.stack(kept, axis=1).reshape(chains * draws, -1), rng)
+
+
+def assert_moments(chains, mean, sd):
+    """Assert that draws (chain, draw) have a mean and an sd, within Monte Carlo error."""
+    for method, found, expected in (("mean", chains.mean(), mean), ("sd", chains.std(), sd)):
+        assert abs(found - expected) < STANDARD_ERRORS * array_stats.mcse(chains, method=method) + 1e-12
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_moments_are_those_of_enumeration(name, rng):
+    X, y = table_with_gaps(rng)
+    statistics = RowCounts.of(X, y, AXES)
+    family = FAMILIES[name].resolve_prior(statistics)
+    mean, sd = posterior_moments(family, X, y, AXES)
+    theta = alternate(family.alternation(statistics, 4), 4, 600, rng)["theta"]
+    for label, cell in np.ndindex(mean.shape):
+        assert_moments(theta[:, label, cell].reshape(4, -1), mean[label, cell], sd[label, cell])
+
+
+def frame(rng, rows=40, share=0.25):
+    """Return a table of words in which the columns depend on each other, with gaps, and its labels."""
+    y = rng.integers(2, size=rows)
+    a = rng.integers(2, size=rows) ^ (rng.random(rows) < 0.2 * y)
+    b = np.where(rng.random(rows) < 0.7, a, rng.integers(3, size=rows))
+    X = pd.DataFrame({"a": a, "b": b, "c": b == 1}).astype(str)
+    return X.mask(pd.DataFrame(rng.random(X.shape) < share, columns=X.columns)), np.array(["no", "yes"])[y]
+
+
+EDGES = (("a", "b"), ("b", "c"))
+
+
+def test_auto_takes_it_where_only_gaps_are_in_the_way(rng):
+    X, y = frame(rng)
+    for make in (bc.BayesNetClassifier, bc.JointBayes):
+        clf = make(random_state=1).fit(X, y)
+        assert clf.inference_ == Augmentation()
+        assert clf.convergence_problems_ == ()
+        assert make(missing="level", random_state=1).fit(X, y).inference_ == Exact()
+    short = Augmentation(draws=100)
+    assert inference.resolve(bc.Auto(augmentation=short), bc.JointBayes(inference="map").fit(X, y).model_) == short
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_the_same_seed_gives_the_same_draws(rng):
+    X, y = frame(rng)
+    engine = Augmentation(draws=120, tune=20)
+    one, same, other = (
+        bc.BayesNetClassifier(EDGES, inference=engine, random_state=seed).fit(X, y).posterior_["posterior"]
+        for seed in (1, 1, 2)
+    )
+    assert one.to_dataset().identical(same.to_dataset())
+    assert (one.sizes["chain"], one.sizes["draw"]) == (4, 120)
+    assert not np.array_equal(one["theta"], other["theta"])
+    assert not np.array_equal(one["theta"][0], one["theta"][1])
+
+
+def test_complete_rows_are_drawn_independently(play_tennis):
+    clf = bc.BayesNetClassifier(inference="augmentation", random_state=1).fit(play_tennis.X, play_tennis.y)
+    exact = bc.BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
+    theta, mean = clf.draws_.parameters["theta"], exact.model_.mean()["theta"][0]
+    error = theta.std(axis=0) / np.sqrt(len(theta))
+    assert (np.abs(theta.mean(axis=0) - mean) <= STANDARD_ERRORS * error + 1e-12).all()
+
+
+def test_what_it_cannot_sample_is_refused(rng, mixed_table):
+    X, y = frame(rng)
+    half = np.full(len(y), 0.5)
+    clf = bc.JointBayes(inference="augmentation", random_state=1)
+    with pytest.raises(
+        Refused, match=r"\(rows with missing cells have weights .* not whole .*\); use inference='nuts'"
+    ):
+        clf.fit(X, y, sample_weight=half)
+    weighted = bc.JointBayes(inference="map").fit(X, y, sample_weight=half).model_
+    assert inference.resolve("auto", weighted) == bc.NUTS()
+    numbers, labels = mixed_table
+    with pytest.raises(Refused, match="data augmentation is for generative models"):
+        bc.LogisticRegression(inference="augmentation").fit(numbers[["age"]], labels)
+    with pytest.raises(Refused, match="averaged one-dependence"):
+        bc.AODE(inference="augmentation").fit(X, y)
+    with pytest.raises(InputError, match="tune must be"):
+        Augmentation(tune=-1)
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_weights_are_repetition(rng):
+    X, y = frame(rng)
+    engine = Augmentation(draws=100)
+    twice = pd.concat([X, X], ignore_index=True), np.concatenate([y, y])
+    one = bc.JointBayes(inference=engine, random_state=1).fit(*twice)
+    other = bc.JointBayes(inference=engine, random_state=1).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    np.testing.assert_array_equal(one.draws_.parameters["theta"], other.draws_.parameters["theta"])
+
+
+def test_chains_start_far_apart_and_agree(rng):
+    """Before any step R-hat is large for what is missing; after the steps that are dropped it is not."""
+    X, y = frame(rng)
+    model = bc.BayesNetClassifier(EDGES, inference="map").fit(X, y).model_
+    (block,) = model.blocks
+    alternation = block.family.alternation(block.statistics, 4)
+    starts = np.stack([alternation.start(rng).reshape(4, -1) for _ in range(50)])
+    later = alternate(alternation, 4, 200, rng)["theta"].reshape(4, 200, -1)
+    moving = alternation.chains.cells[: starts.shape[2]]
+    assert (np.exp(starts).std(axis=(0, 1)) > 1.5 * later[..., moving].std(axis=(0, 1))).mean() > 0.9
+    clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(), random_state=3).fit(X, y)
+    found = convergence.scalars(clf.posterior_draws())
+    assert convergence.rhat(found).values.max() < convergence.MAX_RHAT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [bc.BayesNetClassifier, bc.JointBayes])
+def test_nuts_agrees(kind, rng):
+    X, y = frame(rng)
+    engines = bc.NUTS(draws=1500), Augmentation(draws=1500)
+    one, other = (kind(inference=engine, random_state=1).fit(X, y) for engine in engines)
+    thetas = (clf.draws_.parameters["theta"].reshape(4, 1500, -1) for clf in (one, other))
+    for nuts, augmented in zip(*(np.moveaxis(theta, 2, 0) for theta in thetas), strict=True):
+        for method, difference in (
+            ("mean", nuts.mean() - augmented.mean()),
+            ("sd", nuts.std() - augmented.std()),
+        ):
+            errors = [array_stats.mcse(chains, method=method) for chains in (nuts, augmented)]
+            assert abs(difference) < STANDARD_ERRORS * np.hypot(*errors)
+            assert 2 * STANDARD_ERRORS * np.hypot(*errors) < nuts.std()
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_short_chains_are_told(rng):
+    X, y = frame(rng, share=0.5)
+    with pytest.warns(ConvergenceWarning, match=r"inference=Augmentation\(draws=2000, tune=1000\)"):
+        clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=50), random_state=1).fit(X, y)
+    findings = {found.code: found for found in clf.diagnose(checks=["P"]).findings}
+    assert "Augmentation(draws=2000" in findings["P02"].next_step
+    assert "NUTS" in str(findings["P05"])
+
+
+def test_what_stands_on_chains_works(rng, tmp_path):
+    X, y = frame(rng)
+    clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=400), random_state=1).fit(X, y)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert loaded.inference_ == clf.inference_
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    assert {"ess_bulk", "ess_tail", "r_hat"} <= set(clf.summary().columns)
+    bc.plots.posterior_trace(clf)
+    with pytest.raises(Refused, match="energies"):
+        bc.plots.energy(clf)
+    scores = bc.loo(clf, X, y)
+    assert np.isfinite(scores.elpd)
+    table = bc.compare({"tree": bc.BayesNetClassifier(EDGES)}, X, y, rules=["bayes-optimal", "predictive"], cv=2)
+    assert np.isfinite(table.table["log_loss"]).all()
