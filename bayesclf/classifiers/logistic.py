@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -20,12 +20,13 @@ from bayesclf.families.base import UNSEEN
 from bayesclf.inference import MAP, MLE, Engine, GradientAscent
 from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
-from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_model import LearnedScaleModel, learns_nothing, not_learnable
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, SparseTable, Table
@@ -50,8 +51,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior
     is symmetric: the log-odds weight between *any* two classes has sd `prior_scale` per sd of the column, so that
-    neither the reference class nor the units of a column matter. A categorical column has one weight per level and no
-    reference level.
+    neither the reference class nor the units of a column matter. By default this sd is learned from the rows. A
+    categorical column has one weight per level and no reference level.
 
     There is no p(x) to integrate a missing cell out with. The rule instead: a number becomes the training mean, with
     a 0/1 column "… is missing" where training had gaps; a missing category contributes nothing; the weight of a
@@ -68,11 +69,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
         column name to number.
     prior_scale : float, array, dict, "learned" or LearnedScale
-        Its sd, likewise; infinite for a flat prior. ``"learned"``: one sd s for all columns, with a posterior of its
-        own, log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess;
+        Its sd. ``"learned"``, the default: one sd s for all columns, with a posterior of its own,
+        log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess;
         ``bayesclf.LearnedScale(…)`` has other priors of s, and columns whose sd is given all the same. Under
-        ``"map"``, s is the mode of log s, and the weights are at their mode given this s. It is for dense tables of up
-        to 3,000 weights, with `prior_mean` 0 and `standardize`.
+        ``"map"``, s is the mode of log s, and the weights are at their mode given this s. Where that would take too
+        long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is
+        False), ``"learned"`` is 2.5, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the
+        sd, infinite for a flat prior; a mapping fixes that of the columns that it names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -120,7 +123,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     """
 
     prior_mean: Any = 0.0
-    prior_scale: Any = 2.5
+    prior_scale: Any = LEARNED
     _: KW_ONLY
     prior_form: str = "symmetric"
     intercept_mean: float = 0.0
@@ -210,9 +213,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
             if not isinstance(frame, SparseTable):
                 design.require_memory(len(rows))
-            prior = self._prior()
+            X = design.matrix(rows)
+            reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
+            prior = self._prior(learns=not reason)
+            if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
+                prior = replace(prior, prior_scale=dict(prior.prior_scale.given))
             kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
-            model = kind(self._labels, design, design.matrix(rows), y, weight, prior)
+            model = kind(self._labels, design, X, y, weight, prior)
         else:
             design = self.prior.design
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
@@ -220,19 +227,30 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             f"column {name!r} has one value only, or none, and contributes nothing" for name in design.constant
         ]
         self.notes_ += _about_collinear(model.collinear())
+        if self.prior is None and reason:
+            which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
+            self.notes_.append(f"the prior scale of the {which} is {DEFAULT_SCALE}, and not learned, because {reason}")
         if self.prior is not None:
             self.notes_ = [*_about_prior(self.prior), *_about_new_levels(self._columns, rows), *self.notes_]
         return model
 
-    def _prior(self) -> LogisticPrior:
-        """Return the prior's settings."""
+    def _not_learnable(self, X: Matrix, weights: int) -> str:
+        """Return why a scale that is to be learned is the default instead; empty where it is learned or given."""
+        if not isinstance(self.prior_scale, str | Mapping):
+            return ""
+        return not_meaningful(self.prior_mean, self.standardize) or not_learnable(X, weights)
+
+    def _prior(self, learns: bool) -> LogisticPrior:
+        """Return the prior's settings, with the default in place of a scale that is not given but cannot be learned."""
         settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
         if isinstance(self.prior_scale, str):
             if self.prior_scale != LEARNED:
                 raise InputError(
                     f"prior_scale must be {LEARNED!r}, a number, an array or a mapping, not {self.prior_scale!r}"
                 )
-            settings["prior_scale"] = LearnedScale()
+            settings["prior_scale"] = LearnedScale() if learns else DEFAULT_SCALE
+        elif isinstance(self.prior_scale, Mapping) and learns:
+            settings["prior_scale"] = LearnedScale(given=self.prior_scale)
         return LogisticPrior(**settings)
 
     @override

@@ -18,7 +18,9 @@ FLAT = {"prior_scale": np.inf, "intercept_scale": np.inf}
 class TestPublishedWeights:
     """Dalal, Fowlkes & Hoadley (1989), JASA 84, doi:10.1080/01621459.1989.10478858: logit p = 15.043 − 0.2322 t."""
 
-    @pytest.mark.parametrize("options", [{"inference": "mle"}, {"inference": "map", **FLAT}], ids=["mle", "flat prior"])
+    @pytest.mark.parametrize(
+        "options", [{"inference": "mle", "prior_scale": 2.5}, {"inference": "map", **FLAT}], ids=["mle", "flat prior"]
+    )
     @pytest.mark.parametrize("intercept_at", ["means", "zero"])
     def test_challenger(self, options, intercept_at):
         clf = bc.LogisticRegression(intercept_at=intercept_at, **options).fit(TEMPERATURE, DISTRESS)
@@ -32,7 +34,13 @@ class TestPublishedWeights:
 
 @pytest.fixture(scope="module")
 def clf():
-    prior = {"intercept_at": "zero", "intercept_scale": 10.0, "inference": "laplace", "random_state": 1}
+    prior = {
+        "prior_scale": 2.5,
+        "intercept_at": "zero",
+        "intercept_scale": 10.0,
+        "inference": "laplace",
+        "random_state": 1,
+    }
     return bc.LogisticRegression(**prior).fit(TEMPERATURE, DISTRESS)
 
 
@@ -67,7 +75,9 @@ class TestFlatPriors:
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(90, 2)), rng.integers(3, size=90)
         flat = bc.LogisticRegression(prior_form=form, inference="map", **FLAT).fit(X, y)
-        np.testing.assert_allclose(flat.coef_, bc.LogisticRegression(inference="mle").fit(X, y).coef_, atol=1e-8)
+        np.testing.assert_allclose(
+            flat.coef_, bc.LogisticRegression(prior_scale=2.5, inference="mle").fit(X, y).coef_, atol=1e-8
+        )
 
     def test_it_is_the_limit_of_wide_ones(self):
         options = {"inference": "laplace", "random_state": 1}
@@ -105,7 +115,13 @@ class TestFlatPriors:
 
 @pytest.mark.parametrize("prior_form", ["symmetric", "reference"])
 def test_every_engine_has_the_same_answers_wherever_the_intercept_is(prior_form):
-    options = {"intercept_at": "zero", "prior_form": prior_form, "intercept_scale": 10.0, "random_state": 1}
+    options = {
+        "prior_scale": 2.5,
+        "intercept_at": "zero",
+        "prior_form": prior_form,
+        "intercept_scale": 10.0,
+        "random_state": 1,
+    }
     mode = bc.LogisticRegression(inference="map", **options).fit(TEMPERATURE, DISTRESS)
     chains = bc.LogisticRegression(inference=bc.NUTS(draws=400), **options).fit(TEMPERATURE, DISTRESS)
     np.testing.assert_allclose(chains.predict_proba(TEMPERATURE), mode.predict_proba(TEMPERATURE), atol=0.1)

@@ -104,3 +104,22 @@ def test_units_do_not_matter(table):
     before = learned.fit(X, y).predict_proba(X)
     after = learned.fit(X.assign(age=1e6 * X["age"] + 1e7), y).predict_proba(X.assign(age=1e6 * X["age"] + 1e7))
     np.testing.assert_allclose(before, after, rtol=1e-6)
+
+
+def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
+    X, y = table
+    options = {"inference": "map", "random_state": 1}
+    some = bc.LogisticRegression(prior_scale={"age": 0.5}, **options).fit(X, y)
+    same = bc.LogisticRegression(prior_scale=bc.LearnedScale(given={"age": 0.5}), **options).fit(X, y)
+    np.testing.assert_array_equal(some.predict_proba(X), same.predict_proba(X))
+    every = bc.LogisticRegression(prior_scale={"age": 0.5, "dose": 1.0, "ward": 2.0}, **options).fit(X, y)
+    assert "prior_scale" not in every.posterior_["map"]
+
+
+def test_without_columns_there_is_no_scale():
+    clf = bc.LogisticRegression(random_state=1).fit(pd.DataFrame({"one": [1.0] * 30}), [0, 1, 1] * 10)
+    assert set(clf.posterior_["posterior"].data_vars) == {"intercept", "weight"}
+
+
+def test_it_is_the_default():
+    assert bc.LogisticRegression().prior_scale == "learned"

@@ -102,7 +102,7 @@ def test_a_posterior_far_from_a_normal_is_told(batches, monkeypatch):
 def test_levels_columns_and_classes_are_those_of_the_first_rows(mixed_table):
     X, y = mixed_table
     X = X[["age", "ward"]]
-    first = bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(X, y)
+    first = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(X, y)
     new = pd.DataFrame({"ward": ["south", "east"] * 3, "other": 1.0, "age": 40.0})
     second = first.as_prior().fit(new, ["ill", "mild", "well"] * 2)
     assert second.model_.design.names == first.model_.design.names
@@ -125,7 +125,9 @@ def test_levels_columns_and_classes_are_those_of_the_first_rows(mixed_table):
 )
 def test_rows_of_another_problem(change, message, mixed_table):
     X, y = mixed_table
-    first = bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(X[["age", "ward"]], y)
+    first = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(
+        X[["age", "ward"]], y
+    )
     with pytest.raises(InputError, match=message):
         first.as_prior().fit(*change(X[["age", "ward"]], y))
 
@@ -133,4 +135,4 @@ def test_rows_of_another_problem(change, message, mixed_table):
 def test_a_point_fit_has_no_covariance(mixed_table):
     X, y = mixed_table
     with pytest.raises(Refused, match="a fit by MAP is a point estimate and has no covariance"):
-        bc.LogisticRegression(inference="map").fit(X[["age"]], y).as_prior()
+        bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[["age"]], y).as_prior()

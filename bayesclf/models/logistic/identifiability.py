@@ -337,7 +337,7 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
     tuple of str
         Names of numbers, of "… is missing" and of categories, in the design's order.
     """
-    if not len(X) or not 0 < len(design) <= DENSE_PARAMETERS:
+    if not len(X) or len(design) > DENSE_PARAMETERS:
         return ()
     share = weight / weight.sum()
     mean = share @ X

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, override
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.components import Component, evidence_at
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
@@ -21,7 +22,7 @@ from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.models.logistic.learned_kernel import LearnedScaleDensity
+    from bayesclf.models.logistic.kernel import LogisticDensity
 
 SPREAD_SHARE = 0.1
 """Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
@@ -29,7 +30,21 @@ HOPELESS = 10.0
 """... because their density is this much, in nats, below the largest."""
 
 
-@dataclass(frozen=True, eq=False)
+def not_learnable(X: Matrix, weights: int) -> str:
+    """Return why the scale of a number of weights on some rows cannot be learned, or would take too long; or ""."""
+    if isinstance(X, CenteredRows):
+        return "the table is sparse"
+    if weights > DENSE_PARAMETERS:
+        return f"the model has {weights:,} weights and the limit is {DENSE_PARAMETERS:,}"
+    return ""
+
+
+def learns_nothing(prior: LogisticPrior, design: LogisticDesign) -> bool:
+    """Return whether the scales of all columns of a design are given, or there is no column."""
+    return not ScaledWeightPrior.of(prior, design, 1).size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedScaleModel(LogisticModel):
     """P(y = k | x) ∝ exp(b_k + w_k·(x − center)) with w_kj ~ N(0, s²/sd_j²), log s ~ N(log median, spread²).
 
@@ -53,13 +68,8 @@ class LearnedScaleModel(LogisticModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.X, CenteredRows):
-            raise Refused("a sparse table needs a given prior_scale; take a number, such as prior_scale=2.5")
-        if self.weight_prior.mean.size > DENSE_PARAMETERS:
-            raise Refused(
-                f"the model has {self.weight_prior.mean.size:,} weights, and the prior scale is learned of at most "
-                f"{DENSE_PARAMETERS:,}; take a number, such as prior_scale=2.5"
-            )
+        if reason := not_learnable(self.X, self.weight_prior.mean.size):
+            raise Refused(f"the prior scale is not learned, because {reason}; take a number, such as prior_scale=2.5")
 
     @cached_property
     def scale_prior(self) -> ScaledWeightPrior:
@@ -136,7 +146,7 @@ class LearnedScaleModel(LogisticModel):
     @override
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation of the weights given the scale, at the modes of `map`."""
-        return self._approximation(self._best)
+        return self.approximation(self._best)
 
     @override
     def components(self) -> tuple[Component, ...]:
@@ -149,17 +159,18 @@ class LearnedScaleModel(LogisticModel):
         shares = (1 - SPREAD_SHARE) * grid.weights[alive] / grid.weights[alive].sum() + SPREAD_SHARE / len(alive)
         cells = grid.cells
         return tuple(
-            Component(self._approximation(grid.nodes[i]), float(share), cells[i])
+            Component(self.approximation(grid.nodes[i]), float(share), cells[i])
             for i, share in zip(alive, shares, strict=True)
         )
 
     @override
-    def density(self) -> LearnedScaleDensity:
-        """Return log p(θ, log s, D) in coordinates in which it is nearly standard normal; raises as `map`."""
-        from bayesclf.models.logistic.learned_kernel import LearnedScaleDensity
+    def density(self) -> LogisticDensity:
+        """Return the log density of the weights given the scale at its mode, whitened there; raises as `map`."""
+        return self.density_at(self._best)
 
-        best = self._best.log_scale
-        return LearnedScaleDensity.of(super().density(), self.scale_prior, best, self.scale_grid.sd)
+    def density_at(self, node: Node) -> LogisticDensity:
+        """Return log p(θ, D | s) of a node's scale in coordinates in which it is nearly standard normal."""
+        return self._whitened(self.approximation(node), self.scale_prior.at(np.exp(node.log_scale)))
 
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
@@ -198,19 +209,19 @@ class LearnedScaleModel(LogisticModel):
         if reason := self.improper():
             raise DoesNotExist(reason)
         settings, start = self.scale_prior.settings, super().objective("mle")[1]
-        return explore(self._node, self._node(float(np.log(settings.median)), start), settings.spread)
+        return explore(self.node, self.node(float(np.log(settings.median)), start), settings.spread)
 
     @cached_property
     def _best(self) -> Node:
         """The mode of log s given D."""
-        return mode(self._node, self.scale_grid)
+        return mode(self.node, self.scale_grid)
 
     @cached_property
     def _mode(self) -> Array:
         """The mode of θ given the mode of log s."""
         return self._best.theta
 
-    def _node(self, log_scale: float, start: Array) -> Node:
+    def node(self, log_scale: float, start: Array) -> Node:
         """Return the evidence of one scale, its mode searched for from θ `start`."""
         objective = self._objective(log_scale)
         theta = maximize(objective, start)
@@ -221,7 +232,7 @@ class LearnedScaleModel(LogisticModel):
         """Return the log posterior of θ given s."""
         return LogPosterior(self._likelihood, self.scale_prior.at(np.exp(log_scale)))
 
-    def _approximation(self, node: Node) -> LaplaceApproximation:
+    def approximation(self, node: Node) -> LaplaceApproximation:
         """Return the normal approximation of the weights given a node's scale."""
         _, _, curvature = self._objective(node.log_scale).derivatives(node.theta)
         return LaplaceApproximation.at(node.theta, curvature, self.design.scale)

@@ -92,7 +92,7 @@ class LogisticModel:
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         size = f"{counted(len(self.labels), 'class', 'classes')}, {counted(rows, 'row')}, {counted(columns, 'column')}"
-        return f"LogisticModel({size})"
+        return f"{type(self).__name__}({size})"
 
     def __post_init__(self) -> None:
         if len(self.labels) < 2:
@@ -250,14 +250,16 @@ class LogisticModel:
 
     def density(self) -> LogisticDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
+        return self._whitened(self.laplace(), self.weight_prior)
+
+    def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
+        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
         from bayesclf.models.logistic.kernel import LogisticDensity
 
-        approximation = self.laplace()
-        scale = self.design.scale
-        vectors = len(self.labels) - 1
+        scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
         center, factor = approximation.center * unit, approximation.factor * unit[:, None]
-        return LogisticDensity(self._likelihood, self.weight_prior, center, factor, scale)
+        return LogisticDensity(self._likelihood, prior, center, factor, scale)
 
     def unravel(self, values: Array) -> Parameters:
         """Return the parameters from vectors (draw, value) in the order of `laplace`."""

@@ -82,22 +82,10 @@ class LogisticPrior:
         _require_numbers(Number(array=True), prior_mean=self.prior_mean)
         scale: Any = self.prior_scale
         if isinstance(scale, LearnedScale):
-            self._require_learnable()
+            if reason := not_meaningful(self.prior_mean, self.standardize):
+                raise InputError(f"prior_scale cannot be learned, because {reason}; give a number, such as 2.5")
             scale = scale.given
         _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
-
-    def _require_learnable(self) -> None:
-        """Raise where one scale for all columns would have no meaning."""
-        if np.any(_numbers("prior_mean", self.prior_mean) != 0):
-            raise InputError(
-                f"a learned prior_scale is that of weights around 0, but prior_mean is {self.prior_mean}; give a "
-                "number, such as prior_scale=2.5, or prior_mean=0"
-            )
-        if not self.standardize:
-            raise InputError(
-                "a learned prior_scale is one for all columns, which standardize=False leaves in different units; give "
-                "prior_scale as a number, an array or a mapping, or standardize=True"
-            )
 
     def resolve(self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1).
@@ -123,6 +111,15 @@ class LogisticPrior:
             unseen_mean=unseen_mean,
             unseen_scale=unseen_scale,
         )
+
+
+def not_meaningful(prior_mean: Setting, standardize: bool) -> str:
+    """Return why one learned scale for all columns would have no meaning; empty where it has one."""
+    if np.any(_numbers("prior_mean", prior_mean) != 0):
+        return "a learned scale is that of weights around 0, and prior_mean is not 0"
+    if not standardize:
+        return "a learned scale is one for all columns, which standardize=False leaves in different units"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)

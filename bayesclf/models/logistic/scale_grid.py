@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import logsumexp
@@ -102,6 +103,14 @@ class ScaleGrid:
     @property
     def _log_masses(self) -> Array:
         return self.log_densities + np.log([cell.width for cell in self.cells])
+
+    def thinned(self, spacing: float) -> ScaleGrid:
+        """Return the grid without nodes between neighbors that are at most `spacing` apart; both ends stay."""
+        kept = [self.nodes[0]]
+        for node, after in pairwise(self.nodes[1:]):
+            if after.log_scale - kept[-1].log_scale > spacing:
+                kept.append(node)
+        return ScaleGrid((*kept, self.nodes[-1]))
 
     def with_nodes(self, *nodes: Node) -> ScaleGrid:
         """Return the grid with more nodes."""

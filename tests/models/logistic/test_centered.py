@@ -43,9 +43,11 @@ class TestProducts:
         np.testing.assert_allclose(ones.cells @ ones.moved(theta).T, ones @ theta.T, atol=1e-13)
 
 
-def test_moments_are_those_of_the_dense_columns():
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+def test_moments_are_those_of_the_dense_columns(unit):
     cells = CELLS.toarray() * 1e-3
     cells[:, 2], cells[:, 3] = 7.1, 2020 + cells[:, 3]
+    cells *= unit
     weight = RNG.random(40)
     for found, expected in zip(sparse_moments(sparse.csr_array(cells), weight), _moments(cells, weight), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -63,7 +65,7 @@ def table(labels, seed=3):
 def fits(request):
     X, y = table(request.param)
     weight = np.random.default_rng(1).integers(0, 3, size=120)
-    clf = bc.LogisticRegression(inference=bc.Laplace(draws=200), random_state=1)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=200), random_state=1)
     made = {kind: bc.LogisticRegression(**clf.get_params()).fit(make(X), y, weight) for kind, make in KINDS.items()}
     return made, X, y
 
@@ -116,7 +118,7 @@ class TestFits:
 
     def test_left_out_rows(self, fits):
         _, X, y = fits
-        clf = bc.LogisticRegression(inference="map", random_state=1)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1)
         found = [
             clf.fit(make(X[:30]), y[:30]).loo(make(X[:30]), y[:30], "map").elpd
             for make in (sparse.csr_array, np.asarray)
@@ -131,7 +133,7 @@ def test_separable_classes_are_found(labels, boundary):
     X[:, 1] = np.where(y == 0, boundary + 1, boundary * (np.arange(120) % 2))
     reasons = []
     for make in KINDS.values():
-        clf = bc.LogisticRegression(inference="map").fit(make(X), y)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(make(X), y)
         with pytest.raises(ValueError, match="completely separable: weights on 'x1'") as caught:
             clf.predict_proba(X, rule="mle")
         reasons.append(str(caught.value))
@@ -141,7 +143,10 @@ def test_separable_classes_are_found(labels, boundary):
 def test_collinear_columns_have_one_estimate():
     X, y = table(2)
     X = np.column_stack([X, X[:, 0] + X[:, 1]])
-    fits = [bc.LogisticRegression(inference="mle").fit(make(X), y) for make in (np.asarray, sparse.csr_array)]
+    fits = [
+        bc.LogisticRegression(prior_scale=2.5, inference="mle").fit(make(X), y)
+        for make in (np.asarray, sparse.csr_array)
+    ]
     np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
     assert fits[0].notes_ == fits[1].notes_
 
@@ -150,8 +155,8 @@ def test_missing_cells_and_categories_are_refused():
     X, y = table(2)
     X[4, 1] = np.nan
     with pytest.raises(InputError, match=r"column 'x1' of the sparse table has a missing \(NaN\) value \(row 5\)"):
-        bc.LogisticRegression(inference="map").fit(sparse.csr_array(X), y)
-    words = bc.LogisticRegression(inference="map").fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 1, 0])
+        bc.LogisticRegression(prior_scale=2.5, inference="map").fit(sparse.csr_array(X), y)
+    words = bc.LogisticRegression(prior_scale=2.5, inference="map").fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 1, 0])
     with pytest.raises(InputError, match="column 'x0' is a category, and a sparse table holds numbers only"):
         words.predict(sparse.csr_array([[1.0]]))
 

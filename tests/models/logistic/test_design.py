@@ -183,9 +183,9 @@ class TestLogisticRegression:
     def fits(self, n_labels: int, weights: bool, monkeypatch: pytest.MonkeyPatch) -> list[bc.LogisticRegression]:
         """The merged fit and the one of all rows."""
         X, y, weight = table(n_labels)
-        out = [bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None)]
+        out = [bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y, weight if weights else None)]
         monkeypatch.setattr(design, "WORTHWHILE", 0.0)
-        out.append(bc.LogisticRegression(inference="map").fit(X, y, weight if weights else None))
+        out.append(bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y, weight if weights else None))
         assert len(out[0].model_.X) < 200
         assert len(out[1].model_.X) == 300
         return out
@@ -221,7 +221,7 @@ class TestLogisticRegression:
 
 def test_the_file_of_a_merged_fit(tmp_path: Path) -> None:
     X, y, weight = table(2)
-    clf = bc.LogisticRegression(inference="map").fit(X, y, weight)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y, weight)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
@@ -230,7 +230,7 @@ def test_the_file_of_a_merged_fit(tmp_path: Path) -> None:
 
 def test_separation_is_found_in_merged_rows() -> None:
     X, y = np.repeat([[0.0], [1.0], [1.0], [2.0]], 5, axis=0), np.repeat(["a", "a", "b", "b"], 5)
-    clf = bc.LogisticRegression(inference="map").fit(X, y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
     assert len(clf.model_.X) == 4
     with pytest.raises(DoesNotExist, match="quasi-completely separable"):
         clf.predict(X, rule="mle")
@@ -240,6 +240,6 @@ def test_an_optimiser_of_some_rows_takes_those_of_the_user() -> None:
     X, y, _ = table(2)
     engine = bc.MAP(bc.GradientAscent(batch=10, passes=2))
     with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-        watched = bc.LogisticRegression(inference=engine, random_state=0).fit(X, y)
+        watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(X, y)
     assert len(watched.model_.X) == 300
-    assert len(bc.LogisticRegression(inference=bc.MAP(bc.Newton())).fit(X, y).model_.X) < 200
+    assert len(bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, y).model_.X) < 200

@@ -35,7 +35,7 @@ LARGEST_GRADIENT = 1e-8
 @pytest.mark.parametrize("name", DATA)
 def test_default_prior(name: str, engine: str) -> None:
     rows, y = DATA[name]
-    clf = bc.LogisticRegression(inference=ENGINES[engine], random_state=1)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=ENGINES[engine], random_state=1)
     clf.fit(rows, y)
     assert clf.convergence_problems_ == ()
     proba = clf.predict_proba(rows)
@@ -80,7 +80,7 @@ def test_nuts_under_a_wide_prior(name: str) -> None:
 
 @pytest.mark.parametrize("engine", ["laplace", "nuts", "auto"])
 def test_an_improper_posterior_is_refused(engine: str) -> None:
-    clf = bc.LogisticRegression(intercept_scale=np.inf, inference=ENGINES[engine])
+    clf = bc.LogisticRegression(prior_scale=2.5, intercept_scale=np.inf, inference=ENGINES[engine])
     with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* take a finite"):
         clf.fit(X, NOISY, classes=[0, 1, 2])
 
@@ -95,10 +95,12 @@ def test_without_standardization_numbers_of_any_size_have_a_mode(size):
 
 def test_a_prior_too_narrow_for_the_unit_of_a_column_leaves_its_weight_at_zero():
     X = np.array([[1.0], [2.0], [3.0], [5.0]]) * 1e-290
-    clf = bc.LogisticRegression(standardize=False, inference="map").fit(X, [0, 1, 0, 1])
+    clf = bc.LogisticRegression(prior_scale=2.5, standardize=False, inference="map").fit(X, [0, 1, 0, 1])
     np.testing.assert_allclose(clf.predict_proba(X), 0.5, rtol=1e-9)
 
 
 def test_odds_that_no_number_can_hold_are_certain():
-    clf = bc.LogisticRegression(prior_mean=1e12, random_state=1).fit([[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1])
+    clf = bc.LogisticRegression(prior_scale=2.5, prior_mean=1e12, random_state=1).fit(
+        [[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1]
+    )
     np.testing.assert_array_equal(clf.predict_proba([[-1e300], [1e300]]), [[1, 0], [0, 1]])

@@ -108,7 +108,7 @@ Y = (NOISE + RNG.normal(size=ROWS) > 5).astype(int)
 
 
 def fitted(columns: Mapping[str, Any], **settings: Any) -> bc.LogisticRegression:
-    return bc.LogisticRegression(inference="map", **settings).fit(pd.DataFrame(columns), Y)
+    return bc.LogisticRegression(inference="map", **{"prior_scale": 2.5} | settings).fit(pd.DataFrame(columns), Y)
 
 
 CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
@@ -155,7 +155,7 @@ def test_a_number_is_named_if_and_only_if_the_rank_does_without_it(seed: int) ->
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (12, 9)).astype(float)
     X[:, -2] = X[:, :2] @ [1, 2] if seed % 2 else X[:, -2]
-    clf = bc.LogisticRegression(inference="map").fit(X, np.arange(12) % 2)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, np.arange(12) % 2)
     ones = np.ones((12, 1))
     rank = np.linalg.matrix_rank(np.hstack([ones, X]))
     without = [np.linalg.matrix_rank(np.hstack([ones, np.delete(X, j, axis=1)])) for j in range(9)]
@@ -165,7 +165,7 @@ def test_a_number_is_named_if_and_only_if_the_rank_does_without_it(seed: int) ->
 
 def test_of_more_columns_than_rows_all_are_collinear() -> None:
     X = np.random.default_rng(0).normal(size=(10, 14))
-    clf = bc.LogisticRegression(inference="map").fit(X, np.arange(10) % 2)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, np.arange(10) % 2)
     assert len(clf.model_.collinear()) == 14
     assert "'x0', 'x1', 'x2', 'x3', 'x4' and 9 more are collinear" in clf.notes_[0]
 
@@ -185,7 +185,7 @@ def test_what_the_note_on_collinearity_says_holds() -> None:
 def test_rows_of_weight_zero_do_not_make_columns_unlike() -> None:
     again = A.copy()
     again[:5] += 1.0
-    clf = bc.LogisticRegression(inference="map").fit(
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(
         pd.DataFrame({"a": A, "again": again}), Y, sample_weight=np.arange(ROWS) >= 5
     )
     assert clf.model_.collinear() == ("a", "again")
@@ -196,5 +196,25 @@ def test_a_sum_that_varies_a_little_is_not_constant(noise, found):
     rng = np.random.default_rng(2)
     a, codes = rng.normal(size=200), np.arange(200) % 2
     X = pd.DataFrame({"a": a, "b": noise * rng.normal(size=200) - a, "c": rng.normal(size=200)})
-    model = bc.LogisticRegression(inference="map").fit(X, codes).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, codes).model_
     assert collinear_features(model.design, model.X, model.sample_weight) == found
+
+
+@pytest.mark.parametrize("apart", [-1, 0, 1])
+def test_one_column_tells_any_one_of_three_classes_from_the_others(apart):
+    y = np.repeat([-1, 0, 1], 4)
+    X = np.column_stack([np.ones(12), np.tile([1.0, 2.0, 4.0, 3.0], 3), np.where(y == apart, 5.0, np.arange(12) % 4)])
+    found = plain_separation(X, y, np.zeros((2, 3)))
+    assert found is not None
+    assert not found.complete
+    assert found.columns.tolist() == [1]
+
+
+@pytest.mark.parametrize("absent", ["a", "b", "c"])
+def test_a_level_without_rows_is_not_collinear(absent):
+    levels = np.array([level for level in "abc" if level != absent])
+    kinds = pd.Categorical(levels[np.arange(40) % 2], categories=list("abc"))
+    X = pd.DataFrame({"kind": kinds, "a": np.random.default_rng(1).normal(size=40)})
+    model = bc.LogisticRegression(inference="map").fit(X, np.arange(40) // 2 % 2).model_
+    assert model.design.sizes == (3,)
+    assert collinear_features(model.design, model.X, model.sample_weight) == ()

@@ -33,7 +33,9 @@ def fitted(labels=2, rows=50, columns=("a", "b", "word"), missing=False, weights
     y[:labels] = range(labels)
     weight = rng.gamma(2, size=rows) if weights else None
     # A constant column has no weight, so that a model without columns can be made too.
-    return bc.LogisticRegression(inference="map", **settings).fit(X[[*columns, "one"]], y, sample_weight=weight)
+    return bc.LogisticRegression(inference="map", **{"prior_scale": 2.5} | settings).fit(
+        X[[*columns, "one"]], y, sample_weight=weight
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -93,6 +95,6 @@ def test_few_steps_are_enough_however_columns_are_scaled_and_correlated():
     a = rng.normal(size=300)
     X = np.column_stack([1e6 * a, a + rng.normal(0, 1e-3, 300), rng.normal(size=300)])
     y = (rng.random(300) < 1 / (1 + np.exp(-a))).astype(int)
-    clf = bc.LogisticRegression(inference=NUTS(draws=300), random_state=1).fit(X, y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=NUTS(draws=300), random_state=1).fit(X, y)
     assert float(clf.posterior_["sample_stats"]["n_steps"].mean()) < 9
     assert clf.convergence_problems_ == ()

@@ -152,26 +152,17 @@ def test_densities_agree(name: str, n_labels: int) -> None:
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("name", PRIORS)
-def test_machine_code_has_the_same_density(n_labels: int, name: str) -> None:
+def test_machine_code_is_that_of_the_model_with_this_scale(n_labels: int, name: str) -> None:
+    """What is sampled at a node is log p(θ, D | s), whitened by the normal approximation there."""
     model = mixed_model(n_labels, name)
-    density = model.density()
-    rng = np.random.default_rng(1)
-    values = []
-    for _ in range(4):
-        z = rng.normal(size=density.size)
-        value, gradient = density(z)
-        step = 1e-5 * np.eye(density.size)
-        slopes = [(density(z + h)[0] - density(z - h)[0]) / 2e-5 for h in step]
-        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5)
-        parameters = model.from_pymc({axis: part[None] for axis, part in density.parameters(z).items()})
-        columns = [_raveled(density.parameters(z + h)) - _raveled(density.parameters(z - h)) for h in step]
-        jacobian = np.linalg.slogdet(np.array(columns) / 2e-5)[1] - np.log(parameters["prior_scale"])
-        values.append(float((value - model.log_posterior(**parameters) - jacobian)[0]))
-    np.testing.assert_allclose(values, values[0], rtol=0, atol=1e-6)
-
-
-def _raveled(parameters: dict[str, Array]) -> Array:
-    return np.concatenate([values.ravel() for values in parameters.values()])
+    node = model.node(-0.7, model.scale_grid.nodes[0].theta)
+    density, normal = model.density_at(node), model.approximation(node)
+    z = np.random.default_rng(1).normal(size=(4, density.size))
+    parameters = model.unravel(normal.center + z @ normal.factor.T)
+    expected = model.given(np.exp(-0.7)).log_posterior(**parameters)
+    values = np.array([density(point)[0] for point in z])
+    np.testing.assert_allclose(values - values[0], expected - expected[0], rtol=0, atol=1e-8)
+    assert np.abs(density(np.zeros(density.size))[1]).max() < 1e-6
 
 
 def test_the_prior_of_the_weights_alone() -> None:
@@ -252,9 +243,14 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"prior_mean": 0.5}, "is that of weights around 0, but prior_mean is 0.5; give a number"),
-            ({"prior_mean": {"x0": 1.0}}, "is that of weights around 0"),
-            ({"standardize": False}, "one for all columns, which standardize=False leaves in different units"),
+            (
+                {"prior_mean": 0.5, "prior_scale": LearnedScale()},
+                "cannot be learned, because a learned scale is that of",
+            ),
+            (
+                {"standardize": False, "prior_scale": LearnedScale()},
+                "which standardize=False leaves in different units",
+            ),
             ({"prior_scale": "leant"}, "prior_scale must be 'learned', a number, an array or a mapping, not 'leant'"),
             ({"prior_scale": LearnedScale(given={"nobody": 1.0})}, "names 'nobody', which no column of the design has"),
             ({"prior_scale": LearnedScale(given={"x0": -1.0})}, r"prior_scale\['x0'\] must be above 0"),
@@ -273,8 +269,32 @@ class TestRefusals:
         from scipy import sparse
 
         X, y = np.eye(4)[[0, 1, 2, 3, 0, 1]], [0, 1, 0, 1, 0, 1]
-        with pytest.raises(Refused, match=r"a sparse table needs a given prior_scale; take a number"):
-            bc.LogisticRegression(prior_scale="learned").fit(sparse.csr_array(X), y)
+        clf = bc.LogisticRegression(prior_scale=LearnedScale(), inference="map")
+        with pytest.raises(Refused, match=r"not learned, because the table is sparse; take a number"):
+            clf.fit(sparse.csr_array(X), y)
         wide = np.random.default_rng(0).normal(size=(4, 3_100))
-        with pytest.raises(Refused, match=r"has 3,101 weights, and the prior scale is learned of at most 3,000"):
-            bc.LogisticRegression(prior_scale="learned").fit(wide, [0, 1, 0, 1])
+        with pytest.raises(Refused, match=r"the model has 3,101 weights and the limit is 3,000; take a number"):
+            clf.fit(wide, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "sparse", "reason"),
+    [
+        ({}, True, "the table is sparse"),
+        ({"prior_mean": {"x1": 1.0}}, False, "a learned scale is that of weights around 0, and prior_mean is not 0"),
+        ({"standardize": False}, False, "which standardize=False leaves in different units"),
+    ],
+)
+def test_where_the_scale_cannot_be_learned_it_is_the_default(
+    options: dict[str, Any], sparse: bool, reason: str
+) -> None:
+    from scipy.sparse import csr_array
+
+    cells = np.eye(4)[[0, 1, 2, 3, 0, 1]]
+    X, y = csr_array(cells) if sparse else cells, [0, 1, 0, 1, 0, 1]
+    learned = bc.LogisticRegression(prior_scale="learned", inference="map", **options).fit(X, y)
+    given = bc.LogisticRegression(prior_scale=2.5, inference="map", **options).fit(X, y)
+    np.testing.assert_array_equal(learned.predict_proba(X), given.predict_proba(X))
+    [note] = [note for note in learned.notes_ if note not in given.notes_]
+    assert note.startswith("the prior scale of the weights is 2.5, and not learned, because")
+    assert reason in note

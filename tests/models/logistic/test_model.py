@@ -183,6 +183,15 @@ class TestMap:
         monkeypatch.setattr(newton, constant, value)
         np.testing.assert_allclose(replace(model)._mode, mode, atol=tolerance)
 
+    @pytest.mark.parametrize("n_labels", [2, 3])
+    def test_where_newton_arrives_nothing_follows(self, n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        objective, start = mixed_model(n_labels).objective("map")
+        optimum = newton.newton(objective, start, kept_below=newton.KEPT_HESSIAN)
+        assert optimum.converged
+        assert not optimum.at_rounding
+        monkeypatch.delattr("scipy.optimize.minimize")
+        np.testing.assert_array_equal(newton.maximize(objective, start), optimum.theta)
+
     def test_few_hessians_are_formed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of many parameters most steps are L-BFGS's, and the last of Newton's share a Hessian."""
         rng = np.random.default_rng(0)

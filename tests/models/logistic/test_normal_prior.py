@@ -15,7 +15,7 @@ COLUMNS = ["age", "dose", "ward"]
 def updated(mixed_table, classes, inference="map"):
     X, y = mixed_table
     y = y if classes == 3 else np.where(y == "ill", "ill", "well")
-    first = bc.LogisticRegression(inference=Laplace(), random_state=1).fit(X[COLUMNS][:50], y[:50])
+    first = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(), random_state=1).fit(X[COLUMNS][:50], y[:50])
     return first.as_prior().set_params(inference=inference).fit(X[COLUMNS][50:], y[50:])
 
 
@@ -100,7 +100,7 @@ def test_the_prior_is_in_the_columns_own_units(mixed_table):
     y = np.where(y == "ill", "ill", "well")
     other = pd.DataFrame({"age": X["age"] / 12 + 3, "visits": X["visits"] * 7})
     first = [
-        bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(table[:50], y[:50])
+        bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(table[:50], y[:50])
         for table in (X, other)
     ]
     second = [

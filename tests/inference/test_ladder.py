@@ -1,0 +1,73 @@
+"""The ladder of scales: ratios of evidences, masses against quadrature, chains that mix where the rows separate."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from helpers.logistic import model_of
+from scipy import stats
+
+import bayesclf as bc
+from bayesclf.inference import NUTS, ladder
+from bayesclf.inference.convergence import convergence_problems
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.scale_grid import ScaleGrid
+from bayesclf.posterior.hypotheses import to_dataset
+
+
+@pytest.mark.parametrize(("sizes", "shift"), [((4000, 4000), 0.3), ((8000, 1000), -30.0), ((50, 50), 1000.0)])
+def test_the_ratio_of_two_evidences(rng, sizes, shift):
+    """f = N(0, 1), g = e^shift N(1, 0.8²): the log ratio of their integrals is the shift."""
+    f, g = stats.norm(0, 1), stats.norm(1, 0.8)
+    draws = f.rvs(sizes[0], random_state=rng), g.rvs(sizes[1], random_state=rng)
+    ratio = ladder.log_evidence_ratio(*(g.logpdf(x) + shift - f.logpdf(x) for x in draws))
+    assert ratio == pytest.approx(shift, abs=5 / np.sqrt(min(sizes)))
+
+
+def separable(columns: int = 4, rows: int = 20) -> LearnedScaleModel:
+    X = np.random.default_rng(5).normal(size=(rows, columns))
+    model = model_of(X, X[:, 0] + X[:, 1] > 0)
+    prior = LogisticPrior(prior_scale=LearnedScale())
+    return LearnedScaleModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
+
+
+def test_chains_mix_where_the_rows_separate_the_classes():
+    """The posterior of the scale has a long tail, in which one step size for all scales would be too large."""
+    model, settings = separable(), NUTS(draws=300, progress=False)
+    sampled = ladder.sample(model, settings, 1)
+    drawn = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.draws.items()}
+    posterior = to_dataset(drawn, model.dims(), model.coords(), 4)
+    assert convergence_problems(posterior, sampled.stats, settings.max_treedepth) == ()
+    assert sampled.stats["diverging"].shape == sampled.draws["prior_scale"].shape == (4, 300)
+    again = ladder.sample(model, settings, 1)
+    np.testing.assert_array_equal(again.draws["weight"], sampled.draws["weight"])
+
+
+def test_scales_are_added_where_the_grid_ends_too_early():
+    """A grid without its upper end and with wrong masses gives the posterior of the whole grid."""
+    whole, settings = separable(2, 12), NUTS(draws=500, progress=False)
+    cut = dataclasses.replace(whole)
+    nodes = whole.scale_grid.nodes
+    vars(cut)["scale_grid"] = ScaleGrid(
+        tuple(dataclasses.replace(node, log_density=node.log_density - node.log_scale) for node in nodes[:-4])
+    )
+    expected, found = (np.log(ladder.sample(model, settings, 2).draws["prior_scale"]) for model in (whole, cut))
+    assert found.mean() == pytest.approx(expected.mean(), abs=0.15 * expected.std())
+    for level in (0.05, 0.5, 0.95):
+        assert np.mean(found < np.quantile(expected, level)) == pytest.approx(level, abs=0.04)
+
+
+def test_joint_draws_have_the_weights_of_their_scale():
+    """z = weights in sds of their prior: of many weights about which the rows say little, |z|² is that of normals."""
+    X = np.random.default_rng(1).normal(size=(12, 40))
+    clf = bc.LogisticRegression(prior_scale="learned", inference=NUTS(draws=500, progress=False), random_state=1)
+    clf.fit(X, np.arange(12) % 2)
+    drawn = clf.draws_.parameters
+    z = drawn["weight"] * clf.model_.design.scale / drawn["prior_scale"][:, None, None]
+    square = (z**2).sum(axis=(1, 2))
+    assert square.mean() == pytest.approx(40, rel=0.1)
+    assert square.std() == pytest.approx(np.sqrt(80), rel=0.15)
