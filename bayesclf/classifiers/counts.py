@@ -9,11 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers.concentrations import LEARNED, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError
-from bayesclf.families import Bernoulli, Multinomial
+from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
+from bayesclf.families.hierarchical import TEXTBOOK
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array
@@ -62,11 +64,14 @@ class BernoulliNB(CountClassifier):
 
     Parameters
     ----------
-    alpha : float or array
+    alpha : float, array, "learned" or LearntAlpha
         First shape of the prior, above 0: a number, or an array that broadcasts to (outcome, feature). MAP adds α − 1
         presences and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
-    beta : float or array
-        Second shape of the prior, likewise.
+        ``"learned"``: the number α = β that best predicts the label of each training row from all other rows,
+        ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α. `partial_fit` keeps the α of an earlier
+        `fit`, or 1.
+    beta : float, array or None
+        Second shape of the prior, likewise; None for 2, or for α where that is learned.
     binarize : float or None
         Cells above it are present; None demands a table of 0 and 1 only.
 
@@ -75,26 +80,29 @@ class BernoulliNB(CountClassifier):
     >>> import bayesclf as bc
     >>> clf = bc.BernoulliNB(random_state=1).fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
     >>> clf.predict_proba([[1, 0]], rule="map").round(3)
-    array([[0.129, 0.871]])
+    array([[0.045, 0.955]])
 
     References
     ----------
     Abu-El-Haija 3.2.2.
     """
 
-    alpha: float | Array = 2.0
-    beta: float | Array = 2.0
+    alpha: Concentration = LEARNED
+    beta: float | Array | None = None
     _: KW_ONLY
     binarize: float | None = 0.0
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns."""
-        family = Bernoulli(self.alpha, self.beta, 0.0 if self.binarize is None else self.binarize)
+        alpha, beta = concentration(self.alpha), TEXTBOOK if self.beta is None else self.beta
+        family = Bernoulli(alpha, beta, 0.0 if self.binarize is None else self.binarize)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
     def _check_options(self) -> None:
         super()._check_options()
         require(OrNone(Number()), binarize=self.binarize)
+        if self.beta is not None and isinstance(self.alpha, str | LearntAlpha):
+            raise InputError(f"beta={self.beta!r} has no effect where alpha is learned; leave it out, or give both")
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if sparse.issparse(X) and str(self.missing) == "level":
@@ -114,10 +122,12 @@ class MultinomialNB(CountClassifier):
 
     Parameters
     ----------
-    alpha : float or array
+    alpha : float, array, "learned" or LearntAlpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, word). MAP adds l = α − 1 to every
         count: 2 is Laplace's rule, `sklearn.naive_bayes.MultinomialNB(alpha=1)`, and with ``class_prior="empirical"``
-        Naive_Bayes_text of Mitchell 1997 Table 6.2.
+        Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the number that best predicts the label of each
+        training row from all other rows, ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α.
+        `partial_fit` keeps the α of an earlier `fit`, or 1.
     missing : {"ignore", "level"}
         Without effect: a missing count is always refused.
 
@@ -126,18 +136,18 @@ class MultinomialNB(CountClassifier):
     >>> import bayesclf as bc
     >>> clf = bc.MultinomialNB(random_state=1).fit([[2, 0], [1, 1], [0, 3]], ["a", "a", "b"])
     >>> clf.predict_proba([[1, 0]], rule="map").round(3)
-    array([[0.87, 0.13]])
+    array([[0.918, 0.082]])
 
     References
     ----------
     Abu-El-Haija 3.2.1, 3.4; Aberdeen; CS4780; Mitchell 1997 Table 6.2.
     """
 
-    alpha: float | Array = 2.0
+    alpha: Concentration = LEARNED
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold counts."""
-        return (ColumnBlock(Multinomial(self.alpha), tuple(map(str, frame.columns))),)
+        return (ColumnBlock(Multinomial(concentration(self.alpha)), tuple(map(str, frame.columns))),)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

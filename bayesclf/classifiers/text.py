@@ -10,12 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesclf.classifiers.concentrations import LEARNED, concentration
 from bayesclf.classifiers.counts import CountClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Bernoulli, Multinomial
+from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.tables.columns import Column, Rows, SparseTable, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
@@ -47,9 +48,12 @@ class TextNB(CountClassifier):
     ----------
     event_model : {"multinomial", "bernoulli"}
         ``"multinomial"``: θ_k ~ Dirichlet(α) over the vocabulary; ``"bernoulli"``: θ_ik ~ Beta(α, α) for each word.
-    alpha : float
+    alpha : float, "learned" or LearntAlpha
         Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
-        ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2.
+        ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the
+        number that best predicts the label of each training document from all others,
+        ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α. `partial_fit` keeps the α of an earlier
+        `fit`, or 1.
     vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
@@ -73,7 +77,7 @@ class TextNB(CountClassifier):
     """
 
     event_model: str = "multinomial"
-    alpha: float = 2.0
+    alpha: float | str | LearntAlpha = LEARNED
     _: KW_ONLY
     vectorizer: dict[str, Any] | None = None
     missing: str = field(default="ignore", init=False)
@@ -97,7 +101,10 @@ class TextNB(CountClassifier):
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add documents to what was learned so far; over any split of the documents the result is that of `fit`.
+        """Add documents to what was learned so far; over any split of the documents the result is the same.
+
+        It is that of `fit` where `alpha` is a number: leaving one document out needs all of them, so that an α to be
+        learned stays that of an earlier `fit`, or 1.
 
         Parameters
         ----------
@@ -121,11 +128,17 @@ class TextNB(CountClassifier):
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all words of a sparse table."""
-        family = Multinomial(self.alpha) if self.event_model == "multinomial" else Bernoulli(self.alpha, self.alpha)
+        alpha = concentration(self.alpha)
+        family = Multinomial(alpha) if self.event_model == "multinomial" else Bernoulli(alpha, alpha)
         return (ColumnBlock(family, frame.columns),)
 
     def _learn(
-        self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
+        self,
+        frame: pd.DataFrame,
+        y: Integers,
+        weight: Array | None,
+        blocks: tuple[ColumnBlock, ...] | None,
+        every_row: bool,
     ) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
@@ -134,7 +147,7 @@ class TextNB(CountClassifier):
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else ())
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
-        return super()._learn(table, y, weight, blocks)  # type: ignore[arg-type]
+        return super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:

@@ -16,7 +16,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -81,6 +81,9 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         α may be a `LearntAlpha`; β is then equal to α.
     threshold
         Cells above it are present.
+    basis
+        Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
+        mode always exists and equals the posterior mean. Where α is learned, ``"softmax"``.
     axes
         Set by `resolve_prior`.
 
@@ -92,6 +95,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     alpha: float | Array | LearntAlpha = 2.0
     beta: float | Array | LearntAlpha = 2.0
     threshold: float = 0.0
+    basis: str | tuple[str, ...] = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
@@ -101,6 +105,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         given = {"alpha": self.alpha, "beta": self.beta}
         require_positive(**{name: value for name, value in given.items() if not isinstance(value, LearntAlpha)})
         require(Number(), threshold=self.threshold)
+        require_basis(self.basis)
 
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> BernoulliStatistics:
         """Count rows and presences; `X` is (row, feature), dense with NaN where a cell is missing, or sparse."""

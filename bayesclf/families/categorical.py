@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, require_choice, require_positive
+from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.simplexes import BASES, SimplexFamily
+from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -73,7 +73,8 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         features concatenated; or a `LearntAlpha`.
     basis
         Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
-        the mode (n + α)/(N + Σα) always exists and equals the posterior mean.
+        the mode (n + α)/(N + Σα) always exists and equals the posterior mean; or one of them for each feature.
+        Where α is learned, ``"softmax"``.
     axes
         Set by `resolve_prior`.
 
@@ -83,7 +84,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     """
 
     alpha: float | Array | LearntAlpha = 2.0
-    basis: str = "simplex"
+    basis: str | tuple[str, ...] = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
@@ -92,7 +93,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     def __post_init__(self) -> None:
         if not isinstance(self.alpha, LearntAlpha):
             require_positive(alpha=self.alpha)
-        require_choice("basis", self.basis, BASES)
+        require_basis(self.basis)
 
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
@@ -100,10 +101,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         ends = np.cumsum(statistics.axes.sizes)
         seen = np.concatenate(([0.0], np.cumsum(statistics.counts.sum(axis=0))))
         return np.asarray(seen[ends] > seen[ends - statistics.axes.sizes])
-
-    def map(self, statistics: CategoricalStatistics) -> Parameters:
-        """Return the mode in the chosen basis; raises `DoesNotExist` where it is not unique or unbounded."""
-        return self.posterior(statistics).mean() if self.basis == "softmax" else super().map(statistics)
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:

@@ -1,6 +1,7 @@
-"""The concentration α of Dirichlet priors, learned from the counts.
+"""The concentration α of Dirichlet priors, learned from the training rows.
 
-Either α is the number of largest evidence, or it has a posterior: θ is integrated out, then drawn given α.
+α is the number that best predicts each row's label from all other rows, or the number of largest evidence, or it has a
+posterior: θ is integrated out, then drawn given α.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast, override
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
+from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Family, Wrapper, require_choice, require_positive
+from bayesclf.families.base import Family, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
+from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
@@ -25,10 +29,15 @@ LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
 GRID = 121
 """Number of values of log α in the first, coarse search: the sum over tables can have several maxima."""
-UNDETERMINED = 2.0
-"""α where the counts are uninformative, as when no table has more than one count: Laplace's rule."""
+UNDETERMINED = 1.0
+"""α where the rows are uninformative, as when no table has more than one count: Laplace's rule, for MAP and mean."""
+TEXTBOOK = 2.0
+"""α that is not learned: Laplace's rule for the mode in θ, which adds α − 1 to every count."""
 FLAT = 1e-9
 """The evidence counts as flat where it varies by less than this."""
+
+LEAVE_ONE_OUT = "leave-one-out"
+METHODS = ("evidence", "posterior", LEAVE_ONE_OUT)
 
 REASON = "the concentration α is learned, and its hyperprior is not conjugate to the Dirichlet-multinomial"
 
@@ -37,23 +46,47 @@ REASON = "the concentration α is learned, and its hyperprior is not conjugate t
 class LearntAlpha:
     """A concentration that is learned: θ_jk ~ Dirichlet(α, …, α), one α for a block or for each feature.
 
-    It is learned through the collapsed likelihood, θ integrated out: the Dirichlet-multinomial of all tables n_jk,
+    By evidence or with a posterior, it is learned through the collapsed likelihood, θ integrated out: the
+    Dirichlet-multinomial of all tables n_jk,
 
     .. math:: p(n | α) = \\prod_{jk} \\frac{Γ(Jα)}{Γ(Jα + N_{jk})} \\prod_l \\frac{Γ(α + n_{jkl})}{Γ(α)}.
+
+    That says how well α explains the cells x given the labels. By leave-one-out, α maximizes how well each row's label
+    is predicted from its cells and all other rows,
+
+    .. math:: \\sum_i w_i \\log P(y_i | x_i, D_{-i}, α) + \\log p(\\log α),
+
+    in closed form, each row subtracted from the counts of its class. This is a choice of α, not a posterior; the weak
+    hyperprior matters where rows are few.
+
+    **MAP and averages need different α.** The mode in θ adds α − 1 to every count, the posterior mean and every average
+    over the posterior add α. With one α for both, Laplace's rule for the mode (α = 2) adds two to each count in an
+    average, which over a large vocabulary outweighs the counts themselves; and an α below 1, which suits averages of
+    sparse counts, has no mode in θ. Where α is learned, MAP is therefore taken in the softmax basis,
+    (n + α)/(N + Σα): it always exists, adds the same α, and equals the posterior mean.
 
     Parameters
     ----------
     method
         ``"evidence"``: empirical Bayes, α maximizes p(n | α) and is then taken as given, so that the posterior is
-        exact but does not know that α is uncertain. ``"posterior"``: log α ~ Normal(log `median`, `spread`²), by NUTS.
+        exact but does not know that α is uncertain. ``"posterior"``: α has a posterior, by NUTS.
+        ``"leave-one-out"``: α maximizes the log probability of the labels, and is taken as given. Only `fit` can do
+        that, as it needs all rows; `partial_fit` keeps the α of an earlier `fit`, or `median`. Rows of weight below
+        1 are not left out.
     scope
-        ``"block"``: one α for all features of the block; ``"feature"``: one for each.
+        ``"block"``: one α for all features of the block; ``"feature"``: one for each, not by leave-one-out.
     median, spread
-        Of the hyperprior, used by ``"posterior"``: by default 95 % of it lies between 0.05 and 19.
+        Of the hyperprior log α ~ Normal(log `median`, `spread`²), not used by ``"evidence"``: by default 95 % of it
+        lies between 0.05 and 19.
+    least_levels
+        Features with fewer levels keep α = 2 and their own basis; not for ``"posterior"``.
+    value
+        The α found by leave-one-out, set by `fit`.
 
     References
     ----------
-    Minka (2000), Estimating a Dirichlet distribution; CS4780 and Mitchell (the number of hallucinated examples).
+    Minka (2000), Estimating a Dirichlet distribution; CS4780 and Mitchell (the number of hallucinated examples);
+    Geisser & Eddy (1979), A predictive approach to model selection (leave-one-out log predictive probabilities).
 
     Examples
     --------
@@ -68,21 +101,49 @@ class LearntAlpha:
     scope: str = "block"
     median: float = 1.0
     spread: float = 1.5
+    least_levels: int = 1
+    value: float | None = None
 
     def __post_init__(self) -> None:
-        require_choice("method", self.method, ("evidence", "posterior"))
+        require_choice("method", self.method, METHODS)
         require_choice("scope", self.scope, ("block", "feature"))
-        require_positive(median=self.median, spread=self.spread)
+        require_positive(median=self.median, spread=self.spread, value=self.value)
+        require(Whole(1), least_levels=self.least_levels)
+        if self.method == LEAVE_ONE_OUT and self.scope == "feature":
+            raise InputError("leave-one-out learns one α for all features; take scope='block', or method='evidence'")
+        if self.method == "posterior" and self.least_levels > 1:
+            raise InputError("an α with a posterior is one for features of any number of levels; take least_levels=1")
 
     def resolve[F: Family[Any]](self, family: F, statistics: Any) -> F:
         """Return a family of counts with its α learned, or to be learned by NUTS, from its statistics."""
         tables = family.tables(statistics)
         if self.scope == "feature" and len(tables.sizes) != len(statistics.axes.features):
             raise InputError(f"the family {family.name!r} has one table for all features; take scope='block'")
-        if self.method == "evidence":
-            return family.with_alpha(_cells(most_probable(tables, self.scope), tables.sizes)).resolve_prior(statistics)
-        start = family.with_alpha(np.full(sum(tables.sizes), self.median))
-        return cast("F", Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes))
+        if self.method == "posterior":
+            start: Any = family.with_alpha(np.full(sum(tables.sizes), self.median))
+            start = replace(start, basis="softmax")
+            return cast("F", Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes))
+        learned = self.learned(tables)
+        if not learned.any():
+            return family.with_alpha(np.full(sum(tables.sizes), TEXTBOOK)).resolve_prior(statistics)
+        if self.method == LEAVE_ONE_OUT:
+            alpha = np.array([self.median if self.value is None else self.value])
+        else:
+            alpha = most_probable(tables.select(learned), self.scope)
+        return self.fixed(family, tables, alpha).resolve_prior(statistics)
+
+    def learned(self, tables: Tables) -> NDArray[np.bool_]:
+        """Return whether the α of each table is learned."""
+        return np.asarray(tables.sizes) >= self.least_levels
+
+    def fixed[F: Family[Any]](self, family: F, tables: Tables, alpha: Array) -> F:
+        """Return the family with given α (group) in the tables whose α is learned, and the textbook's in others."""
+        learned = self.learned(tables)
+        every = np.full(len(tables.sizes), TEXTBOOK)
+        every[learned] = alpha
+        filled: Any = family.with_alpha(np.repeat(every, tables.sizes))
+        basis = "softmax" if learned.all() else tuple("softmax" if one else filled.basis for one in learned)
+        return cast("F", replace(filled, basis=basis))
 
     def log_prior(self, alpha: Array) -> Array:
         """Return the log density of log α under the hyperprior, up to a constant."""

@@ -14,7 +14,7 @@ from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -68,6 +68,9 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         Concentration, above 0: a number, or an array that broadcasts to (outcome, word); or a `LearntAlpha`.
     length
         Number of words of each document that `sample` makes: the model does not say how long documents are.
+    basis
+        Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
+        mode always exists and equals the posterior mean. Where α is learned, ``"softmax"``.
     axes
         Set by `resolve_prior`.
 
@@ -78,6 +81,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     alpha: float | Array | LearntAlpha = 2.0
     length: int = 100
+    basis: str | tuple[str, ...] = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multinomial"
     kind: ClassVar[str] = "count"
@@ -88,6 +92,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         if not isinstance(self.alpha, LearntAlpha):
             require_positive(alpha=self.alpha)
         require(Whole(1), length=self.length)
+        require_basis(self.basis)
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
@@ -139,7 +144,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         row = np.repeat(np.arange(len(y)), np.diff(counts.indptr))
         total, length = alpha.sum(axis=1)[y], np.asarray(counts.sum(axis=1), dtype=float)
         of_word = alpha[y[row], counts.indices]
-        own = np.bincount(row, gammaln(of_word) - gammaln(of_word - counts.data), minlength=len(y))
+        own = np.bincount(row, _log_rising(of_word - counts.data, counts.data), minlength=len(y))
         return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
@@ -200,10 +205,23 @@ def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
     return total
 
 
+def _log_rising(alpha: Array, counts: Array) -> Array:
+    """Return log [Γ(α + x)/Γ(α)] of each α and count x, as `log_rising` does."""
+    total = np.zeros(len(counts))
+    stepwise = (counts <= STEPS) & (counts == np.floor(counts))
+    entries = np.flatnonzero(stepwise)
+    for step in range(STEPS):
+        entries = entries[counts[entries] > step]
+        total[entries] += np.log(alpha[entries] + step)
+    rest = ~stepwise
+    total[rest] = gammaln(alpha[rest] + counts[rest]) - gammaln(alpha[rest])
+    return total
+
+
 def _nonzero(X: Any) -> sparse.csr_array:
     """Return counts (row, word) with stored entries only where they are above 0."""
     counts = dirichlet.canonical(X)
-    if counts.nnz and not counts.data.all():
+    if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()
     return counts

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, broadcast
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""
+
+
+def require_basis(basis: str | tuple[str, ...]) -> None:
+    """Raise `InputError` for a basis, or one of those of each simplex, that there is not."""
+    for one in basis if isinstance(basis, tuple) else (basis,):
+        require_choice("basis", one, BASES)
+
 
 NO_MODE = "has no single most probable θ (some count + α is below 1, or all are 1)"
 
@@ -32,6 +39,9 @@ class SimplexFamily[S: Statistics](Family[S]):
     ----------
     alpha
         Concentration: a number, an array in the shape of θ, or a `LearntAlpha`.
+    basis
+        Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
+        mode (n + α)/(N + Σα) always exists and equals the posterior mean; or one of them for each simplex.
     """
 
     _lacking: ClassVar[str] = "has no value"
@@ -40,6 +50,11 @@ class SimplexFamily[S: Statistics](Family[S]):
     @abstractmethod
     def alpha(self) -> float | Array | LearntAlpha:
         """The concentration."""
+
+    @property
+    @abstractmethod
+    def basis(self) -> str | tuple[str, ...]:
+        """The coordinates of the mode."""
 
     @abstractmethod
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
@@ -59,9 +74,16 @@ class SimplexFamily[S: Statistics](Family[S]):
         return self._defined(theta, tables.sizes, statistics.axes, self._lacking)
 
     def map(self, statistics: S) -> Parameters:
-        """Return the mode; raises `DoesNotExist` where it is not unique or the density is unbounded."""
-        alpha, sizes = self.posterior(statistics).simplexes()
-        return self._defined(dirichlet.mode(alpha, sizes), sizes, self.axes, NO_MODE)
+        """Return the mode in the chosen basis; raises `DoesNotExist` where it is not unique or unbounded."""
+        posterior = self.posterior(statistics)
+        if self.basis == "softmax":
+            return posterior.mean()
+        alpha, sizes = posterior.simplexes()
+        theta = dirichlet.mode(alpha, sizes)
+        if not isinstance(self.basis, str):
+            softmax = np.repeat([basis == "softmax" for basis in self.basis], sizes)
+            theta = np.where(softmax, dirichlet.normalize(alpha, sizes), theta)
+        return self._defined(theta, sizes, self.axes, NO_MODE)
 
     def posterior(self, statistics: S) -> Self:
         """Return Dirichlet(α + n)."""

@@ -34,7 +34,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 def smoothed(kind, **options):
     """Return a classifier whose MAP adds one to each count."""
-    return kind(inference=bc.Exact(draws=50), random_state=3, **options)
+    return kind(alpha=2.0, inference=bc.Exact(draws=50), random_state=3, **options)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def small_budget(monkeypatch):
 @pytest.mark.parametrize("class_prior", ["empirical", "uniform"])
 def test_laplaces_rule_is_that_of_scikit_learn(kind, peer, table, class_prior):
     theirs = peer(alpha=1, fit_prior=class_prior == "empirical").fit(COUNTS, Y)
-    ours = kind(inference="map", class_prior=class_prior).fit(table(COUNTS), Y)
+    ours = kind(alpha=2.0, inference="map", class_prior=class_prior).fit(table(COUNTS), Y)
     np.testing.assert_allclose(ours.predict_log_proba(table(COUNTS)), theirs.predict_log_proba(COUNTS), atol=1e-10)
 
 
@@ -434,7 +434,7 @@ def messages(path):
 def test_newsgroups_by_date(data_folder):
     """The publicly known accuracy of scikit-learn's multinomial naive Bayes, headers and all."""
     train, test = (messages(data_folder / "newsgroups" / f"{part}.jsonl.gz") for part in ("train", "test"))
-    clf = bc.TextNB(class_prior="empirical", rule="map", random_state=0).fit(*train)
+    clf = bc.TextNB(alpha=2.0, class_prior="empirical", rule="map", random_state=0).fit(*train)
     assert len(clf.vocabulary_) == 130_107
     assert (clf.predict(test[0]) == test[1]).mean() == 0.7728359001593202
 
@@ -452,7 +452,7 @@ def test_newsgroups_of_mitchell(data_folder, seed):
     kept = frequency >= 3
     kept[np.argsort(frequency)[-100:]] = False
     X = counts[:, kept]
-    clf = bc.MultinomialNB(class_prior="empirical", inference="map").fit(X[train], y[train])
+    clf = bc.MultinomialNB(alpha=2.0, class_prior="empirical", inference="map").fit(X[train], y[train])
     assert 0.88 <= (clf.predict(X[test]) == y[test]).mean() <= 0.90
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from arviz_stats.base import array_stats
 from pymc.model.transform.conditioning import remove_value_transforms
@@ -14,7 +15,8 @@ import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.dirichlet import Tables
-from bayesclf.families.hierarchical import HIGHEST, LOWEST, UNDETERMINED, most_probable
+from bayesclf.families.hierarchical import HIGHEST, LOWEST, TEXTBOOK, UNDETERMINED, most_probable
+from bayesclf.families.pymc_statistics import observe_tables
 from bayesclf.inference import NUTS
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
@@ -136,6 +138,23 @@ def log_evidence_of(name, alpha, statistics):
     return with_alpha(name, cells).resolve_prior(statistics).log_evidence(statistics).sum()
 
 
+def test_a_maximum_beside_the_end_of_the_range_is_refined():
+    """The grid's last values are 891 and 1000."""
+    tables = Tables(np.array([[3.0, 4.0], [4.0, 3.0]]), (2,))
+    narrow = LearntAlpha("posterior", median=950.0, spread=1e-3)
+    np.testing.assert_allclose(most_probable(tables, "block", narrow), 950.0, rtol=1e-4)
+
+
+def test_tables_of_any_sizes_are_drawn_with_their_totals():
+    sizes, counts = (2, 3, 2), np.array([[3.0, 1.0, 2.0, 2.0, 0.0, 1.0, 3.0], [5.0, 0.0, 1.0, 1.0, 3.0, 0.0, 5.0]])
+    with pm.Model() as model:
+        observe_tables(pt.constant(0.7), counts, sizes, "")
+    drawn = pm.draw(model["alpha_counts"], draws=20, random_seed=1, mode=PYTHON)
+    starts = [0, 2, 5]
+    np.testing.assert_array_equal(np.add.reduceat(drawn, starts, axis=2)[3], np.add.reduceat(counts, starts, axis=1))
+    assert np.ptp(drawn, axis=0).all()
+
+
 @every_scope
 def test_theta_is_drawn_given_each_alpha(name, scope):
     statistics = statistics_of(name)
@@ -224,9 +243,12 @@ def test_a_concentration_with_a_posterior_has_no_closed_form(play_tennis):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LearntAlpha("bayes"), "method must be one of 'evidence', 'posterior', not 'bayes'"),
+        (lambda: LearntAlpha("bayes"), "method must be one of 'evidence', 'posterior', 'leave-one-out', not 'bayes'"),
         (lambda: LearntAlpha(scope="class"), "scope must be one of 'block', 'feature', not 'class'"),
         (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
+        (lambda: LearntAlpha("leave-one-out", "feature"), "leave-one-out learns one α for all features"),
+        (lambda: LearntAlpha("posterior", least_levels=3), "features of any number of levels; take least_levels=1"),
+        (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
         (
             lambda: learnt("multinomial", scope="feature").resolve_prior(statistics_of("multinomial")),
             "one table for all",
@@ -236,6 +258,30 @@ def test_a_concentration_with_a_posterior_has_no_closed_form(play_tennis):
 def test_settings_are_checked(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_features_of_few_levels_keep_the_concentration_of_the_textbook():
+    """The others are learned as they would be without these, and MAP has a basis for each feature."""
+    statistics = statistics_of("categorical")
+    every = learnt("categorical", scope="feature").resolve_prior(statistics)
+    found = learnt("categorical", scope="feature", least_levels=3).resolve_prior(statistics)
+    np.testing.assert_array_equal(found.alpha[:, 2:5], every.alpha[:, 2:5])
+    assert (found.alpha[:, [0, 1, 5, 6]] == TEXTBOOK).all()
+    mode, fixed = found.map(statistics)["theta"], Categorical().resolve_prior(statistics)
+    np.testing.assert_array_equal(mode[..., 2:5], every.posterior(statistics).mean()["theta"][..., 2:5])
+    np.testing.assert_allclose(mode[..., [0, 1, 5, 6]], fixed.map(statistics)["theta"][..., [0, 1, 5, 6]])
+    alone = learnt("categorical", least_levels=3).resolve_prior(statistics)
+    np.testing.assert_array_equal(alone.alpha, found.alpha)  # one feature has so many
+    textbook = learnt("categorical", least_levels=4).resolve_prior(statistics)
+    np.testing.assert_array_equal(textbook.map(statistics)["theta"], fixed.map(statistics)["theta"])
+
+
+@every_family
+def test_map_equals_the_mean_where_a_concentration_is_learned(name):
+    statistics = statistics_of(name)
+    for method in ("evidence", "leave-one-out"):
+        family = learnt(name, method=method).resolve_prior(statistics)
+        np.testing.assert_array_equal(family.map(statistics)["theta"], family.posterior(statistics).mean()["theta"])
 
 
 def test_numbers_have_no_concentration():

@@ -1,0 +1,121 @@
+"""The concentration α that best predicts the label of each training row from all other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from scipy import optimize, sparse
+from scipy.special import logsumexp
+
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Family, Statistics
+from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha
+from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.families.wrapper import Wrapper
+from bayesclf.typing import Array, Integers
+
+GRID = 10
+"""Number of values of log α in the first search: the criterion can have several maxima."""
+TOLERANCE = 0.05
+"""Error of log α: near its maximum the criterion changes by its square."""
+MOST_ROWS = 5_000
+"""Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
+NUMBERS = 2**22
+"""Numbers (row × outcome, or entries of cells) that are kept in memory at once."""
+
+
+def learned_from_rows[F: Family[Any]](
+    family: F, statistics: Statistics, X: Any, y: Integers, weight: Array | None, class_prior: ClassPrior
+) -> F:
+    """Return a family with the α that is learned by leave-one-out; any other family as it is.
+
+    Parameters
+    ----------
+    family
+        With its prior as the user gave it.
+    statistics
+        Those of the rows.
+    X
+        All training rows in the family's encoding, (row, feature).
+    y
+        Their label codes (row).
+    weight
+        How often each row counts, (row); None for once.
+    class_prior
+        The posterior of π given all rows.
+    """
+    if isinstance(family, Wrapper):
+        return replace(family, family=learned_from_rows(family.family, statistics, X, y, weight, class_prior))
+    counts: Any = family if isinstance(family, SimplexFamily) else None
+    if counts is None or not isinstance(counts.alpha, LearntAlpha) or counts.alpha.method != LEAVE_ONE_OUT:
+        return family
+    kept = family.informative(statistics)
+    if not kept.any():
+        return family
+    if not kept.all():
+        statistics, X = statistics.select(kept), X[:, kept]
+    rows = left_out_rows(weight, len(y))
+    if len(rows) < len(y):
+        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
+    if not len(rows):
+        return family
+    score = criterion(counts, statistics, X, y, weight, class_prior)
+    return cast("F", replace(counts, alpha=replace(counts.alpha, value=maximum(score))))
+
+
+def left_out_rows(weight: Array | None, rows: int) -> Integers:
+    """Return the numbers of the rows that are left out: a row of weight w is w rows, and one of them is left out."""
+    whole = np.arange(rows) if weight is None else np.flatnonzero(weight >= 1)
+    if len(whole) <= MOST_ROWS:
+        return whole
+    return whole[np.linspace(0, len(whole) - 1, MOST_ROWS).astype(np.intp)]
+
+
+def criterion(
+    family: SimplexFamily[Any],
+    statistics: Statistics,
+    X: Any,
+    y: Integers,
+    weight: Array | None,
+    class_prior: ClassPrior,
+) -> Callable[[float], float]:
+    """Return α ↦ Σ_i w_i log P(y_i | x_i, all rows but i, α) + log p(log α).
+
+    Each value takes one pass over the rows. `X`, `y` and `weight` are those of the rows to leave out, the other
+    parameters as in `learned_from_rows`.
+    """
+    settings, tables = cast("LearntAlpha", family.alpha), family.tables(statistics)
+    log_prior = class_prior.log_mean_without(y)
+    if sparse.issparse(X):
+        X = dirichlet.canonical(X)
+    cells = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
+    stretch = max(1, NUMBERS // max(log_prior.shape[1], cells))
+
+    def score(alpha: float) -> float:
+        prior = settings.fixed(family, tables, np.array([alpha])).resolve_prior(statistics)
+        posterior = prior.posterior(statistics)
+        scores = np.empty(len(y))
+        for start in range(0, len(y), stretch):
+            some = slice(start, start + stretch)
+            joint = posterior.log_predictive_without(X[some], y[some]) + log_prior[some]
+            scores[some] = joint[np.arange(len(joint)), y[some]] - logsumexp(joint, axis=1)
+        total = scores.sum() if weight is None else scores @ weight
+        return float(total + settings.log_prior(np.array(alpha)))
+
+    return score
+
+
+def maximum(score: Callable[[float], float]) -> float:
+    """Return the α of the largest score: the best of a grid, refined between its neighbors."""
+    grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID)
+    values = np.array([score(float(np.exp(point))) for point in grid])
+    best = int(values.argmax())
+    around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
+    found = optimize.minimize_scalar(
+        lambda point: -score(float(np.exp(point))), bounds=around, method="bounded", options={"xatol": TOLERANCE}
+    )
+    return float(np.exp(found.x if -found.fun > values[best] else grid[best]))
