@@ -13,7 +13,8 @@ from bayesclf.classifiers.implied import linear_weights
 from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
-from bayesclf.families.base import Axes, Family, Wrapper
+from bayesclf.families.base import Axes, Family
+from bayesclf.families.wrapper import Wrapper
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging

@@ -37,9 +37,9 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
         Scale matrix of the inverse Wishart prior of Σ.
     covariance_prior : LKJ or None
         A prior of correlations and standard deviations instead of the inverse Wishart; then NUTS samples the posterior.
-    inference : {"auto", "exact", "nuts", "map", "mle"} or Engine
+    inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         ``"auto"`` is exact where the training rows have no missing cells; with missing cells the posterior is not
-        conjugate, and NUTS samples it.
+        conjugate, and data augmentation samples it, or NUTS under an `LKJ` prior.
 
     Attributes
     ----------

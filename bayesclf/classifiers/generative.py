@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.training import (
@@ -25,17 +26,18 @@ from bayesclf.classifiers.training import (
     about_units,
     block_cells,
     checked_labels,
+    decoded,
+    indicators,
     known_class_prior,
     possible_labels,
+    resolved_class_prior,
     seed_of,
     weighted,
 )
 from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families import Axes, Categorical
-from bayesclf.families.base import Family, Statistics, broadcast
-from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
-from bayesclf.families.selected import Selected
+from bayesclf.families.base import Family, Statistics
+from bayesclf.families.class_prior import ClassPrior
 from bayesclf.inference import Engine, Exact
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
@@ -73,8 +75,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
-    inference : {"auto", "exact", "nuts", "map", "mle"} or Engine
-        ``"auto"`` (exact), ``"exact"``, ``"nuts"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``.
+    inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
+        An engine's name, or its settings such as ``bayesclf.NUTS(…)``. ``"auto"`` is exact where the posterior has a
+        closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
     rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None
@@ -109,6 +112,8 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
 
+        An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -127,8 +132,8 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             frame = self._validated(X, reset=first)
             codes_of = self._label_codes if first else self._codes_of_more
             rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
-            added = self._learn(*rows, None if first else self._learnt.blocks)
-            self._learnt = added if first else self._learnt + added
+            added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
+            self._gather(added if first else self._gathered + added)
             self._infer(self._conditioned())
         return self
 
@@ -156,7 +161,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         frozen = FrozenPrior(
             learnt=replace(self._learnt, counts=np.zeros(len(self.classes_)), statistics=()),
             families=tuple(
-                next(families).family if kept.any() else block.family
+                next(families).family if kept.any() else block.plain
                 for block, kept in zip(self._learnt.blocks, self._kept, strict=True)
             ),
             kept=self._kept,
@@ -235,7 +240,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         back = np.argsort(np.concatenate(order))
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
-            table |= _decoded(block.statistics.axes, np.concatenate(part)[back])
+            table |= decoded(block.statistics.axes, np.concatenate(part)[back])
         return self._generated(table), self.classes_[labels]
 
     def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
@@ -257,20 +262,33 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         return tuple(self._learnt.columns.values())
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
-        self._learnt = self._learn(frame, y, sample_weight, None)
+        self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
         return self._conditioned()
 
+    def _gather(self, learnt: Learnt) -> None:
+        """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
+        self._learnt = learnt
+
+    @property
+    def _gathered(self) -> Learnt:
+        return self._learnt
+
     def _learn(
-        self, frame: pd.DataFrame, y: Integers, weight: Array | None, blocks: tuple[ColumnBlock, ...] | None
+        self,
+        frame: pd.DataFrame,
+        y: Integers,
+        weight: Array | None,
+        blocks: tuple[ColumnBlock, ...] | None,
+        every_row: bool,
     ) -> Learnt:
-        """Return the statistics of rows, on blocks that may be given."""
+        """Return the statistics of rows, on blocks that may be given, and what only `every_row` together teaches."""
         self._check_options()
         if self.prior is not None:
             blocks = self.prior.learnt.blocks
         elif blocks is None:
             blocks = self._blocks(frame)
             if self.missing == "level":
-                blocks += _indicators(blocks)
+                blocks += indicators(blocks)
         training = self._training_columns(frame, blocks)
         counts = np.bincount(y, weight, minlength=len(self.classes_)).astype(float)
         learnt = Learnt(self.classes_, training, blocks, counts, ())
@@ -278,12 +296,16 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
         learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
-        statistics = []
+        statistics, measured = [], []
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
             axes = learnt.axes(block)
-            statistics.append(block.family.statistics(block.family.measured(X, axes), y, axes, weight))
-        return replace(learnt, statistics=tuple(statistics))
+            measured.append(block.family.measured(X, axes))
+            statistics.append(block.family.statistics(measured[-1], y, axes, weight))
+        learnt = replace(learnt, statistics=tuple(statistics))
+        if self.prior is not None or not every_row:
+            return learnt
+        return learnt.learned_from_rows(measured, y, weight, self._class_prior(counts).posterior(counts))
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
@@ -315,7 +337,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         if self.prior is not None:
             families, self._kept = self.prior.families, self.prior.kept
         else:
-            families = tuple(block.family for block in learnt.blocks)
+            families = tuple(block.plain for block in learnt.blocks)
             self._kept = tuple(map(self._informative, learnt.blocks, learnt.statistics))
         suffixes = self._suffixes(families)
         described = zip(learnt.blocks, learnt.statistics, families, self._kept, suffixes, strict=True)
@@ -328,10 +350,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 resolved = family.in_units(selected.axes)
             else:
                 resolved = _resolved(family, selected, column_block.names, keep)
+                self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
             self.notes_ += about_units(selected.axes)
             self._note_units(resolved, selected)
-        return GenerativeModel(self._labels, self._resolved_class_prior(), learnt.counts, tuple(blocks))
+        return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
     def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
         """Return what is added to the names of each block's parameters, as several blocks may have the same.
@@ -354,7 +377,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         """Return which features can be informative about the label."""
         if block.indicator:
             return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
-        return np.asarray(block.family.informative(statistics))
+        return np.asarray(block.plain.informative(statistics))
 
     def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_]) -> None:
         if block.indicator:
@@ -381,23 +404,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
                 "bring the columns to common units or take variance='feature'"
             )
 
-    def _resolved_class_prior(self) -> ClassPrior:
+    def _class_prior(self, counts: Array) -> ClassPrior:
+        """Return the class prior in numbers, given the weight of each label (outcome)."""
         if self.prior is not None:
             return self.prior.class_prior
-        labels = len(self.classes_)
-        if isinstance(self.class_prior, str):
-            if self.class_prior == "dirichlet":
-                return LearntClassPrior(
-                    broadcast("class_concentration", self.class_concentration, (labels,), "outcome")
-                )
-            if self.class_prior == "empirical":
-                return KnownClassPrior(self._learnt.counts / self._learnt.counts.sum())
-            if self.class_prior == "uniform":
-                return KnownClassPrior(np.full(labels, 1 / labels))
-            raise InputError(
-                f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {self.class_prior!r}"
-            )
-        return known_class_prior(self.class_prior, self.classes_)
+        return resolved_class_prior(self.class_prior, self.class_concentration, counts, self.classes_)
 
     @override
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -482,19 +493,3 @@ def _number(family: Family[Any], used: dict[str, int]) -> int:
     number = 1 + max(used.get(name, 0) for name in names)
     used |= dict.fromkeys(names, number)
     return number
-
-
-def _indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
-    """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
-    names = tuple(name for block in blocks if block.family.kind == "number" for name in block.names)
-    selected = [block.family for block in blocks if isinstance(block.family, Selected)]
-    family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
-    return (ColumnBlock(family, names, indicator=True),) if names else ()
-
-
-def _decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
-    """Return columns by name, level codes turned back into levels."""
-    if not axes.levels:
-        return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
-    levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
-    return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}

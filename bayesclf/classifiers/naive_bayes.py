@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers.concentrations import LEARNED, LEAST_LEVELS, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.constraints import PROBABILITIES, Flag, Instance, OrNone, require
+from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError
-from bayesclf.families import FAMILIES, Categorical, Gaussian, HalfNormal
+from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
 from bayesclf.families.base import Family
-from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.typing import Array
 
@@ -29,10 +31,18 @@ if TYPE_CHECKING:
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
-    Numbers are Gaussian; words, booleans and pandas categoricals are categorical.
+    Numbers are Gaussian, or of the family that their evidence prefers; words, booleans and pandas categoricals are
+    categorical.
 
     Parameters
     ----------
+    families : str or sequence of str
+        Family of the numbers that `blocks` does not name: ``"gaussian"``, or any family of numbers by its name in
+        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; or names of candidates to
+        choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`. Evidence is that of cells as wide as the
+        last recorded decimal, so that densities and masses compare, and joint over the classes; all candidates are
+        equally probable a priori. What was chosen is in `families_`, in the notes of the fit, and in its report. Of
+        other rows, a cell that the chosen family cannot have counts as missing.
     blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
@@ -41,11 +51,19 @@ class NaiveBayes(GenerativeClassifier):
         probabilities that they do are in `inclusion_`.
     inclusion : float
         Prior probability that a column depends on the class, with `select`.
+    alpha : float, "learned" or LearntAlpha
+        Concentration of the categorical columns that `blocks` does not name, as in `CategoricalNB`, and of families
+        of counts given by name.
 
     Attributes
     ----------
     inclusion_ : Series
         Posterior probability that each column depends on the class, with `select`.
+    choices_ : tuple of Choices
+        Log evidences of the families of all columns whose family is chosen, `bayesclf.families.by_evidence.Choices`;
+        empty where none is.
+    families_ : DataFrame of shape (feature, family)
+        Posterior probabilities of the families of each column, with families to choose from.
 
     Examples
     --------
@@ -62,8 +80,26 @@ class NaiveBayes(GenerativeClassifier):
 
     blocks: dict[Any, Any] | None = None
     _: KW_ONLY
+    families: str | tuple[str, ...] = "gaussian"
     select: bool = False
     inclusion: float = 0.5
+    alpha: float | str | LearntAlpha = LEARNED
+    _undecided: Learnt | None = field(init=False)
+    choices_: tuple[Choices, ...] = field(init=False)
+
+    @property
+    def families_(self) -> pd.DataFrame:
+        """P(family | the rows of a column) of each column whose family was chosen, (feature, family).
+
+        It compares evidences, so that it depends on the priors: the default ones are set from the pooled rows.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "classes_")
+        if not self.choices_:
+            raise AttributeError("families_ exists for a fit that chooses families only, as with families='auto'")
+        (choices,) = self.choices_
+        return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))
 
     @property
     def inclusion_(self) -> pd.Series[float]:
@@ -93,29 +129,67 @@ class NaiveBayes(GenerativeClassifier):
         require(OrNone(Instance(Mapping)), blocks=self.blocks)
         require(Flag(), select=self.select)
         require(PROBABILITIES, inclusion=self.inclusion)
+        if not isinstance(self._family_of_numbers(), Gaussian) and self.select:
+            raise InputError("select=True takes families='gaussian' only; fit without it to have families chosen")
+        if not isinstance(self.alpha, str | LearntAlpha):
+            require(Number(above=0), alpha=self.alpha)
+
+    def _family_of_numbers(self) -> Family[Any] | ByEvidence:
+        """Return the family of numbers without one, or the candidates for it."""
+        known = ", ".join(map(repr, CANDIDATES))
+        if isinstance(self.families, str):
+            if self.families == "auto":
+                return ByEvidence()
+            family = FAMILIES.get(self.families)
+            if family is None or family.kind != "number":
+                raise InputError(
+                    f"families must be 'auto', a family of numbers such as 'gaussian', or several of {known}, not "
+                    f"{self.families!r}"
+                )
+            return family()
+        names = tuple(self.families) if isinstance(self.families, list | tuple) else ()
+        unknown = [name for name in names if name not in CANDIDATES]
+        if unknown or not names:
+            raise InputError(f"families must be 'auto', a name or several of {known}, not {self.families!r}")
+        return ByEvidence(names)
+
+    def _gather(self, learnt: Learnt) -> None:
+        self._learnt, self.choices_ = learnt.decided()
+        self._undecided = learnt if self.choices_ else None
+
+    @property
+    def _gathered(self) -> Learnt:
+        return self._learnt if self._undecided is None else self._undecided
+
+    def _conditioned(self) -> GenerativeModel:
+        model = super()._conditioned()
+        for choices in self.choices_:
+            self.notes_ += [f"family by evidence and its probability: {sentence}" for sentence in choices.sentences()]
+        return model
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return the given blocks, then one for all other numbers and one for all other categories."""
         names = [str(name) for name in frame.columns]
         given: list[ColumnBlock] = []
+        numbers = self._family_of_numbers()
         taken: set[str] = set()
         for key, family in (self.blocks or {}).items():
-            members = (key,) if isinstance(key, str) else tuple(key)
+            members = tuple(map(str, key)) if isinstance(key, tuple | frozenset) else (str(key),)
             for name in members:
                 if name not in names:
                     raise InputError(f"blocks names column {name!r}, but the table has {', '.join(map(repr, names))}")
                 if name in taken:
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
-            given.append(ColumnBlock(_family_of(family), members))
+            given.append(ColumnBlock(_family_of(family, self.alpha), members))
         rest = [name for name in names if name not in taken]
         kinds = {name: columns.kind_of(frame[name]) for name in rest}
-        for family in (Gaussian(), Categorical()):
-            members = tuple(name for name in rest if kinds[name] == family.kind)
+        for of_kind in (numbers, Categorical(concentration(self.alpha, LEAST_LEVELS))):
+            members = tuple(name for name in rest if kinds[name] == of_kind.kind)
             if members:
-                given.append(ColumnBlock(family, members))
+                given.append(ColumnBlock(of_kind, members))
         if self.select:
-            given = [replace(b, family=cast("Family[Any]", Selected(b.family, self.inclusion))) for b in given]
+            given = [replace(b, family=cast("Family[Any]", Selected(b.plain, self.inclusion))) for b in given]
         return tuple(given)
 
 
@@ -126,12 +200,15 @@ class CategoricalNB(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : float, array or LearntAlpha
+    alpha : float, array, "learned" or LearntAlpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
-        side by side; or `bayesclf.families.LearntAlpha(…)`, which learns it. MAP adds α − 1 to every count: 2 is
-        Laplace's rule; 1 makes MAP equal MLE, zeros included.
+        side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
+        ``"learned"``: 2 for columns of fewer than ten levels; for the others the one α that best predicts the label of
+        each training row from all other rows, ``bayesclf.families.LearntAlpha("leave-one-out", least_levels=10)``;
+        there MAP adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
     basis : {"simplex", "softmax"}
-        ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα).
+        ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα), as always
+        where α is learned.
 
     Attributes
     ----------
@@ -152,13 +229,14 @@ class CategoricalNB(GenerativeClassifier):
     Mitchell, eqs 6 to 9; Mitchell 1997 §6.9; CS4780.
     """
 
-    alpha: float | Array | LearntAlpha = 2.0
+    alpha: Concentration = LEARNED
     _: KW_ONLY
     basis: str = "simplex"
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns."""
-        return (ColumnBlock(Categorical(self.alpha, self.basis), tuple(map(str, frame.columns))),)
+        alpha = concentration(self.alpha, LEAST_LEVELS)
+        return (ColumnBlock(Categorical(alpha, self.basis), tuple(map(str, frame.columns))),)
 
 
 @own_options_first
@@ -229,10 +307,14 @@ class GaussianNB(GenerativeClassifier):
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
 
-def _family_of(family: Any) -> Family[Any]:
-    """Return a family given as an object or by name."""
+def _family_of(family: Any, alpha: Concentration) -> Family[Any]:
+    """Return a family given as an object or by name, which then has the classifier's α."""
     if isinstance(family, str) and family in FAMILIES:
         family = FAMILIES[family]()
+        if isinstance(family, Bernoulli | Categorical | Multinomial):
+            least_levels = LEAST_LEVELS if isinstance(family, Categorical) else 1
+            beta: dict[str, Any] = {} if not isinstance(family, Bernoulli) else {"beta": concentration(alpha)}
+            family = replace(family, alpha=concentration(alpha, least_levels), **beta)
     if not isinstance(family, tuple(FAMILIES.values())):
         raise InputError(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of one")
     return cast("Family[Any]", family)

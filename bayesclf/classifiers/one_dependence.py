@@ -12,7 +12,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier, own_options_fi
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import Refused
 from bayesclf.families.trees.one_dependence import NO_POSTERIOR, OneDependence
-from bayesclf.inference import NUTS, Auto, Engine, Exact, Laplace
+from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
@@ -65,7 +65,8 @@ class AODE(GenerativeClassifier):
     def _requested_engine(self) -> str | Engine:
         if self.inference == "auto" or isinstance(self.inference, Auto):
             return "map"
-        if self.inference in ("exact", "laplace", "nuts") or isinstance(self.inference, Exact | Laplace | NUTS):
+        kind = ENGINES.get(self.inference) if isinstance(self.inference, str) else type(self.inference)
+        if kind in ENGINES.values() and kind not in (MAP, MLE):
             raise Refused(NO_POSTERIOR)
         return self.inference
 

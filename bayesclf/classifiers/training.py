@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
-from bayesclf.families import Axes
-from bayesclf.families.base import Family, Statistics
-from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
+from bayesclf.families import Axes, Categorical, Selected
+from bayesclf.families.base import Family, Statistics, broadcast
+from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
+from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
+from bayesclf.families.left_out import learned_from_rows
+from bayesclf.families.value_counts import ValueCounts
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, without_mask
 from bayesclf.typing import Array, Integers
@@ -141,6 +144,32 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     return KnownClassPrior(pi / pi.sum())
 
 
+def resolved_class_prior(
+    class_prior: Any, concentration: float | Array, counts: Array, classes: NDArray[Any]
+) -> ClassPrior:
+    """Return the class prior in numbers.
+
+    Parameters
+    ----------
+    class_prior, concentration
+        As `GenerativeClassifier` takes them.
+    counts
+        Weight of the training rows of each label (outcome).
+    classes
+        Labels (outcome).
+    """
+    if not isinstance(class_prior, str):
+        return known_class_prior(class_prior, classes)
+    match class_prior:
+        case "dirichlet":
+            return LearntClassPrior(broadcast("class_concentration", concentration, classes.shape, "outcome"))
+        case "empirical":
+            return KnownClassPrior(counts / counts.sum())
+        case "uniform":
+            return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
+    raise InputError(f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {class_prior!r}")
+
+
 def _listed(classes: NDArray[Any]) -> str:
     return ", ".join(repr(str(label)) for label in classes)
 
@@ -168,11 +197,21 @@ class ColumnBlock:
         The columns.
     indicator
         Whether the block is about cells being missing rather than about their values.
+    candidate
+        Name in `bayesclf.families.by_evidence.CANDIDATES` of a family that was chosen by evidence: cells that it cannot
+        have count as missing. Empty for any other.
     """
 
-    family: Family[Any]
+    family: Family[Any] | ByEvidence
     names: tuple[str, ...]
     indicator: bool = False
+    candidate: str = ""
+
+    @property
+    def plain(self) -> Family[Any]:
+        """The family, where it is none to be chosen: in what `Learnt.decided` returns."""
+        assert isinstance(self.family, Family)
+        return self.family
 
     def union(self, other: ColumnBlock) -> ColumnBlock:
         """Return the block with the columns of both: a vocabulary can grow."""
@@ -236,6 +275,45 @@ class Learnt:
                 measured[name] = replace(self.columns[name], unit=larger)
         return replace(self, columns=self.columns | measured)
 
+    def decided(self) -> tuple[Learnt, tuple[Choices, ...]]:
+        """Return the same with plain families for columns whose families are chosen by evidence, and the choices."""
+        blocks: list[ColumnBlock] = []
+        statistics: list[Statistics] = []
+        choices: list[Choices] = []
+        for block, own in zip(self.blocks, self.statistics, strict=True):
+            if isinstance(block.family, ByEvidence):
+                values = cast("ValueCounts", own)
+                choices.append(block.family.choices(values))
+                for candidate, family, names, of_family in block.family.chosen(values, choices[-1]):
+                    blocks.append(ColumnBlock(family, names, candidate=candidate))
+                    statistics.append(of_family)
+            else:
+                blocks.append(block)
+                statistics.append(own)
+        return replace(self, blocks=tuple(blocks), statistics=tuple(statistics)), tuple(choices)
+
+    def learned_from_rows(
+        self, cells: Sequence[Any], y: Integers, weight: Array | None, class_prior: ClassPrior
+    ) -> Learnt:
+        """Return the same with the concentrations that are learned by leaving out rows.
+
+        Parameters
+        ----------
+        cells
+            All training cells (row, feature) of each block, in the units of its axes.
+        y, weight
+            Label codes and weights (row).
+        class_prior
+            The posterior of π given all rows.
+        """
+        blocks = tuple(
+            block
+            if isinstance(block.family, ByEvidence)
+            else replace(block, family=learned_from_rows(block.family, statistics, X, y, weight, class_prior))
+            for block, statistics, X in zip(self.blocks, self.statistics, cells, strict=True)
+        )
+        return replace(self, blocks=blocks)
+
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)
@@ -290,6 +368,14 @@ class FrozenPrior:
         return f"FrozenPrior({counted(classes, 'class', 'classes')}, {counted(features, 'feature')})"
 
 
+def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
+    """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
+    names = tuple(name for block in blocks if block.family.kind == "number" for name in block.names)
+    selected = [block.family for block in blocks if isinstance(block.family, Selected)]
+    family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
+    return (ColumnBlock(family, names, indicator=True),) if names else ()
+
+
 def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     """Return a block's cells (row, feature): numbers, level codes, or whether they are missing."""
     if block.family.kind == "count":
@@ -299,5 +385,14 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if block.indicator:
         return columns.is_missing(columns.numbers(frame, block.names))
     if block.family.kind == "number":
-        return columns.numbers(frame, block.names)
+        X = columns.numbers(frame, block.names)
+        return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
+
+
+def decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
+    """Return the cells (row, feature) of a block as columns by name, level codes turned back into levels."""
+    if not axes.levels:
+        return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
+    levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
+    return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}

@@ -7,11 +7,18 @@ from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.gaussian import Gaussian, HalfNormal
+from bayesclf.families.exponential import Exponential
+from bayesclf.families.gamma import Gamma
+from bayesclf.families.gaussian import Gaussian
+from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.histogram import Histogram
+from bayesclf.families.hurdle import Hurdle
+from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
+from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
@@ -20,7 +27,8 @@ from bayesclf.families.trees.one_dependence import OneDependence
 from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
-_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, Poisson, MultivariateGaussian, *_TABLES)
+_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
+_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, MultivariateGaussian, *_TABLES)
 
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
@@ -33,16 +41,22 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "EveryTree",
+    "Exponential",
     "Family",
+    "Gamma",
     "Gaussian",
     "HalfNormal",
+    "Histogram",
+    "Hurdle",
     "JointTable",
     "KnownClassPrior",
     "LearntAlpha",
     "LearntClassPrior",
+    "LogNormal",
     "Model",
     "Multinomial",
     "MultivariateGaussian",
+    "NegativeBinomial",
     "OneDependence",
     "Parameters",
     "Poisson",

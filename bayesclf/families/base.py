@@ -11,8 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
+    from bayesclf.families.augmentation import Alternation
     from bayesclf.families.pymc_rows import LabeledRows
 
 MISSING, UNSEEN = -1, -2
@@ -53,7 +55,7 @@ class Axes:
     levels: tuple[tuple[Hashable, ...], ...] = ()
     units: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of levels of each feature."""
         return tuple(len(values) for values in self.levels)
@@ -88,11 +90,11 @@ class Axes:
         return [wider.labels.index(label) for label in self.labels]
 
     def moved(self, values: Array, wider: Axes) -> Array:
-        """Return (outcome, feature) on axes with additional labels or features, where the values are 0."""
+        """Return (outcome, feature, …) on axes with additional labels or features, where the values are 0."""
         if self == wider:
             return values
         place = {name: position for position, name in enumerate(wider.features)}
-        out = np.zeros((len(wider.labels), len(wider.features)))
+        out = np.zeros((len(wider.labels), len(wider.features), *values.shape[2:]))
         out[np.ix_(self.labels_in(wider), [place[name] for name in self.features])] = values
         return out
 
@@ -211,6 +213,14 @@ class Family[S: Statistics](ABC):
     def not_conjugate(self, statistics: S) -> str:
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
         return ""
+
+    def not_augmentable(self, statistics: S) -> str:
+        """Return why the posterior has no closed form given the missing cells either; empty where it has one."""
+        return self.not_conjugate(statistics)
+
+    def alternation(self, statistics: S, chains: int) -> Alternation:
+        """Return how data augmentation samples a posterior that is conjugate given the missing cells."""
+        raise Refused(f"the family {self.name!r} has no data augmentation")
 
     @abstractmethod
     def posterior(self, statistics: S) -> Self:
@@ -390,78 +400,6 @@ class Family[S: Statistics](ABC):
             "level_feature": ("level", [name for name, _ in pairs]),
             "level_value": ("level", [str(value) for _, value in pairs]),
         }
-
-
-@dataclass(frozen=True)
-class Wrapper(Family[Any]):
-    """A family with the rows, statistics and density of another one, but a prior of its own.
-
-    Parameters
-    ----------
-    family
-        The wrapped family.
-    """
-
-    family: Family[Any]
-
-    @property
-    @override
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    @override
-    def kind(self) -> str:
-        return self.family.kind
-
-    @property
-    @override
-    def axes(self) -> Axes:
-        return self.family.axes
-
-    @override
-    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
-        return self.family.statistics(X, y, axes, sample_weight)
-
-    @override
-    def units(self, X: Any) -> Array | None:
-        return self.family.units(X)
-
-    @override
-    def measured(self, X: Any, axes: Axes) -> Any:
-        return self.family.measured(X, axes)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        return replace(self, family=self.family.in_units(axes))
-
-    @override
-    def informative(self, statistics: Any) -> NDArray[np.bool_]:
-        return self.family.informative(statistics)
-
-    @override
-    def log_density(self, X: Any, parameters: Parameters) -> Array:
-        return self.family.log_density(X, parameters)
-
-    @override
-    def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
-        return self.family.linear_design(statistics, at_means)
-
-    @override
-    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
-        return self.family.linear_terms(parameters, design)
-
-    @override
-    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
-        return self.family.contributions(X, parameters, pair)
-
-    @override
-    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
-        return self.family.sample(parameters, y, rng)
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        return self.family.dims()
 
 
 def require_positive(**given: object) -> None:

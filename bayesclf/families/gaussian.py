@@ -14,6 +14,7 @@ from bayesclf.constraints import Flag, Instance, Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
+from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -25,68 +26,6 @@ if TYPE_CHECKING:
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
-
-LOST = 1e-6
-"""Least share of a scatter that must remain without a row: below it the difference loses six of sixteen digits."""
-
-
-@dataclass(frozen=True)
-class HalfNormal:
-    """σ ~ HalfNormal(s): density ∝ exp(−σ²/2s²) for σ ≥ 0.
-
-    Unlike an inverse gamma prior of σ² it does not rule out small σ and has light tails. It is not conjugate: the
-    posterior is sampled by NUTS. The mode in σ² is still in closed form.
-
-    Parameters
-    ----------
-    scale
-        s, above 0, in units of the columns; a number, or an array that broadcasts to the variances. Where None the
-        standard deviation of the pooled rows, so that E[σ²] is their variance.
-
-    References
-    ----------
-    Gelman (2006), Prior distributions for variance parameters in hierarchical models, doi:10.1214/06-BA117A.
-    """
-
-    scale: float | Array | None = None
-
-    def __post_init__(self) -> None:
-        require_positive(scale=self.scale)
-
-    def resolve(self, s2: Array, shape: tuple[int, ...], unit: Array | float = 1.0) -> Self:
-        """Return the prior in numbers, in units; `s2` is the variance of the pooled rows, in squared units."""
-        if self.scale is None:
-            return replace(self, scale=broadcast("scale", np.sqrt(s2), shape))
-        return replace(self, scale=broadcast("scale", self.scale, shape) / unit)
-
-    def mode(self, weight: Array, scatter: Array) -> Array:
-        """Return the mode in v = σ² of v^(−c) exp(−S/2v) · HalfNormal(√v; s)/(2√v), 0 where S is 0.
-
-        Setting the derivative to zero gives v² + 2(c + ½)s²v − s²S = 0; of the two solutions one is positive.
-
-        Parameters
-        ----------
-        weight
-            c, half the number of rows and means that share the variance.
-        scatter
-            S, at least 0.
-        """
-        s2 = np.asarray(self.scale) ** 2
-        half = (weight + 0.5) * s2
-        # The root −h + √(h² + s²S) without the difference of nearly equal numbers.
-        return np.asarray(s2 * scatter / (half + np.sqrt(half**2 + s2 * scatter)))
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw σ² (draw, ...) from the prior."""
-        scale = np.asarray(self.scale)
-        return np.asarray((scale * rng.standard_normal((draws, *scale.shape))) ** 2)
-
-    def pymc(self, name: str, scale: Array, dims: tuple[str, ...]) -> TensorVariable:
-        """Add σ to the open PyMC model; return σ²."""
-        import pymc as pm
-
-        sigma: Any = pm.HalfNormal(name, pm.Data(f"{name}_scale", scale), dims=dims)
-        return sigma**2
 
 
 @dataclass(frozen=True)
@@ -145,7 +84,6 @@ class Gaussian(Family[Moments]):
         require_choice("variance", self.variance, SHARED_OVER)
         require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
-        require(OrNone(Number(array=True)), m=self.m)
         require(Flag(), unbiased=self.unbiased)
         require(OrNone(Instance(HalfNormal)), scale_prior=self.scale_prior)
 
@@ -259,7 +197,7 @@ class Gaussian(Family[Moments]):
         """Add μ and σ², observing the moments."""
         from bayesclf.families.pymc_statistics import observe_moments
 
-        mu, spread = self._pymc_parameters(suffix)
+        mu, spread = self.pymc_parameters(suffix)
         moments = statistics.n, statistics.mean, statistics.scatter
         observe_moments(suffix, mu, spread, moments, ("outcome", f"feature{suffix}"))
 
@@ -269,12 +207,12 @@ class Gaussian(Family[Moments]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        mu, spread = self._pymc_parameters(suffix)
+        mu, spread = self.pymc_parameters(suffix)
         sigma = pt.broadcast_to(pt.sqrt(spread), mu.shape)
         seen = ~np.isnan(X)
         rows.observe(f"x{suffix}", pm.Normal, (mu[rows.y], sigma[rows.y]), X, ("row", f"feature{suffix}"), seen)
 
-    def _pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+    def pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
         import pymc as pm
 
@@ -343,7 +281,7 @@ class Gaussian(Family[Moments]):
         if 1 in self._shared:
             removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
         shape, rate = a[group] - cells / 2, b[group] - removed / 2
-        kept = (rate > LOST * b[group]).all(axis=1)
+        kept = (rate > units.LOST * b[group]).all(axis=1)
         rate = np.where(kept[:, None], rate, b[group])
         own = self._log_t(weight * deviation, weight, shape, rate)
         if over_classes:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from bayesclf.errors import InputError
+from bayesclf.families import cells
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums, logs
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
     from bayesclf.families.pymc_rows import LabeledRows
-
-
-MOST_EVENTS = 2.0**53
-"""Largest count: above it floating-point numbers are no longer all whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +44,9 @@ class PoissonStatistics(Statistics):
     @classmethod
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Add up counts `X` (row, feature), NaN where a cell is missing."""
-        observed, counts = _counts(X, axes)
-        cells = (observed, counts, gammaln(counts + 1))
-        return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in cells))
+        observed, counts = cells.events(X, axes)
+        summed = (observed, counts, gammaln(counts + 1))
+        return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in summed))
 
 
 @dataclass(frozen=True)
@@ -165,7 +161,7 @@ class Poisson(Family[PoissonStatistics]):
         """Add λ, observing x ~ Poisson(λ_y)."""
         import pymc as pm
 
-        observed, counts = _counts(X, self.axes)
+        observed, counts = cells.events(X, self.axes)
         rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
         rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
 
@@ -184,24 +180,26 @@ class Poisson(Family[PoissonStatistics]):
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
-        observed, counts = _counts(X, self.axes)
+        observed, counts = cells.events(X, self.axes)
         rate = parameters["rate"]
         never = rate == 0
         log_rate = np.log(np.where(never, 1.0, rate))
-        density = _product(counts, log_rate) - _product(observed, rate) - gammaln(counts + 1).sum(axis=1)[:, None]
+        density = (
+            cells.products(counts, log_rate) - cells.products(observed, rate) - gammaln(counts + 1).sum(axis=1)[:, None]
+        )
         if never.any():
-            density[_product((counts > 0).astype(float), never.astype(float)) > 0] = -np.inf
+            density[cells.products((counts > 0).astype(float), never.astype(float)) > 0] = -np.inf
         return density
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log mass of the negative binomial, summed over the observed cells, (row, outcome)."""
-        observed, counts = _counts(X, self.axes)
+        observed, counts = cells.events(X, self.axes)
         a, b = self._hyperparameters()
         return np.stack([_negative_binomial(counts, observed, a[k], b[k]) for k in range(len(a))], axis=1)
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """The negative binomial with a − x and b − 1 for each cell taken away."""
-        observed, counts = _counts(X, self.axes)
+        observed, counts = cells.events(X, self.axes)
         a, b = self._hyperparameters()
         return self._with_own(X, y, _negative_binomial(counts, observed, a[y] - counts, b[y] - observed))
 
@@ -232,7 +230,7 @@ class Poisson(Family[PoissonStatistics]):
 
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """x log λ_k/λ_k′ − (λ_k − λ_k′)."""
-        observed, counts = _counts(X, self.axes)
+        observed, counts = cells.events(X, self.axes)
         rate = parameters["rate"]
         with np.errstate(invalid="ignore"):
             ratios = np.where(counts > 0, counts * pair.log_ratios(rate), 0.0)
@@ -250,35 +248,13 @@ class Poisson(Family[PoissonStatistics]):
         return np.asarray(self.a), np.asarray(self.b)
 
 
-def _counts(X: Array, axes: Axes) -> tuple[Array, Array]:
-    """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
-    observed = ~np.isnan(X)
-    counts = np.where(observed, X, 0.0)
-    large = counts > MOST_EVENTS
-    if large.any():
-        row, feature = np.argwhere(large)[0]
-        cell = f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}"
-        raise InputError(f"{cell}, which is too large for a count of events; take the family 'gaussian' for it")
-    wrong = (counts < 0) | (counts != np.floor(counts))
-    if wrong.any():
-        row, feature = np.argwhere(wrong)[0]
-        cell = f"column {axes.features[feature]!r} has {counts[row, feature]:g} in row {row + 1}"
-        raise InputError(f"{cell}, but events are whole numbers of at least 0; take the family 'gaussian' for it")
-    return observed.astype(float), counts
-
-
-def _product(values: Array, parameters: Array) -> Array:
-    """Return Σ_i v_ri p_dki, (draw, row, outcome)."""
-    return np.asarray(values @ parameters.transpose(0, 2, 1))
-
-
 def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Array:
     """Return the log mass summed over the observed cells, (row); a and b are (feature) or (row, feature).
 
     A missing cell has count 0 and, where b counts the cell itself, has not been taken from it.
     """
-    cells = gammaln(a + counts) - gammaln(a) - gammaln(counts + 1) - a * np.log1p(1 / b) - counts * np.log1p(b)
-    return np.asarray((observed * cells).sum(axis=1))
+    masses = gammaln(a + counts) - gammaln(a) - gammaln(counts + 1) - a * np.log1p(1 / b) - counts * np.log1p(b)
+    return np.asarray((observed * masses).sum(axis=1))
 
 
 def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:

@@ -45,6 +45,7 @@ class LabeledRows:
         X: NDArray[Any],
         dims: tuple[str, ...],
         seen: NDArray[np.bool_] | None = None,
+        inside: float = 0.0,
     ) -> None:
         """Observe cells that are independent given their parameters.
 
@@ -62,12 +63,20 @@ class LabeledRows:
             Axis words of `X`.
         seen
             Which of the cells are not missing, (row, feature); by default all.
+        inside
+            A number inside the support: where a cell is missing, the density is evaluated there and multiplied by 0.
         """
-        observe(name, distribution, parameters, X, dims, _counts(self.weight, X, seen))
+        observe(name, distribution, parameters, X, dims, _counts(self.weight, X, seen), inside)
 
 
 def observe(
-    name: str, distribution: Any, parameters: tuple[Any, ...], X: NDArray[Any], dims: tuple[str, ...], counts: Array
+    name: str,
+    distribution: Any,
+    parameters: tuple[Any, ...],
+    X: NDArray[Any],
+    dims: tuple[str, ...],
+    counts: Array,
+    inside: float = 0.0,
 ) -> Any:
     """Observe values, each of which counts as often as `counts` says, and return their variable.
 
@@ -84,7 +93,9 @@ def observe(
 
     def logp(value: Any, *given: Any) -> Any:
         *own, weight = given
-        return weight * pm.logp(distribution.dist(*own), value)
+        # Outside of the support the product would be 0 · −∞, and its gradient NaN.
+        counted = pt.switch(pt.gt(weight, 0), value, inside) if inside else value
+        return weight * pm.logp(distribution.dist(*own), counted)
 
     core = ["(k)" if distribution is pm.Categorical else "()"] * len(parameters)
     weight = pm.Data(f"{name}_weight", counts)

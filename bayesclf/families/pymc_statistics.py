@@ -8,7 +8,7 @@ does draw from those distributions, given the number of observed cells of each c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,6 +177,63 @@ def _scatter_dist(sigma2: Any, n: Any, size: Any) -> Any:
 
 def _moments_logp(mean: Any, mu: Any, sigma2: Any, n: Any, scatter: Any) -> Any:
     return -0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * (scatter + n * (mean - mu) ** 2) / sigma2
+
+
+def observe_sums(
+    name: str,
+    parameters: tuple[Any, ...],
+    n: Array,
+    sums: Mapping[str, Array],
+    suffix: str,
+    draw: Callable[..., tuple[Any, ...]],
+    logp: Callable[..., Any],
+    constants: Mapping[str, Array] | None = None,
+) -> None:
+    """Observe sums of functions of cells that are independent given parameters (outcome, feature).
+
+    Sums that have no distribution of their own are drawn as those of n drawn cells.
+
+    Parameters
+    ----------
+    name
+        Name of the variable, without the suffix.
+    parameters
+        Those of the cells.
+    n
+        Weight of the cells, (outcome, feature).
+    sums
+        The sums by what each is of, (outcome, feature).
+    suffix
+        What is added to the names.
+    draw
+        Returns the functions of cells that it draws, given the parameters and a size.
+    logp
+        Returns the log likelihood (outcome, feature) given the sums (outcome, feature, sum), the parameters, n and the
+        constants.
+    constants
+        What else the likelihood needs and is not generated, by name, (outcome, feature) or with one axis more.
+    """
+    fixed = {"n": n, **(constants or {})}
+
+    def dist(*given: Any) -> Any:
+        own, rows = given[: len(parameters)], given[len(parameters)]
+        counted = pt.arange(pt.maximum(whole(rows).max(), 1).astype("int64"))[:, None, None]
+        drawn = draw(*own, size=(counted.shape[0], *(rows.shape[axis] for axis in range(2))))
+        return pt.stack([pt.switch(counted < rows, values, 0.0).sum(axis=0) for values in drawn], axis=-1)
+
+    dims = ("outcome", f"feature{suffix}", f"sum{suffix}")
+    pm.modelcontext(None).add_coords({dims[-1]: list(sums)})
+    core = ["()"] * len(parameters) + ["(c)" if values.ndim > n.ndim else "()" for values in fixed.values()]
+    pm.CustomDist(
+        name + suffix,
+        *parameters,
+        *(pm.Data(f"{name}_{of}{suffix}", values) for of, values in fixed.items()),
+        dist=dist,
+        logp=logp,
+        signature=f"{','.join(core)}->(s)",
+        observed=pm.Data(f"{name}{suffix}_data", np.stack(list(sums.values()), axis=-1), dims=dims),
+        dims=dims,
+    )
 
 
 def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:

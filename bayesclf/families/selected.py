@@ -7,11 +7,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Self, override
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes, Family, Wrapper
+from bayesclf.families.base import Axes, Family
+from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
 MOST_PROBABLE = 0.5
@@ -168,10 +170,17 @@ class Selected(Wrapper):
 
 
 def _feature(family: Family[Any], j: int) -> Any:
-    """Return a resolved family of one feature only: its part of every array of hyperparameters."""
-    axes = family.axes
-    keep = np.arange(len(axes.features)) == j
-    cells = np.repeat(keep, axes.sizes) if axes.levels else keep
-    arrays = {f.name: getattr(family, f.name) for f in fields(family)}  # type: ignore[arg-type]
-    part: dict[str, Any] = {name: v[..., cells] for name, v in arrays.items() if isinstance(v, np.ndarray)}
-    return replace(family, axes=axes.select(keep), **part)  # type: ignore[type-var]
+    """Return a resolved family of one feature only."""
+    return _part(family, np.arange(len(family.axes.features)) == j, family.axes.sizes)
+
+
+def _part(value: Any, keep: NDArray[np.bool_], sizes: tuple[int, ...]) -> Any:
+    """Return the part of some features of what a family has in its fields: arrays, axes, and families in it."""
+    if isinstance(value, np.ndarray):
+        return value[..., np.repeat(keep, sizes) if sizes else keep]
+    if isinstance(value, Axes):
+        return value.select(keep)
+    if isinstance(value, Family):
+        own: Any = value
+        return replace(own, **{f.name: _part(getattr(own, f.name), keep, sizes) for f in fields(own)})
+    return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -233,6 +233,17 @@ class Density:
         table = np.repeat(np.arange(len(sizes)), sizes)
         part_of = np.arange(alpha.shape[0])[:, None] * len(sizes) + table if alpha.ndim == 2 else table
         return cls(densities.reshape(len(theta), -1), {name: part_of})
+
+    def with_same_parts(self, name: str, other: str) -> Self:
+        """Return the densities as those of one more parameter too, whose values belong to the parts of another's."""
+        return replace(self, part_of={**self.part_of, name: self.part_of[other]})
+
+    @classmethod
+    def joined(cls, one: Density, other: Density) -> Self:
+        """Return the densities of both, whose parameters have other names."""
+        start = one.log_density.shape[1]
+        moved = {name: parts + start for name, parts in other.part_of.items()}
+        return cls(np.hstack([one.log_density, other.log_density]), {**one.part_of, **moved})
 
     def ratio(self, other: Density) -> Density:
         """Return the log of the ratio to another density of the same parts."""

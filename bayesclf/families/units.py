@@ -23,6 +23,9 @@ SMALLEST = -1022
 NEGLIGIBLE = 2.0**-600
 """Scatter, in squared units, at or below which the cells of a class count as equal: its reciprocal must be finite."""
 
+LOST = 1e-6
+"""Least share of a sum that must remain without a row: below it the difference loses six of sixteen digits."""
+
 
 def unit_of(largest: Array) -> Array:
     """Return the units (feature) of columns by their largest magnitudes (feature); 0 for a column of zeros.

@@ -29,7 +29,8 @@ LINEAR = {
     "multinomial": (bc.MultinomialNB, {}, COUNTS),
     "bernoulli": (bc.BernoulliNB, {}, (IRIS.mean(axis=0) < IRIS).astype(float)),
     "poisson": (bc.NaiveBayes, {"blocks": {("x0", "x1", "x2", "x3"): "poisson"}}, COUNTS),
-    "lr": (bc.LogisticRegression, {"inference": "laplace"}, IRIS),
+    "exponential": (bc.NaiveBayes, {"blocks": {("x0", "x1", "x2", "x3"): "exponential"}}, IRIS),
+    "lr": (bc.LogisticRegression, {"prior_scale": 2.5, "inference": "laplace"}, IRIS),
 }
 every_linear = pytest.mark.parametrize("name", LINEAR)
 
@@ -131,7 +132,7 @@ class TestLinear:
 
     def test_a_column_of_one_value_has_the_weight_zero(self):
         X = np.column_stack([IRIS[:, :2], np.ones(150), IRIS[:, 2:]])
-        for clf in (bc.LogisticRegression(inference="map"), bc.GaussianNB("feature", rule="map")):
+        for clf in (bc.LogisticRegression(prior_scale=2.5, inference="map"), bc.GaussianNB("feature", rule="map")):
             np.testing.assert_array_equal(clf.fit(X, SPECIES).coef_[:, 2], 0)
 
 
@@ -184,7 +185,7 @@ class TestWhereTheyDoNotApply:
         table = pd.DataFrame({"wind": ["weak", "strong"] * 4, "degrees": [29.0, 17.0, 25.0, 15.0] * 2})
         y = ["yes", "no", "no", "no", "yes", "no", "yes", "yes"]
         for clf in (
-            bc.LogisticRegression(inference="map"),
+            bc.LogisticRegression(prior_scale=2.5, inference="map"),
             bc.NaiveBayes({"degrees": bc.families.Gaussian("feature")}),
         ):
             with pytest.raises(AttributeError, match="but 'wind' has a weight for each level"):
@@ -210,13 +211,15 @@ def test_nothing_is_stored_or_pickled(name):
 class TestMetaEstimators:
     def test_recursive_feature_elimination(self):
         X = np.column_stack([IRIS, np.random.default_rng(0).normal(size=150)])
-        for clf in (bc.LogisticRegression(inference="map"), bc.GaussianNB("feature")):
+        for clf in (bc.LogisticRegression(prior_scale=2.5, inference="map"), bc.GaussianNB("feature")):
             selected = RFE(clf, n_features_to_select=2).fit(X[PAIR], SPECIES[PAIR])
             assert not selected.support_[4]
             assert selected.score(X[PAIR], SPECIES[PAIR]) > 0.9
 
     def test_selection_from_a_model(self):
-        selector = SelectFromModel(bc.LogisticRegression(inference="map"), threshold="mean").fit(IRIS, SPECIES)
+        selector = SelectFromModel(bc.LogisticRegression(prior_scale=2.5, inference="map"), threshold="mean").fit(
+            IRIS, SPECIES
+        )
         importance = np.abs(selector.estimator_.coef_).sum(axis=0)  # norm 1, over classes
         np.testing.assert_array_equal(selector.get_support(), importance >= importance.mean())
 

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.inference import NUTS, Exact
+from bayesclf.inference import NUTS, Augmentation, Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
@@ -193,16 +193,16 @@ def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(row
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", [NUTS(draws=1500, tune=300), Augmentation(draws=1500)], ids=["nuts", "augmentation"])
 @both
-def test_missing_cells_are_sampled_by_nuts(covariance, rows):
+def test_missing_cells_are_sampled(covariance, engine, rows):
     """Against exact draws from the posterior of the complete rows, weighted by the likelihood of the others.
 
     A mean that is off by 0.3 sds, or an sd by a third, lies three standard errors beyond what passes.
     """
     X, y = rows[0].copy(), rows[1]
     X[::20, 0], X[10::20, 1:] = np.nan, np.nan
-    clf = gda(covariance, inference=NUTS(draws=1500, tune=300)).fit(X, y)
-    assert not clf.posterior_["sample_stats"]["diverging"].any()
+    clf = gda(covariance, inference=engine).fit(X, y)
     assert not clf.convergence_problems_
     assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
     family, statistics = clf.model_.blocks[0].family, clf.model_.blocks[0].statistics
@@ -216,6 +216,21 @@ def test_missing_cells_are_sampled_by_nuts(covariance, rows):
         chains = clf.draws_.parameters[name].reshape(4, 1500, -1)
         for x, drawn in zip(values.reshape(60_000, -1).T, np.moveaxis(chains, 2, 0), strict=True):
             assert_same_moments(drawn, x, weight)
+
+
+@both
+def test_auto_takes_data_augmentation_where_cells_are_missing(covariance, rows):
+    X, y = rows[0].copy(), rows[1]
+    X[::7, 0], X[1::9, 1:] = np.nan, np.nan
+    clf = gda(covariance, inference="auto").fit(X, y)
+    assert clf.inference_ == Augmentation()
+    assert clf.convergence_problems_ == ()
+    assert clf.posterior_["posterior"]["mu"].dims == ("chain", "draw", "outcome", "feature")
+    assert np.isfinite(clf.predict_proba(X)).all()
+    assert isinstance(gda(covariance, covariance_prior=LKJ(), inference="map").fit(X, y).model_.not_augmentable(), str)
+    half = np.full(len(y), 0.5)
+    with pytest.raises(Refused, match="weights that are not whole numbers"):
+        gda(covariance, inference="augmentation").fit(X, y, sample_weight=half)
 
 
 def assert_same_moments(chains, x, weight):
@@ -251,6 +266,7 @@ def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
         ({"covariance": "full"}, "covariance must be one of 'shared', 'class', not 'full'"),
         ({"kappa": 0.0}, "kappa must be above 0"),
         ({"nu": 1.5}, "nu is 1.5, but 3 features need one above 2"),
+        ({"nu": 2.0, "psi": 1.0}, "nu is 2, but 3 features need one above 2"),
         ({"nu": 3.5}, "nu is 3.5, at which Σ has no prior mean"),
         ({"psi": np.ones((2, 2))}, r"psi has shape \(2, 2\), which does not broadcast to \(1, 3, 3\)"),
         ({"psi": np.ones((3, 3))}, "psi must be positive definite"),

@@ -27,7 +27,7 @@ def test_its_own_posterior_answers_as_before(kind, rule, fitted, table):
     clf = fitted
     if kind == "lr":
         X = X[["smoker"]]
-        clf = bc.LogisticRegression(inference=Laplace(draws=200), random_state=1).fit(X, y)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=200), random_state=1).fit(X, y)
     again = clf.with_posterior(clf.posterior_)
     np.testing.assert_array_equal(again.predict_proba(X, rule=rule), clf.predict_proba(X, rule=rule))
 

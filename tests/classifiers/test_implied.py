@@ -61,7 +61,11 @@ def test_both_classifiers_have_the_same_probabilities_in_every_draw(
 def test_weights_stand_next_to_those_of_logistic_regression(clf, columns, classes, mixed_table):
     clf, X = fitted(clf, columns, mixed_table, classes)
     own = clf.to_logistic().posterior_
-    other = bc.LogisticRegression(inference="map").fit(X, clf.classes_[np.arange(len(X)) % classes]).posterior_
+    other = (
+        bc.LogisticRegression(prior_scale=2.5, inference="map")
+        .fit(X, clf.classes_[np.arange(len(X)) % classes])
+        .posterior_
+    )
     for group in ("posterior", "map", "mle"):
         assert own[group]["weight"].dims == ("chain", "draw", "outcome", "feature")
         assert own[group]["intercept"].dims == ("chain", "draw", "outcome")
@@ -75,7 +79,7 @@ def test_columns_have_the_names_of_logistic_regressions(mixed_table):
     X = X[NUMBERS + WORDS].dropna()
     y = y[X.index]
     implied = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, **EXACT).fit(X, y).to_logistic()
-    logistic = bc.LogisticRegression(inference="map").fit(X, y)
+    logistic = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
     assert implied.columns == logistic.model_.design.names
     assert implied.reference == "well"
     np.testing.assert_allclose(implied.centre, logistic.model_.design.centre, rtol=1e-12)

@@ -54,6 +54,13 @@ def test_naive_bayes_of_one_kind_of_column_is_that_kinds(mixed_table):
         )
 
 
+@pytest.mark.parametrize("key", [7, (7,), "7"])
+def test_blocks_name_columns_by_whole_numbers_too(key):
+    X, y = pd.DataFrame({7: [0.0, 1.0, 2.0, 4.0], 8: [1.0, 0.0, 2.0, 2.0]}), [0, 0, 1, 1]
+    blocks = bc.NaiveBayes({key: bc.families.Gaussian("feature")}, inference="map").fit(X, y).model_.blocks
+    assert [block.statistics.axes.features for block in blocks] == [("7",), ("8",)]
+
+
 def test_blocks_of_naive_bayes_multiply(mixed_table):
     """log p(x, y) of both kinds of column is the sum of the kinds', the class prior counted once."""
     X, y = mixed_table

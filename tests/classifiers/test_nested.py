@@ -152,8 +152,8 @@ class TestTags:
         [
             (bc.GaussianNB(), {"categorical": False, "allow_nan": True, "sparse": False}),
             (bc.NaiveBayes(), {"categorical": True, "allow_nan": True}),
-            (bc.LogisticRegression(), {"categorical": True, "allow_nan": True, "sparse": True}),
-            (bc.LogisticRegression(missing="error"), {"allow_nan": False}),
+            (bc.LogisticRegression(prior_scale=2.5), {"categorical": True, "allow_nan": True, "sparse": True}),
+            (bc.LogisticRegression(prior_scale=2.5, missing="error"), {"allow_nan": False}),
             (bc.GaussianDiscriminantAnalysis(), {"categorical": False, "allow_nan": True}),
             (bc.GaussianDiscriminantAnalysis(inference="exact"), {"allow_nan": False}),
             (bc.JointBayes(inference="exact"), {"categorical": True, "allow_nan": False}),

@@ -1,0 +1,275 @@
+"""Families of numeric columns chosen by their evidence, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import units
+from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.cells import MOST_EVENTS
+from bayesclf.families.exponential import Exponential
+from bayesclf.families.gamma import Gamma
+from bayesclf.families.gaussian import Gaussian
+from bayesclf.families.histogram import Histogram
+from bayesclf.families.hurdle import Hurdle
+from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.negative_binomial import NegativeBinomial
+from bayesclf.families.poisson import Poisson
+from bayesclf.families.value_counts import ValueCounts
+from bayesclf.typing import Array, Integers
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A family that a column can be of.
+
+    Its prior must be worth about one pooled row and not look at the labels. Features must have parameters of their own.
+
+    Attributes
+    ----------
+    family
+        With its prior as columns of it get it.
+    possible
+        Which cells (row, feature) it can have, elementwise.
+    has_density
+        Whether it has a density, rather than masses of whole numbers.
+    has_zeros
+        Whether it has a mass at 0 beside a density of other numbers.
+    compared
+        With the prior under which its evidence is compared; None for that of `family`.
+    """
+
+    family: Family[Any]
+    possible: Callable[[Array], NDArray[np.bool_]]
+    has_density: bool = True
+    has_zeros: bool = False
+    compared: Family[Any] | None = None
+
+    def supports(self, values: Array) -> bool:
+        """Return whether a column can be of it, given its different values, which increase."""
+        if len(values) < 2 or (self.has_zeros and (values[0] != 0 or len(values) == 2)):
+            return False
+        return bool(self.possible(values).all())
+
+    def log_evidence(self, columns: ValueCounts) -> Array:
+        """Return the log evidence of columns as that of cells, (feature); −∞ where the family has none.
+
+        A density, times the step of a column, is the probability of a cell where it is smooth: where the sd of the
+        numbers that have it is at least three steps in each class. A histogram is constant in each cell.
+        """
+        family = self.family if self.compared is None else self.compared
+        own = _statistics(family, columns)
+        try:
+            found = np.asarray(family.resolve_prior(own).log_evidence(own), dtype=float)
+        except (InputError, DoesNotExist, Refused):
+            each = np.arange(len(columns.sizes))
+            if len(each) == 1:
+                return np.array([-np.inf])
+            return np.concatenate([self.log_evidence(columns.select(each == j)) for j in each])
+        if self.has_density:
+            continuous = columns.without_zeros() if self.has_zeros else columns
+            steps = np.array([columns.step(j) for j in range(len(columns.sizes))])
+            found = found + continuous.n.sum(axis=0) * np.log(steps)
+            if not isinstance(family, Histogram):
+                found = np.where(_smallest_sd(continuous) >= SMOOTH_STEPS * steps, found, -np.inf)
+        return np.where(np.isnan(found), -np.inf, found)
+
+
+def _numbers(X: Array) -> NDArray[np.bool_]:
+    return np.ones(X.shape, dtype=bool)
+
+
+def _above_zero(X: Array) -> NDArray[np.bool_]:
+    return np.asarray(X > 0)
+
+
+def _from_zero(X: Array) -> NDArray[np.bool_]:
+    return np.asarray(X >= 0)
+
+
+def _events(X: Array) -> NDArray[np.bool_]:
+    return np.asarray((X >= 0) & (X <= MOST_EVENTS) & (X % 1 == 0))
+
+
+CANDIDATES: dict[str, Candidate] = {
+    "Gaussian": Candidate(Gaussian(), _numbers),
+    "log-normal": Candidate(LogNormal(), _above_zero),
+    "gamma": Candidate(Gamma(), _above_zero),
+    "exponential": Candidate(Exponential(), _above_zero),
+    "Poisson": Candidate(Poisson(), _events, has_density=False),
+    "negative binomial": Candidate(NegativeBinomial(), _events, has_density=False),
+    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), _from_zero, has_zeros=True),
+    "zero-inflated gamma": Candidate(Hurdle(Gamma()), _from_zero, has_zeros=True),
+    "zero-inflated exponential": Candidate(Hurdle(Exponential()), _from_zero, has_zeros=True),
+    "histogram": Candidate(Histogram(), _numbers, compared=Histogram(a=1.0)),
+}
+"""Families by what they are called; of equal evidence the first is taken."""
+
+SMOOTH_STEPS = 3
+"""Least standard deviation in steps at which a density is smooth within a cell."""
+
+MOST_REPEATED = 2**16
+"""Most rows of a class whose values are repeated, all columns at once, rather than weighted column by column."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The evidence of families for columns, comparable as that of cells.
+
+    Attributes
+    ----------
+    features
+        The columns.
+    families
+        Names of the families.
+    log_evidence
+        Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be of, and NaN
+        for a column without two different values.
+    """
+
+    features: tuple[str, ...]
+    families: tuple[str, ...]
+    log_evidence: Array
+
+    @property
+    def probabilities(self) -> Array:
+        """P(family | column) where all are equally probable a priori, (feature, family)."""
+        return np.exp(self.log_evidence - logsumexp(self.log_evidence, axis=1, keepdims=True))
+
+    @property
+    def chosen(self) -> Integers:
+        """The family of each column, (feature): the most probable one, the first for a column without evidence."""
+        return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
+
+    def sentences(self) -> list[str]:
+        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice."""
+        rows = zip(self.features, self.chosen, self.probabilities, strict=True)
+        return [
+            f"{name}: {self.families[family]}, {_short(probability[family])}"
+            for name, family, probability in rows
+            if not np.isnan(probability[family])
+        ]
+
+
+@dataclass(frozen=True)
+class ByEvidence:
+    """Numeric columns, each of the family with the largest evidence, probabilities of cells of the recorded step.
+
+    It is no family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
+    everything that a family can do works with the choice.
+
+    Parameters
+    ----------
+    names
+        Names of the candidates in `CANDIDATES`.
+
+    References
+    ----------
+    Kass & Raftery (1995), *Bayes factors*, Journal of the American Statistical Association 90.
+    """
+
+    names: tuple[str, ...] = tuple(CANDIDATES)
+    name: ClassVar[str] = "by-evidence"
+    kind: ClassVar[str] = "number"
+
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
+        """Return how often each value of rows `X` (row, feature) occurs in each class."""
+        return ValueCounts.of(X, y, axes, sample_weight)
+
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells, which all candidates measure them in."""
+        return units.unit_of(units.extent(X))
+
+    def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
+        return units.measured(X, axes.unit)
+
+    def choices(self, statistics: ValueCounts) -> Choices:
+        """Return the evidence of each family for each column."""
+        features = statistics.axes.features
+        columns = [statistics.column(j)[0] for j in range(len(features))]
+        log_evidence = np.full((len(features), len(self.names)), -np.inf)
+        for place, name in enumerate(self.names):
+            candidate = CANDIDATES[name]
+            supported = np.array([candidate.supports(values) for values in columns])
+            if supported.any():
+                log_evidence[supported, place] = candidate.log_evidence(statistics.select(supported))
+        log_evidence[statistics.sizes < 2] = np.nan
+        return Choices(features, self.names, log_evidence)
+
+    def chosen(
+        self, statistics: ValueCounts, choices: Choices
+    ) -> list[tuple[str, Family[Any], tuple[str, ...], Statistics]]:
+        """Return the name of each candidate that is chosen, its family, its columns, and their statistics."""
+        blocks: list[tuple[str, Family[Any], tuple[str, ...], Statistics]] = []
+        for place, name in enumerate(self.names):
+            own = choices.chosen == place
+            if own.any():
+                family, columns = CANDIDATES[name].family, statistics.select(own)
+                blocks.append((name, family, columns.axes.features, _statistics(family, columns)))
+        return blocks
+
+
+def _statistics(family: Family[Any], columns: ValueCounts) -> Statistics:
+    """Return the statistics of a family from how often each value occurs."""
+    if family.statistics_type is ValueCounts:
+        return columns
+    n, axes = columns.n, columns.axes
+    if n.max(initial=0.0) <= MOST_REPEATED and (columns.counts % 1 == 0).all():
+        of_rows: Statistics = family.statistics(*_repeated(columns, n), axes)
+        return of_rows
+    every = np.arange(len(columns.sizes))
+    parts = (family.statistics(*_weighted(columns, j, axes.select(every == j))) for j in range(len(every)))
+    total: Statistics = reduce(add, (part.reindex(axes) for part in parts))
+    return total
+
+
+def _smallest_sd(columns: ValueCounts) -> Array:
+    """Return the smallest standard deviation of any class, with one pooled row more in each, (feature)."""
+    out = np.empty(len(columns.sizes))
+    for j in range(len(out)):
+        values, counts = columns.column(j)
+        n = counts.sum(axis=1)
+        pooled, total = counts.sum(axis=0), max(n.sum(), 1.0)
+        centered = values - pooled @ values / total
+        mean = counts @ centered / np.maximum(n, 1.0)
+        scatter = np.maximum(counts @ centered**2 - n * mean**2, 0.0)
+        out[j] = np.sqrt((scatter + pooled @ centered**2 / total) / (n + 1)).min()
+    return out
+
+
+def _repeated(columns: ValueCounts, n: Array) -> tuple[Array, Integers]:
+    """Return rows (row, feature) with each value as often as it occurs, and label codes (row); NaN where there is none.
+
+    Families of single columns do not look at which cells share a row.
+    """
+    rows = n.max(axis=1).astype(np.intp)
+    starts = np.concatenate(([0], np.cumsum(rows)))
+    X = np.full((starts[-1], len(columns.sizes)), np.nan)
+    for j in range(len(columns.sizes)):
+        values, counts = columns.column(j)
+        for start, own in zip(starts, counts.astype(np.intp), strict=False):
+            cells = np.repeat(values, own)
+            X[start : start + len(cells), j] = cells
+    return X, np.repeat(np.arange(len(rows)), rows)
+
+
+def _weighted(columns: ValueCounts, feature: int, axes: Axes) -> tuple[Array, Integers, Axes, Array]:
+    """Return the cells of a feature as rows: each value once a class, label codes, axes and weights."""
+    values, counts = columns.column(feature)
+    y, place = np.nonzero(counts)
+    return values[place, None], y, axes, counts[y, place]
+
+
+def _short(probability: float) -> str:
+    """Return a probability with two decimals, and none where it is 1."""
+    return "1.00" if probability >= 0.995 else f"{probability:.2f}".lstrip("0")

@@ -1,0 +1,279 @@
+"""Waiting times and other numbers of at least 0: a rate for each feature and class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from bayesclf.errors import InputError
+from bayesclf.families import cells, units
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+    from bayesclf.families.pymc_rows import LabeledRows
+
+
+@dataclass(frozen=True)
+class ExponentialStatistics(Statistics):
+    """Weight n and sum Σ x of the observed cells of each class and feature, (outcome, feature)."""
+
+    axes: Axes
+    n: Array
+    total: Array
+
+    @classmethod
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Add up cells `X` (row, feature), NaN where one is missing."""
+        summed = cells.not_negative(X, axes, Exponential.name)
+        return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in summed))
+
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        moved = super().reindex(axes)
+        return replace(moved, total=moved.total * (self.axes.unit / axes.unit))
+
+
+@dataclass(frozen=True)
+class Exponential(Family[ExponentialStatistics]):
+    """x_i | y = k ~ Exponential(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
+
+    ========= ======= ================= ==============================
+    parameter support prior             posterior
+    ========= ======= ================= ==============================
+    λ_ik      above 0 Gamma(a_ik, b_ik) Gamma(a_ik + n_ik, b_ik + Σx)
+    ========= ======= ================= ==============================
+
+    n and Σx are the number of a class's observed cells of a feature and their sum; b is a rate, so that E[λ] = a/b.
+    MLE n/Σx; MAP (a + n − 1)/(b + Σx). The predictive is the Lomax distribution,
+
+    .. math:: p(x | k, D) = \\frac{a\\, b^a}{(b + x)^{a + 1}},
+
+    with a and b of the posterior. The log-odds are linear in x. Cells are numbers of at least 0; a missing cell (NaN)
+    is integrated out.
+
+    Parameters
+    ----------
+    a, b
+        Shape, and rate in units of the column, above 0, which broadcast to (outcome, feature). Where None, unit
+        information from the pooled rows: a = 2, a prior worth one row, and b = (a − 1)·(mean of the column), so that
+        1/λ has that mean as its expectation, and λ its reciprocal as its prior mode.
+    axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, 3rd edition, section 2.6.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[0.5], [1.5], [4.0], [8.0]], ["short", "short", "long", "long"]
+    >>> clf = bc.NaiveBayes({"x0": bc.families.Exponential(a=2, b=1)}, random_state=1).fit(X, y)
+    >>> clf.posterior_["map"]["rate"].values.ravel().round(3)  # (a + n − 1)/(b + Σx)
+    array([0.231, 1.   ])
+    """
+
+    a: float | Array | None = None
+    b: float | Array | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    name: ClassVar[str] = "exponential"
+    kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = ExponentialStatistics
+
+    def __post_init__(self) -> None:
+        require_positive(a=self.a, b=self.b)
+
+    def resolve_prior(self, statistics: ExponentialStatistics) -> Self:
+        """Return the prior with a and b as arrays (outcome, feature), b in units of the columns."""
+        pooled, shape = statistics.pooled(), statistics.n.shape
+        a = broadcast("a", 2.0 if self.a is None else self.a, shape, "outcome, feature")
+        if self.b is None and not (a > 1).all():
+            raise InputError("a is at most 1, where 1/λ has no prior mean to set b by; give b too, or a above 1")
+        if self.b is None:
+            b = (a - 1) * pooled.total / np.maximum(pooled.n, 1)
+        else:
+            b = broadcast("b", self.b, shape, "outcome, feature") / statistics.axes.unit
+        return replace(self, a=a, b=np.maximum(b, np.finfo(float).tiny), axes=statistics.axes)
+
+    @override
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells and the rate that was given."""
+        return units.unit_of(units.extent(X, self.b))
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        return units.measured(X, axes.unit)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        if self.axes.units == axes.units:
+            return self
+        return replace(self, b=np.asarray(self.b) * (self.axes.unit / axes.unit), axes=axes)
+
+    def informative(self, statistics: ExponentialStatistics) -> NDArray[np.bool_]:
+        """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
+        pooled = statistics.pooled()
+        return np.asarray(pooled.total[0] > 0) if self.b is None else np.asarray(pooled.n[0] > 0)
+
+    def mle(self, statistics: ExponentialStatistics) -> Parameters:
+        """Return n/Σx; raises `DoesNotExist` where a class has no cell of a feature above 0."""
+        require_each(statistics.total > 0, statistics.axes, "has no value above 0")
+        return {"rate": (statistics.n / statistics.total)[None]}
+
+    def map(self, statistics: ExponentialStatistics) -> Parameters:
+        """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where it is at 0."""
+        posterior = self.posterior(statistics)
+        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+        require_each(a > 1, self.axes, "has no most probable rate above 0 (a + n is at most 1; give a larger a)")
+        return {"rate": ((a - 1) / b)[None]}
+
+    def posterior(self, statistics: ExponentialStatistics) -> Self:
+        """Return Gamma(a + n, b + Σx)."""
+        a, b = self._hyperparameters()
+        return replace(self, a=a + statistics.n, b=b + statistics.total)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        a, b = self._hyperparameters()
+        return {"rate": np.maximum(rng.standard_gamma(a, size=(draws, *a.shape)), np.finfo(float).tiny) / b}
+
+    def mean(self) -> Parameters:
+        """Return a/b."""
+        a, b = self._hyperparameters()
+        return {"rate": (a / b)[None]}
+
+    @override
+    def pymc(self, statistics: ExponentialStatistics, suffix: str) -> None:
+        """Add λ, observing the sum Σx ~ Gamma(n, λ), with the log likelihood n log λ − λ Σx of the cells."""
+        import pymc as pm
+
+        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
+        pm.CustomDist(
+            f"total{suffix}",
+            rate,
+            pm.Data(f"total_n{suffix}", statistics.n),
+            dist=_total_dist,
+            logp=_total_logp,
+            observed=pm.Data(f"total_data{suffix}", statistics.total, dims=dims),
+            dims=dims,
+        )
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ExponentialStatistics, suffix: str) -> None:
+        """Add λ, observing x ~ Exponential(λ_y)."""
+        import pymc as pm
+
+        observed, values = cells.not_negative(X, self.axes, self.name)
+        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
+        rows.observe(f"times{suffix}", pm.Exponential, (rate[rows.y],), values, dims, observed > 0)
+
+    def _pymc_rate(self, suffix: str) -> TensorVariable:
+        """Add λ to the open PyMC model; return it."""
+        import pymc as pm
+
+        a, b = (
+            pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
+        )
+        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        return {"rate": draws[f"rate{suffix}"]}
+
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_i log λ_ik − λ_ik x_i over the observed cells, (draw, row, outcome)."""
+        observed, values = cells.not_negative(X, self.axes, self.name)
+        rate = parameters["rate"]
+        density = cells.products(observed, np.log(rate)) - cells.products(values, rate)
+        return density - self.axes.log_units(observed > 0)[:, None]
+
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density of the Lomax distribution, summed over the observed cells, (row, outcome)."""
+        observed, values = cells.not_negative(X, self.axes, self.name)
+        a, b = self._hyperparameters()
+        return np.stack([self._lomax(values, observed, a[k], b[k]) for k in range(len(a))], axis=1)
+
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """The Lomax distribution with a − 1 and b − x for each cell taken away."""
+        observed, values = cells.not_negative(X, self.axes, self.name)
+        a, b = self._hyperparameters()
+        kept = (b[y] - values > units.LOST * b[y]).all(axis=1)
+        without = np.where(kept[:, None], b[y] - values, b[y])
+        out = self._with_own(X, y, self._lomax(values, observed, a[y] - observed, without))
+        out[~kept] = np.nan
+        return out
+
+    def log_normalizer(self) -> Array:
+        """log Γ(a) b^−a."""
+        a, b = self._hyperparameters()
+        return np.asarray(gammaln(a) - a * np.log(b))
+
+    def log_base(self, statistics: ExponentialStatistics) -> Array:
+        """The Jacobian of the units."""
+        return -statistics.n * np.log(statistics.axes.unit)
+
+    def log_prior(self, parameters: Parameters) -> Density:
+        """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
+        a, b = self._hyperparameters()
+        return Density.of_cells("rate", a * np.log(parameters["rate"]) - b * parameters["rate"])
+
+    def linear_design(self, statistics: ExponentialStatistics, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means."""
+        pooled = statistics.pooled()
+        mean = pooled.total[0] / np.maximum(pooled.n[0], 1)
+        centre = mean if at_means else np.zeros_like(mean)
+        return LinearDesign(statistics.axes.features, (), centre, units=statistics.axes.units)
+
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """log λ − λx = −λz + log λ − λc with z = x − c."""
+        rate = parameters["rate"]
+        return LinearTerms(-rate, logs(rate) - rate * design.centre)
+
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """log λ_k/λ_k′ − (λ_k − λ_k′) x."""
+        observed, values = cells.not_negative(X, self.axes, self.name)
+        rate = parameters["rate"]
+        terms = observed * pair.log_ratios(rate) - values * pair.differences(rate)
+        return Contributions.of_rows(each(self.axes.features), terms)
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw numbers (row, feature)."""
+        rate = parameters["rate"][0][y]
+        return np.asarray(rng.standard_exponential(rate.shape) / rate)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"rate": ("outcome", "feature")}
+
+    def _hyperparameters(self) -> tuple[Array, Array]:
+        return np.asarray(self.a), np.asarray(self.b)
+
+    def _lomax(self, values: Array, observed: Array, a: Array, b: Array) -> Array:
+        """Return the log density summed over the observed cells, (row); a and b are (feature) or (row, feature)."""
+        densities = np.log(a) - np.log(b) - (a + 1) * np.log1p(values / b) - np.log(self.axes.unit)
+        return np.asarray((observed * densities).sum(axis=1))
+
+
+def _total_dist(rate: TensorVariable, n: TensorVariable, size: Any) -> Any:
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    from bayesclf.families.pymc_statistics import whole
+
+    return pm.Gamma.dist(pt.maximum(whole(n), 1.0), rate) * pt.gt(n, 0)
+
+
+def _total_logp(total: TensorVariable, rate: TensorVariable, n: TensorVariable) -> Any:
+    import pytensor.tensor as pt
+
+    return n * pt.log(rate) - rate * total

@@ -1,0 +1,313 @@
+"""Histograms of real features: piecewise constant densities, averaged over where the bins are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import InputError
+from bayesclf.families import dirichlet, units
+from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
+from bayesclf.families.histogram_bins import Bins, Segments, Smoothings
+from bayesclf.families.histogram_cells import CellLayout, layout_of
+from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.families.value_counts import ValueCounts
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
+
+GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""Values of a that are averaged over by default."""
+
+
+@dataclass(frozen=True)
+class Histogram(Family[ValueCounts]):
+    """p(x_j | y = k) is constant in each bin: θ_kb / width_b, the bins of a feature being those of all classes.
+
+    ========== ============================= ======================================= ============================
+    parameter  support                       prior                                   posterior
+    ========== ============================= ======================================= ============================
+    a          a grid                        uniform                                 ∝ the evidence
+    cuts       subsets of the m − 1 borders  uniform over the number B of bins, then ∝ prior · Π_b width_b^(−n_b)
+               of the m cells of a feature   over the sets of B − 1 cuts             · Π_k B(a q_b + n_kb)/B(a q_b)
+    θ_k | cuts simplex over the bins         Dirichlet(a q_b)                        Dirichlet(a q_b + n_kb)
+    ========== ============================= ======================================= ============================
+
+    The cells are set without labels, by at most 64 quantiles of the pooled rows, at least five rows apart; a value
+    that many rows share has a cell of its own, as wide as the step that the column is recorded with. q_b is the share
+    of pooled rows in bin b, one more for each cell. One more cell on either side is open, with the density
+    s²/(s + distance)² instead of a constant, s = range/(n + 1), so that no number is impossible.
+
+    The larger a, the nearer are the classes to each other, and to the shares of the pooled rows: it is learned, for
+    each feature. Where families are compared a is 1, as larger ones know the pooled rows too well.
+
+    A hypothesis is a set of cuts and θ; its parameter `theta` has the probability of each cell. Evidence, predictive
+    and leave-one-out are sums over all 2^(m − 1) sets of cuts, by dynamic programming (`families.cut_sets`). MLE cuts
+    at every border. MAP takes the most probable a and set of cuts, and the mode of θ in the softmax basis,
+    (n + a q)/(N + a), which is its posterior mean: the mode on the simplex does not exist where a q_b is below 1 and a
+    bin is empty. The mean is over a and the sets of cuts too. In PyMC these are the most probable ones, as NUTS has no
+    discrete parameters.
+
+    Parameters
+    ----------
+    a
+        Rows that the prior of θ is worth in each class, above 0: a number, or several that are averaged over by their
+        evidence.
+    quantiles
+        Largest number of cells between pooled quantiles, at least 1.
+    axes, layout, counts, known
+        Set by `resolve_prior`: the cells; counts (outcome, cell) of the rows that a prior has seen already; and those
+        of the rows that it was set by, whose most probable a and cuts PyMC takes.
+
+    References
+    ----------
+    Knuth (2019), *Optimal data-based binning for histograms and histogram-based probability density models*, Digital
+    Signal Processing 95. Barry & Hartigan (1992), *Product partition models for change point problems*.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[x / 10] for x in range(40)], [abs(x - 20) < 10 for x in range(40)]
+    >>> clf = bc.NaiveBayes({"x0": "histogram"}, random_state=1).fit(X, y)
+    >>> clf.predict_proba([[0.2], [2.0], [3.8]], rule="predictive").round(2)
+    array([[0.96, 0.04],
+           [0.02, 0.98],
+           [0.95, 0.05]])
+    """
+
+    a: float | tuple[float, ...] = GRID
+    quantiles: int = 64
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    layout: CellLayout = field(default_factory=CellLayout, repr=False)
+    counts: Array | None = field(default=None, repr=False)
+    known: Array | None = field(default=None, repr=False)
+    name: ClassVar[str] = "histogram"
+    kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = ValueCounts
+
+    def __post_init__(self) -> None:
+        require_positive(a=self.a)
+        if not np.size(self.a):
+            raise InputError("a must be a number or several of them, not an empty list")
+        require(Whole(1), quantiles=self.quantiles)
+
+    def resolve_prior(self, statistics: ValueCounts) -> Self:
+        """Return the prior with the cells that the pooled rows give, and the most probable cuts given these rows."""
+        layout = layout_of(statistics, self.quantiles)
+        shape = len(statistics.axes.labels), sum(layout.sizes)
+        grid = tuple(float(value) for value in np.ravel(self.a))
+        prior = replace(self, a=grid, axes=statistics.axes, layout=layout, counts=np.zeros(shape))
+        return replace(prior, known=prior.binned(statistics))
+
+    @override
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells."""
+        return units.unit_of(units.extent(X))
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        return units.measured(X, axes.unit)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        if axes.units == self.axes.units:
+            return self
+        return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
+
+    def informative(self, statistics: ValueCounts) -> NDArray[np.bool_]:
+        """Return False for a feature with one value, or none."""
+        return np.asarray(statistics.sizes > 1)
+
+    def mle(self, statistics: ValueCounts) -> Parameters:
+        """Return the share of each cell; raises `DoesNotExist` where a class has no number in a column."""
+        require_each(statistics.n > 0, statistics.axes, "has no value")
+        return {"theta": dirichlet.normalize(self.binned(statistics), self.layout.sizes)[None]}
+
+    def map(self, statistics: ValueCounts) -> Parameters:
+        """Return the mode of θ in the softmax basis given the most probable a and cuts."""
+        every = [smoothings.map() for smoothings in self.posterior(statistics).smoothings]
+        return {"theta": np.concatenate(every, axis=2)}
+
+    def posterior(self, statistics: ValueCounts) -> Self:
+        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlet(a q + n) given each."""
+        return replace(self, counts=self._counts + self.binned(statistics))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw a and sets of cuts, then θ given them."""
+        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.smoothings], axis=2)}
+
+    def mean(self) -> Parameters:
+        """Return the average of the cells' probabilities over sets of cuts and θ."""
+        return {"theta": self._mean[None]}
+
+    @override
+    def pymc(self, statistics: ValueCounts, suffix: str) -> None:
+        """Add θ of the bins of the most probable cuts, observing their counts."""
+        from bayesclf.families.pymc_statistics import observe_simplexes
+
+        bins = self._bins
+        observe_simplexes(self._pymc_theta(suffix), bins.sums(self.binned(statistics)), bins.sizes, suffix)
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ValueCounts, suffix: str) -> None:
+        """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
+        import pymc as pm
+
+        bins = self._bins
+        codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
+        sizes = np.asarray(bins.sizes)
+        for size, theta in self._pymc_theta(suffix).items():
+            own = codes[:, sizes == size]
+            rows.observe(
+                f"codes_{size}{suffix}",
+                pm.Categorical,
+                (theta[rows.y],),
+                own,
+                ("row", f"simplex_{size}{suffix}"),
+                own >= 0,
+            )
+
+    def _pymc_theta(self, suffix: str) -> dict[int, Any]:
+        """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""
+        from bayesclf.families.pymc_statistics import add_simplexes
+
+        bins, prior = self._bins, np.concatenate([segments.prior for segments, _ in self._modes])
+        return add_simplexes(bins.sums(prior + self._counts), bins.sizes, self.axes.features, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the cells' probabilities from those of the bins."""
+        bins = self._bins
+        return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
+
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_j log θ_jc − log width_c of the cells c of the observed values, (draw, row, outcome)."""
+        inside = dirichlet.indicators(self._cells(X), sum(self.layout.sizes))
+        density = dirichlet.weighted_logs(inside, parameters["theta"] / self.layout.widths)
+        return density + self._log_shape(X)[:, None]
+
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density averaged over sets of cuts and θ, (row, outcome)."""
+        return np.asarray(self.log_density(X, self.mean())[0])
+
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Average over sets of cuts and θ given the counts less one, for each class and cell that has a row."""
+        codes, labels = self.layout.codes(X), len(self.axes.labels)
+        out = np.repeat(self._log_shape(X)[:, None], labels, axis=1)
+        for j in range(len(self.layout.sizes)):
+            seen = np.flatnonzero(codes[:, j] >= 0)
+            pairs, of_row = np.unique(codes[seen, j] * labels + y[seen], return_inverse=True)
+            table = np.empty((len(pairs), labels))
+            for number, (code, label) in enumerate(zip(*np.divmod(pairs, labels), strict=True)):
+                counts = self._counts[:, self.layout.slices()[j]].copy()
+                counts[label, code] -= 1
+                table[number] = np.log(self.smoothings[j].with_counts(counts).mean()[:, code])
+            out[seen] += table[of_row]
+        return out
+
+    def log_normalizer(self) -> Array:
+        """Return the log of the sum over sets of cuts of Π_b width_b^−n_b Π_k Γ(a q_b + n_kb)/Γ(a q_b), (1, feature).
+
+        The factor Γ(a)/Γ(a + n_k) of each class is in it too.
+        """
+        return np.array([[own.log_evidence() for own in self.smoothings]])
+
+    def log_base(self, statistics: ValueCounts) -> Array:
+        """Return the log density of numbers in open cells relative to that at the border, and the Jacobian of units."""
+        out = np.zeros((1, len(statistics.sizes)))
+        for j in range(len(statistics.sizes)):
+            values, counts = statistics.column(j)
+            X = np.full((len(values), len(statistics.sizes)), np.nan)
+            X[:, j] = values
+            out[0, j] = counts.sum(axis=0) @ self.layout.log_shape(X)[:, j]
+        return out - statistics.n.sum(axis=0) * np.log(statistics.axes.unit)
+
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """log θ_kc/θ_k′c of the cell of each value."""
+        cells, row = self._cells(X), np.arange(len(X))[:, None]
+        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
+        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw the cell of each number, then the number in it, in the decimals of the column."""
+        theta = parameters["theta"][0]
+        codes = np.empty((len(y), len(self.layout.sizes)), dtype=np.intp)
+        for j, cells in enumerate(self.layout.slices()):
+            below = np.cumsum(theta[:, cells], axis=1)[:, :-1]
+            codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
+        return self.layout.sample(codes, rng)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"theta": ("outcome", "bin")}
+
+    @override
+    def coords(self) -> dict[str, Any]:
+        """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
+        names, features, lows, highs = [], [], [], []
+        for j, (name, unit) in enumerate(zip(self.axes.features, self.axes.unit, strict=True)):
+            borders = self.layout.borders_of(j) * unit
+            for low, high in zip([-np.inf, *borders], [*borders, np.inf], strict=True):
+                names.append(f"{name} [{low:.15g}, {high:.15g})")
+                features.append(name)
+                lows.append(float(low))
+                highs.append(float(high))
+        parts = {"bin_feature": features, "bin_low": lows, "bin_high": highs}
+        return {"bin": names} | {key: ("bin", values) for key, values in parts.items()}
+
+    @property
+    @override
+    def variant(self) -> str:
+        return f"bins: {self._bins.sizes}"
+
+    def binned(self, statistics: ValueCounts) -> Array:
+        """Return how often the values of each class are in each cell, (outcome, cell)."""
+        out = np.zeros((len(statistics.counts), sum(self.layout.sizes)))
+        for j, start in enumerate(self.layout.starts):
+            values, counts = statistics.column(j)
+            codes = np.searchsorted(self.layout.borders_of(j), values, side="right")
+            np.add.at(out.T, start + codes, counts.T)
+        return out
+
+    @property
+    def _counts(self) -> Array:
+        """Counts (outcome, cell) of the rows that the hyperparameters know of."""
+        return cast("Array", self.counts)
+
+    @cached_property
+    def smoothings(self) -> tuple[Smoothings, ...]:
+        """The bins of each feature under each a, with all that is known of them."""
+        a, layout = cast("tuple[float, ...]", self.a), self.layout
+        return tuple(Smoothings.of(a, self._counts[:, c], layout.shares[c], layout.widths[c]) for c in layout.slices())
+
+    @cached_property
+    def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
+        """Return the most probable a and cuts of each feature given the rows that set the prior."""
+        posterior = replace(self, counts=cast("Array", self.known))
+        return tuple(own.most_probable for own in posterior.smoothings)
+
+    @cached_property
+    def _bins(self) -> Bins:
+        """Return the bins of the most probable cuts."""
+        return Bins.of(np.concatenate([begins for _, begins in self._modes]), self.layout.sizes, self.layout.widths)
+
+    @cached_property
+    def _mean(self) -> Array:
+        """Return the expected probability of each cell, (outcome, cell)."""
+        empty = np.empty((len(self.axes.labels), 0))
+        return np.concatenate([empty, *(own.mean() for own in self.smoothings)], axis=1) * self.layout.widths
+
+    def _cells(self, X: Array) -> Integers:
+        """Return the cell of each value (row, feature) among those of all features, −1 where it is missing."""
+        return dirichlet.cells_of(self.layout.codes(X), self.layout.sizes)
+
+    def _log_shape(self, X: Array) -> Array:
+        """Return the sum of the log densities of values relative to their cells, in units of the features, (row)."""
+        return self.layout.log_shape(X).sum(axis=1) - self.axes.log_units(~np.isnan(X))

@@ -1,0 +1,297 @@
+"""Columns that are often 0: a probability of 0, and a family of positive numbers for all other cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.constraints import Instance, require
+from bayesclf.errors import InputError
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
+from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
+from bayesclf.families.exponential import Exponential
+from bayesclf.families.gamma import Gamma
+from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.terms import Contributions, Density, Pair
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
+
+POSITIVE = (LogNormal, Gamma, Exponential)
+FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"
+"""Families of the cells above 0, and what messages call them."""
+
+
+@dataclass(frozen=True)
+class HurdleStatistics(Statistics):
+    """How many cells are observed and how many are 0, and the statistics of all others.
+
+    Attributes
+    ----------
+    zeros
+        Counts of the cells that are observed (`n`), and of those that are 0 (`successes`).
+    others
+        Statistics of the cells above 0, those of the wrapped family.
+    """
+
+    zeros: BernoulliStatistics
+    others: Any
+
+    @property
+    @override
+    def axes(self) -> Axes:  # type: ignore[override]  # both parts have the same
+        return self.others.axes  # type: ignore[no-any-return]
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Integers,
+        axes: Axes,
+        sample_weight: Array | None = None,
+        family: Family[Any] | None = None,
+    ) -> Self:
+        """Return the statistics of rows whose cells above 0 are of a family, by default log-normal."""
+        zero, others = split(X)
+        positive = LogNormal() if family is None else family
+        return cls(
+            Bernoulli().statistics(zero, y, axes, sample_weight),
+            positive.statistics(others, y, axes, sample_weight),
+        )
+
+    @override
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.zeros + other.zeros, self.others + other.others)
+
+    @override
+    def pooled(self) -> Self:
+        return type(self)(self.zeros.pooled(), self.others.pooled())
+
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        return type(self)(self.zeros.select(features), self.others.select(features))
+
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
+
+    @override
+    def arrays(self) -> dict[str, Array]:
+        of_zeros = {f"zeros_{name}": values for name, values in self.zeros.arrays().items()}
+        return {**of_zeros, **self.others.arrays()}
+
+
+@dataclass(frozen=True)
+class Hurdle(Family[HurdleStatistics]):
+    """x_i = 0 with probability θ_ik given y = k, otherwise a family of positive numbers: zero-inflated columns.
+
+    ========= ======= ================ ==================================
+    parameter support prior            posterior
+    ========= ======= ================ ==================================
+    θ_ik      (0, 1)  Beta(α_ik, β_ik) Beta(α_ik + z_ik, β_ik + n_ik − z_ik)
+    others    family's family's        family's, given the cells above 0
+    ========= ======= ================ ==================================
+
+    n and z are the number of a class's observed cells of a feature, and of those that are 0. With f the density of
+    the family,
+
+    .. math:: p(x | k) = θ_k^{[x = 0]} \\, [(1 − θ_k) f(x | k)]^{[x > 0]},
+
+    which for densities, under which no cell is 0, is also the zero-inflated form. The two parts are independent a
+    priori and a posteriori, so that evidence, predictive and leave-one-out are products. Cells are numbers of at least
+    0; a missing cell (NaN) is integrated out.
+
+    Parameters
+    ----------
+    family
+        The family of cells above 0: `LogNormal`, `Gamma` or `Exponential`.
+    alpha, beta
+        Shapes of θ's prior, above 0, which broadcast to (outcome, feature). Where None, unit information from the
+        pooled rows: α = 1 + q and β = 2 − q with q the share of zeros, a prior worth one row whose mode is that share.
+
+    References
+    ----------
+    Cragg (1971), Some statistical models for limited dependent variables, doi:10.2307/1909582.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[0.0], [0.0], [3.0], [0.0], [900.0], [4000.0]], ["no", "no", "no", "yes", "yes", "yes"]
+    >>> clf = bc.NaiveBayes({"x0": bc.families.Hurdle(bc.families.LogNormal())}, random_state=1).fit(X, y)
+    >>> print(clf.predict([[0.0], [1500.0]]))
+    ['no' 'yes']
+    """
+
+    family: Family[Any] = field(default_factory=LogNormal)
+    alpha: float | Array | None = None
+    beta: float | Array | None = None
+    name: ClassVar[str] = "hurdle"
+    kind: ClassVar[str] = "number"
+    statistics_type: ClassVar[type[Statistics]] = HurdleStatistics
+
+    def __post_init__(self) -> None:
+        require(Instance(POSITIVE, FOR_POSITIVE), family=self.family)
+        require_positive(alpha=self.alpha, beta=self.beta)
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        return self.family.axes
+
+    @property
+    def of_zeros(self) -> Bernoulli:
+        """The family of whether a cell is 0, under the same hyperparameters."""
+        return Bernoulli(np.asarray(self.alpha), np.asarray(self.beta), axes=self.axes)
+
+    @override
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> HurdleStatistics:
+        return HurdleStatistics.of(X, y, axes, sample_weight, self.family)
+
+    def resolve_prior(self, statistics: HurdleStatistics) -> Self:
+        """Return both priors in numbers.
+
+        Raises
+        ------
+        InputError
+            For a column whose cells above 0 say nothing of their distribution, as they are all equal.
+        """
+        known = self.family.informative(statistics.others)
+        if not known.all():
+            name = statistics.axes.features[int(np.argmin(known))]
+            raise InputError(
+                f"column {name!r} has one value above 0 only, which says nothing of the family {self.family.name!r} of "
+                "such cells; take the family 'categorical' or 'bernoulli' for it"
+            )
+        pooled, shape = statistics.zeros.pooled(), statistics.zeros.n.shape
+        share = pooled.successes / np.maximum(pooled.n, 1)
+        alpha = broadcast("alpha", 1 + share if self.alpha is None else self.alpha, shape, "outcome, feature")
+        beta = broadcast("beta", 2 - share if self.beta is None else self.beta, shape, "outcome, feature")
+        return replace(self, family=self.family.resolve_prior(statistics.others), alpha=alpha, beta=beta)
+
+    @override
+    def units(self, X: Array) -> Array | None:
+        return self.family.units(X)
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        return np.asarray(self.family.measured(X, axes))
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        return replace(self, family=self.family.in_units(axes))
+
+    def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
+        """Return False for a feature with one value only, or none."""
+        pooled = statistics.zeros.pooled()
+        varies = (pooled.successes[0] > 0) & (pooled.successes[0] < pooled.n[0])
+        return np.asarray(varies | self.family.informative(statistics.others))
+
+    def mle(self, statistics: HurdleStatistics) -> Parameters:
+        """Return the share of zeros and the family's estimate, where both exist."""
+        of_zeros = Bernoulli().mle(statistics.zeros)
+        return {**of_zeros, **self.family.mle(statistics.others)}
+
+    def map(self, statistics: HurdleStatistics) -> Parameters:
+        """Return the mode of θ, (α + z − 1)/(α + β + n − 2), and that of the family."""
+        return {**self.of_zeros.map(statistics.zeros), **self.family.map(statistics.others)}
+
+    @override
+    def not_conjugate(self, statistics: HurdleStatistics) -> str:
+        return self.family.not_conjugate(statistics.others)
+
+    def posterior(self, statistics: HurdleStatistics) -> Self:
+        """Return both posteriors."""
+        zeros, n = statistics.zeros.successes, statistics.zeros.n
+        alpha, beta = np.asarray(self.alpha) + zeros, np.asarray(self.beta) + n - zeros
+        return replace(self, family=self.family.posterior(statistics.others), alpha=alpha, beta=beta)
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        return {**self.of_zeros.draw(rng, draws), **self.family.draw(rng, draws)}
+
+    def mean(self) -> Parameters:
+        """Return α/(α + β), and the family's expectations."""
+        return {**self.of_zeros.mean(), **self.family.mean()}
+
+    @override
+    def pymc(self, statistics: HurdleStatistics, suffix: str) -> None:
+        """Add θ, observing how many cells are 0 and how many are not, and the family's variables."""
+        self.of_zeros.pymc(statistics.zeros, suffix)
+        self.family.pymc(statistics.others, suffix)
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: HurdleStatistics, suffix: str) -> None:
+        """Add θ, observing whether cells are 0, and the family's variables, observing the cells above 0."""
+        zero, others = split(X)
+        self.of_zeros.pymc_rows(zero, rows, statistics.zeros, suffix)
+        self.family.pymc_rows(others, rows, statistics.others, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        return {**self.of_zeros.from_pymc(draws, suffix), **self.family.from_pymc(draws, suffix)}
+
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_i log θ_ik for zeros, log (1 − θ_ik) f(x_i | k) for other cells, (draw, row, outcome)."""
+        zero, others = split(X)
+        return self.of_zeros.log_density(zero, parameters) + self.family.log_density(others, parameters)
+
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density at E[θ] times the family's predictive, (row, outcome)."""
+        zero, others = split(X)
+        return self.of_zeros.log_predictive(zero) + self.family.log_predictive(others)
+
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        zero, others = split(X)
+        of_others = self.family.log_predictive_without(others, y)
+        return self.of_zeros.log_predictive_without(zero, y) + of_others
+
+    def log_evidence(self, statistics: HurdleStatistics) -> Array:
+        """Return the sum of both log evidences, (part): the parts are those of the family."""
+        of_zeros = self.of_zeros.log_evidence(statistics.zeros)
+        of_others = self.family.log_evidence(statistics.others)
+        return (of_zeros if of_others.shape == of_zeros.shape else of_zeros.sum()) + of_others
+
+    def log_prior(self, parameters: Parameters) -> Density:
+        """θ_ik ~ Beta(α_ik, β_ik), and the family's prior."""
+        return Density.joined(self.of_zeros.log_prior(parameters), self.family.log_prior(parameters))
+
+    @override
+    def log_likelihood(self, statistics: HurdleStatistics, parameters: Parameters) -> Density | None:
+        of_zeros = self.of_zeros.log_likelihood(statistics.zeros, parameters)
+        of_others = self.family.log_likelihood(statistics.others, parameters)
+        return None if of_zeros is None or of_others is None else Density.joined(of_zeros, of_others)
+
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """log θ_k/θ_k′ of a zero; of another cell log (1 − θ_k)/(1 − θ_k′) and the family's."""
+        zero, others = split(X)
+        of_zeros = self.of_zeros.contributions(zero, parameters, pair)
+        of_others = self.family.contributions(others, parameters, pair)
+        if of_zeros.features != of_others.features:
+            return super().contributions(X, parameters, pair)
+        return replace(of_zeros, values=of_zeros.values + of_others.values)
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw whether cells are 0, and the numbers of the others (row, feature)."""
+        zero = self.of_zeros.sample(parameters, y, rng) > 0
+        return np.where(zero, 0.0, self.family.sample(parameters, y, rng))
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return {"theta": ("outcome", "feature"), **self.family.dims()}
+
+    @property
+    @override
+    def variant(self) -> str:
+        return f"{self.family.name} {self.family.variant}"
+
+
+def split(X: Array) -> tuple[Array, Array]:
+    """Return whether cells (row, feature) are 0, NaN where they are missing, and the cells, NaN where they are 0."""
+    zero = X == 0
+    return np.where(np.isnan(X), np.nan, zero.astype(float)), np.where(zero, np.nan, X)

@@ -1,0 +1,85 @@
+"""Families that wrap another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.families.base import Axes, Family
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
+from bayesclf.typing import Array, Integers, Parameters
+
+
+@dataclass(frozen=True)
+class Wrapper(Family[Any]):
+    """A family with the rows, statistics and density of another one, but a prior of its own.
+
+    Parameters
+    ----------
+    family
+        The wrapped family.
+    """
+
+    family: Family[Any]
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    @override
+    def kind(self) -> str:
+        return self.family.kind
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        return self.family.axes
+
+    @override
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
+        return self.family.statistics(X, y, axes, sample_weight)
+
+    @override
+    def units(self, X: Any) -> Array | None:
+        return self.family.units(X)
+
+    @override
+    def measured(self, X: Any, axes: Axes) -> Any:
+        return self.family.measured(X, axes)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        return replace(self, family=self.family.in_units(axes))
+
+    @override
+    def informative(self, statistics: Any) -> NDArray[np.bool_]:
+        return self.family.informative(statistics)
+
+    @override
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
+        return self.family.log_density(X, parameters)
+
+    @override
+    def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
+        return self.family.linear_design(statistics, at_means)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        return self.family.linear_terms(parameters, design)
+
+    @override
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        return self.family.contributions(X, parameters, pair)
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        return self.family.sample(parameters, y, rng)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        return self.family.dims()

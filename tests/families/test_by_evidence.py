@@ -1,0 +1,236 @@
+"""Families chosen by evidence: evidences that compare, what is chosen, and that everything follows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import CLOSED_FORM, assert_same_answers
+from scipy import stats
+from scipy.special import gammaln
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
+from bayesclf.families.by_evidence import CANDIDATES, ByEvidence
+from bayesclf.families.value_counts import MOST_VALUES, ValueCounts
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return columns of known families, one with missing cells, and labels."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=N)
+    columns = {
+        "height": np.round(rng.normal(170 + 8 * y, 9.0), 1),
+        "income": np.round(rng.lognormal(9 + 0.4 * y, 1.0), 2),
+        "calls": rng.poisson(6.0 + 3.0 * y).astype(float),
+        "gain": np.where(rng.random(N) < 0.7, 0.0, np.round(rng.lognormal(8 + y, 0.6))),
+        "wait": np.round(rng.exponential(5.0 + 5.0 * y), 3),
+        "odd": np.round(np.where(rng.random(N) < 0.5, rng.normal(-4, 0.3, N), rng.normal(4.0 + y, 0.3)), 3),
+        "constant": np.ones(N),
+    }
+    frame = pd.DataFrame(columns)
+    frame.loc[::7, "height"] = np.nan
+    return frame, np.array(["no", "yes"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return bc.NaiveBayes(families="auto", random_state=1, inference=bc.Exact(draws=80)).fit(*table)
+
+
+def evidence(X, y, families=tuple(CANDIDATES)):
+    """Return the log evidence of families of one column, by name."""
+    axes = Axes(tuple(map(str, np.unique(y))), ("x",))
+    choices = ByEvidence(families).choices(ValueCounts.of(np.asarray(X, dtype=float)[:, None], y, axes))
+    return dict(zip(families, choices.log_evidence[0], strict=True))
+
+
+def test_families_that_made_the_columns_are_chosen(fitted):
+    chosen = fitted.families_.drop("constant").idxmax(axis=1)
+    assert chosen.to_dict() == {
+        "height": "Gaussian",
+        "income": "log-normal",
+        "calls": "Poisson",
+        "gain": "zero-inflated log-normal",
+        "wait": "exponential",
+        "odd": "histogram",
+    }
+    assert fitted.families_.loc["constant"].isna().all()
+
+
+def test_what_was_chosen_is_shown(fitted, tmp_path):
+    probability = fitted.families_.loc["gain", "zero-inflated log-normal"]
+    said = f"gain: zero-inflated log-normal, {probability:.2f}".replace("0.", ".")
+    assert any(note.endswith(said) for note in fitted.notes_)
+    assert fitted.summary().attrs["families"][3] == said
+    fitted.report(tmp_path / "page.html")
+    assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0])
+def test_evidences_compare_whatever_the_units(factor, rng):
+    """Dividing a column by 1,000 lets any density win over any mass, but no probability of a cell."""
+    y = rng.integers(2, size=60)
+    X = np.round(rng.gamma(4.0, 10.0, 60), 1) + 1
+    one, other = evidence(X, y), evidence(np.round(X * factor, 6), y)
+    ratios = {name: other[name] - one[name] for name in one if np.isfinite(one[name])}
+    assert {"Gaussian", "log-normal", "gamma", "exponential", "histogram"} <= set(ratios)
+    np.testing.assert_allclose(list(ratios.values()), 0.0, atol=1e-6)
+
+
+def test_evidence_of_a_density_is_that_of_its_cells(rng):
+    """The product of one-step-ahead probabilities of cells, each an integral over the cell."""
+    X, y = np.round(rng.normal(3.0, 1.0, 12), 1), np.zeros(12, dtype=int)
+    family, axes = Gaussian(), Axes(("0",), ("x",))
+    now = family.resolve_prior(family.statistics(X[:, None], y, axes))
+    total = 0.0
+    for x in X:
+        cell = np.linspace(x - 0.05, x + 0.05, 101)
+        total += np.log(np.trapezoid(np.exp(now.log_predictive(cell[:, None])[:, 0]), cell))
+        now = now.posterior(family.statistics(np.array([[x]]), y[:1], axes))
+    np.testing.assert_allclose(evidence(X, y)["Gaussian"], total, rtol=2e-3)
+
+
+def test_evidence_of_counts_is_that_of_poisson(rng):
+    X, y = rng.poisson(3.0, 30).astype(float), np.zeros(30, dtype=int)
+    a, b = 1 + X.mean(), 1.0
+    expected = gammaln(a + X.sum()) - gammaln(a) + a * np.log(b) - (a + X.sum()) * np.log(b + 30) - gammaln(X + 1).sum()
+    np.testing.assert_allclose(evidence(X, y)["Poisson"], expected, rtol=1e-12)
+
+
+def test_evidence_of_a_mass_and_a_density_multiplies_both(rng):
+    zero = rng.random(80) < 0.5
+    X, y = np.where(zero, 0.0, np.round(rng.lognormal(3.0, 0.8, 80), 1)), np.zeros(80, dtype=int)
+    q = zero.mean()
+    of_zeros = (
+        np.log(stats.betabinom.pmf(zero.sum(), 80, 1 + q, 2 - q))
+        - np.log(stats.binom.pmf(zero.sum(), 80, 0.5))
+        + 80 * np.log(0.5)
+    )
+    family, axes = LogNormal(), Axes(("0",), ("x",))
+    others = family.statistics(X[~zero, None], y[~zero], axes)
+    of_others = family.resolve_prior(others).log_evidence(others)[0] + (~zero).sum() * np.log(0.1)
+    np.testing.assert_allclose(evidence(X, y)["zero-inflated log-normal"], of_zeros + of_others, rtol=1e-10)
+
+
+def test_a_density_that_is_narrower_than_cells_is_no_candidate():
+    """Counts at rate .02: their Gaussian density is far above 1."""
+    X = (np.arange(1000) < 20).astype(float)
+    found = evidence(X, np.zeros(1000, dtype=int))
+    assert found["Gaussian"] == -np.inf
+    np.testing.assert_allclose(found["Poisson"], -102, atol=5)
+
+
+def test_statistics_of_a_family_follow_from_those_of_values(table, fitted):
+    frame, y = table
+    codes = np.searchsorted(fitted.classes_, y)
+    for weight in (None, np.random.default_rng(0).uniform(0.5, 2.0, N)):
+        clf = bc.NaiveBayes(families="auto", inference="map").fit(frame, y, sample_weight=weight)
+        for block in clf.model_.blocks:
+            X = frame[list(block.statistics.axes.features)].to_numpy()
+            direct = block.family.statistics(X, codes, block.statistics.axes, weight)
+            for name, values in direct.arrays().items():
+                np.testing.assert_allclose(block.statistics.arrays()[name], values, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_a_chosen_family_answers_as_if_it_had_been_named(table, fitted):
+    frame, y = table
+    blocks = {"height": "gaussian", "income": "log-normal", "calls": "poisson", "gain": bc.families.Hurdle(LogNormal())}
+    named = bc.NaiveBayes({**blocks, "wait": "exponential", "odd": "histogram"}, random_state=1)
+    named.fit(frame, y)
+    assert_same_answers(fitted, named, frame, ("map", "predictive"), 1e-8)
+
+
+def test_parts_in_any_order_choose_as_the_whole(table, fitted):
+    frame, y = table
+    by_parts = bc.NaiveBayes(families="auto", random_state=1, inference=bc.Exact(draws=80))
+    for rows in (slice(200, 400), slice(0, 3), slice(3, 200)):
+        by_parts.partial_fit(frame[rows], y[rows], classes=["no", "yes"])
+    pd.testing.assert_frame_equal(by_parts.families_, fitted.families_, rtol=1e-6, atol=1e-9)
+    assert_same_answers(fitted, by_parts, frame, CLOSED_FORM, 1e-8)
+
+
+def test_a_posterior_as_prior_keeps_the_families(table, fitted):
+    frame, y = table
+    later = fitted.as_prior().fit(frame[:50], y[:50])
+    assert [block.family.name for block in later.model_.blocks] == [block.family.name for block in fitted.model_.blocks]
+
+
+def test_a_saved_choice_goes_on(table, fitted, tmp_path):
+    frame, y = table
+    fitted.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    pd.testing.assert_frame_equal(loaded.families_, fitted.families_)
+    assert_same_answers(fitted, loaded, frame, CLOSED_FORM, 1e-12)
+    loaded.partial_fit(frame[:20], y[:20])
+
+
+def test_many_values_are_rounded_the_same_in_any_order(monkeypatch, rng):
+    monkeypatch.setattr("bayesclf.families.value_counts.MOST_VALUES", 50)
+    X, y = rng.standard_cauchy((400, 2)), rng.integers(2, size=400)
+    axes = Axes(("a", "b"), ("u", "v"))
+    whole = ValueCounts.of(X, y, axes)
+    parts = [ValueCounts.of(X[rows], y[rows], axes) for rows in np.array_split(rng.permutation(400), 5)]
+    total = parts[3] + (parts[0] + parts[4]) + (parts[1] + parts[2])
+    assert (whole.sizes <= 50).all()
+    assert (whole.sizes > 20).all()
+    for name, values in whole.arrays().items():
+        np.testing.assert_allclose(total.arrays()[name], values, rtol=1e-12, err_msg=name)
+    assert MOST_VALUES == 10**5
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [
+        ([1.0, 20.0], 0),
+        ([0.1, 0.2, 0.3], 1),
+        ([0.1 + 0.2, 1.0], 1),
+        ([1e-7, 1.0], 7),
+        ([np.pi, 1.0], 16),
+        ([1e20, 1.0], 16),
+    ],
+)
+def test_decimals_are_those_that_numbers_are_recorded_with(values, decimals):
+    X = np.array(values)[:, None]
+    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).decimals[0] == decimals
+
+
+@pytest.mark.parametrize("families", ["all", "categorical", (), ("Gaussian", "normal"), 3])
+def test_unknown_families_are_refused(families, table):
+    with pytest.raises(InputError, match="families must be 'auto'"):
+        bc.NaiveBayes(families=families).fit(*table)
+
+
+def test_selection_takes_gaussian_numbers_only(table):
+    with pytest.raises(InputError, match="select=True takes families='gaussian' only"):
+        bc.NaiveBayes(families="auto", select=True).fit(*table)
+
+
+def test_cells_that_a_chosen_family_cannot_have_count_as_missing(table, fitted):
+    frame, _ = table
+    impossible = frame[:4].assign(income=[0.0, -1.0, 5.0, 6.0], calls=[1.5, 2.0, -1.0, 3.0], gain=[-5.0, 0.0, 1.0, 1.0])
+    missing = impossible.mask(
+        pd.DataFrame({"income": [1, 1, 0, 0], "calls": [1, 0, 1, 0], "gain": [1, 0, 0, 0]})
+        .astype(bool)
+        .reindex(columns=frame.columns, fill_value=False)
+    )
+    assert_same_answers(fitted, fitted, impossible, ("map", "predictive", "bayes-optimal"), 1e-12, missing)
+
+
+def test_candidates_can_be_named(table):
+    clf = bc.NaiveBayes(families=("Gaussian", "histogram"), inference="map").fit(*table)
+    assert list(clf.families_) == ["Gaussian", "histogram"]
+    assert not hasattr(bc.NaiveBayes(inference="map").fit(*table), "families_")
+    assert Poisson().name not in {block.family.name for block in clf.model_.blocks}
+
+
+def test_nuts_samples_the_chosen_families(table, fitted):
+    frame, y = table
+    model = fitted.to_pymc(frame[:30], y[:30])
+    names = {variable.name.partition("_")[0] for variable in model.free_RVs}
+    assert {"mu", "sigma2", "rate", "theta"} <= names
+    assert np.isfinite(fitted.pymc_model_.compile_logp()(fitted.pymc_model_.initial_point()))
+    with pytest.raises(Refused, match="linear"):
+        fitted.to_logistic()

@@ -1,0 +1,393 @@
+"""Families of counts and of positive numbers: SciPy and quadrature, whole classifiers, cells that they refuse."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from helpers.families import PYTHON
+from numpy.testing import assert_allclose
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy import integrate, special, stats
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import (
+    Axes,
+    Exponential,
+    Gamma,
+    Gaussian,
+    HalfNormal,
+    Hurdle,
+    LogNormal,
+    NegativeBinomial,
+    Poisson,
+)
+from bayesclf.inference import Exact
+from bayesclf.rules import RULES
+
+ONE = Axes(("k",), ("u",))
+N = 60
+Y = np.array(["no", "perhaps", "yes"])[np.arange(N) % 3]
+RNG = np.random.default_rng(8)
+POSITIVE = pd.DataFrame(RNG.gamma(2.0, 1 + (np.arange(N) % 3)[:, None], (N, 2)), columns=["u", "v"])
+COUNTS = np.floor(2 * POSITIVE)
+ZEROS = POSITIVE.mask(RNG.random((N, 2)) < 0.3, 0.0)
+FAMILIES = {
+    "poisson": (Poisson(), COUNTS),
+    "negative-binomial": (NegativeBinomial(), COUNTS**2),
+    "exponential": (Exponential(), ZEROS),
+    "gamma": (Gamma(), POSITIVE),
+    "log-normal": (LogNormal(), POSITIVE),
+    "log-normal, one variance": (LogNormal(Gaussian("shared")), POSITIVE),
+    "hurdle log-normal": (Hurdle(), ZEROS),
+    "hurdle log-normal, one variance": (Hurdle(LogNormal(Gaussian("shared"))), ZEROS),
+    "hurdle gamma": (Hurdle(Gamma()), ZEROS),
+    "hurdle exponential": (Hurdle(Exponential()), ZEROS),
+}
+every_family = pytest.mark.parametrize("name", FAMILIES)
+MEASURED = ("exponential", "gamma", "log-normal", "hurdle log-normal", "hurdle gamma", "hurdle exponential")
+"""Families of numbers that have a unit."""
+
+
+def table(name):
+    """Return a table with missing cells."""
+    X = FAMILIES[name][1]
+    return X.mask(np.random.default_rng(1).random(X.shape) < 0.1)
+
+
+def make(name, **options):
+    return bc.NaiveBayes(
+        {("u", "v"): FAMILIES[name][0]}, **{"inference": Exact(draws=60), "random_state": 1, **options}
+    )
+
+
+@cache
+def fitted(name):
+    return make(name).fit(table(name), Y)
+
+
+# Closed forms
+
+
+def one_class(family, x):
+    statistics = family.statistics(np.array(x)[:, None], np.zeros(len(x), dtype=int), ONE)
+    return family.resolve_prior(statistics), statistics
+
+
+def test_the_predictive_of_an_exponential_is_scipys_lomax():
+    family, statistics = one_class(Exponential(2.5, 1.5), [0.3, 2.0, 0.9])
+    x = np.array([0.0, 0.1, 3.0, 200.0])
+    expected = stats.lomax.logpdf(x, 5.5, scale=4.7)
+    assert_allclose(family.posterior(statistics).log_predictive(x[:, None])[:, 0], expected, rtol=1e-12)
+
+
+def test_the_evidence_of_an_exponential_is_that_of_quadrature():
+    x = [0.3, 2.0, 0.9]
+    family, statistics = one_class(Exponential(2.5, 1.5), x)
+    joint = integrate.quad(
+        lambda rate: stats.gamma.pdf(rate, 2.5, scale=1 / 1.5) * np.prod(stats.expon.pdf(x, scale=1 / rate)), 0, np.inf
+    )[0]
+    assert_allclose(family.log_evidence(statistics), np.log(joint), rtol=1e-8)
+
+
+def test_the_default_prior_of_an_exponential_is_worth_one_row():
+    family, _ = one_class(Exponential(), [0.5, 3.5])
+    assert family.a.item() == 2.0
+    assert family.b.item() == 2.0  # E[1/λ] = b/(a − 1) is the mean
+
+
+@pytest.mark.parametrize("x", [[1.7], [0.3, 2.0, 0.9], [990.0, 1003.0, 1011.0, 995.0], [1e-6, 3.0, 1e4]])
+def test_the_evidence_of_a_gamma_is_that_of_quadrature(x):
+    """Over log α, the rate integrated out by its conjugate prior; and over both, by brute force."""
+    family, statistics = one_class(Gamma(median=2.0, spread=1.2, kappa=0.7, m=1.5), x)
+
+    def joint(t, beta):
+        of_prior = stats.norm.pdf(t, np.log(2.0), 1.2) * stats.gamma.pdf(beta, 1 + 0.7 * np.exp(t), scale=1 / 1.05)
+        return of_prior * np.prod([stats.gamma.pdf(one, np.exp(t), scale=1 / beta) for one in x], axis=0)
+
+    found = family.log_evidence(statistics)[0]
+    posterior = family.posterior(statistics)
+    peak = posterior.grid.nodes[posterior.grid.log_weight[:, 0, 0].argmax(), 0, 0]
+    over_t = integrate.quad(
+        lambda t: np.exp(family.posterior(statistics).log_marginal(np.full((1, 1, 1), t)).item() - found),
+        peak - 12,
+        peak + 12,
+        points=[peak],
+        limit=400,
+        epsabs=1e-13,
+        epsrel=1e-12,
+    )[0]
+    assert_allclose(over_t, 1.0, rtol=1e-8)
+    t = np.linspace(peak - 6, peak + 6, 1501)[:, None]
+    by_mode = ((0.7 + len(x)) * np.exp(t)) / (1.05 + sum(x))
+    beta = by_mode * np.exp(np.linspace(-9, 5, 1501))
+    brute = np.trapezoid(np.trapezoid(joint(t, beta) * beta, np.log(beta), axis=1), t[:, 0])
+    assert_allclose(np.exp(found), brute, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [[3], [0, 0, 7, 1], [40, 1000, 3, 0, 0], [10**4, 3]])
+def test_the_evidence_of_a_negative_binomial_is_that_of_quadrature(x):
+    """Over log r, θ integrated out, by rows rather than by interpolation."""
+    family, statistics = one_class(NegativeBinomial(median=2.0, spread=1.2, kappa=0.7, m=1.5), np.array(x, dtype=float))
+
+    def log_joint(t):
+        r = np.exp(t)
+        of_theta = special.betaln(1 + (0.7 + len(x)) * r, 1 + 1.05 + sum(x)) - special.betaln(1 + 0.7 * r, 1 + 1.05)
+        of_rows = sum(special.gammaln(one + r) - special.gammaln(r) - special.gammaln(one + 1) for one in x)
+        return stats.norm.logpdf(t, np.log(2.0), 1.2) + of_theta + of_rows
+
+    found = family.log_evidence(statistics)[0]
+    total = integrate.quad(lambda t: np.exp(log_joint(t) - found), -9, 9, limit=400, epsabs=1e-11, epsrel=1e-10)[0]
+    assert_allclose(total, 1.0, rtol=1e-8)
+
+
+def test_a_negative_binomial_of_large_dispersion_is_a_poisson():
+    x = np.array([3.0, 0.0, 2.0, 2.0])
+    family, statistics = one_class(NegativeBinomial(median=1e6, spread=1e-2), x)
+    other, of_other = one_class(Poisson(), x)
+    assert_allclose(family.log_evidence(statistics), other.log_evidence(of_other), rtol=1e-5)
+
+
+def test_counts_as_variable_as_poissons_have_no_dispersion_by_maximum_likelihood():
+    X, y = pd.DataFrame({"u": [1.0, 2.0, 0.0, 9.0]}), [0, 0, 1, 1]
+    clf = bc.NaiveBayes({"u": "negative-binomial"}, random_state=1).fit(X, y)
+    with pytest.raises(DoesNotExist, match="class '0' has counts that vary no more than Poisson's in column 'u'"):
+        clf.predict(X, rule="mle")
+    assert np.isfinite(clf.predict_proba(X, rule="map")).all()
+
+
+def test_a_gamma_of_shape_one_is_an_exponential():
+    x = [0.3, 2.0, 0.9]
+    family, statistics = one_class(Gamma(median=1.0, spread=1e-4), x)
+    other, of_other = one_class(Exponential(), x)
+    assert_allclose(family.log_evidence(statistics), other.log_evidence(of_other), rtol=1e-6)
+
+
+def test_the_predictive_of_a_log_normal_is_that_of_students_t():
+    family, statistics = one_class(LogNormal(Gaussian(m=0.5, kappa=0.8, a=4.0, b=2.0)), [0.3, 2.0, 0.9])
+    posterior = family.posterior(statistics)
+    own = posterior.of_logs
+    scale = np.sqrt(own.b * (own.kappa + 1) / own.kappa / own.a).item()
+    x = np.array([0.01, 1.0, 50.0])
+    expected = stats.t.logpdf(np.log(x), 2 * own.a.item(), own.m.item(), scale) - np.log(x)
+    assert_allclose(posterior.log_predictive(x[:, None])[:, 0], expected, rtol=1e-12)
+
+
+def test_the_evidence_of_a_log_normal_is_that_of_its_logarithms_and_the_jacobian():
+    x = np.array([0.3, 2.0, 0.9])
+    gaussian = Gaussian(m=0.5, kappa=0.8, a=4.0, b=2.0)
+    family, statistics = one_class(LogNormal(gaussian), x)
+    of_logs = gaussian.statistics(np.log(x)[:, None], np.zeros(3, dtype=int), ONE)
+    expected = gaussian.resolve_prior(of_logs).log_evidence(of_logs) - np.log(x).sum()
+    assert_allclose(family.log_evidence(statistics), expected, rtol=1e-12)
+
+
+def test_the_evidence_of_a_hurdle_is_that_of_its_two_parts():
+    x = np.array([0.0, 2.0, 0.0, 0.9, 0.4])
+    family, statistics = one_class(Hurdle(Exponential(2.5, 1.5), 1.5, 0.7), x)
+    others, of_others = one_class(Exponential(2.5, 1.5), x[x > 0])
+    of_zeros = np.log(integrate.quad(lambda t: stats.beta.pdf(t, 1.5, 0.7) * t**2 * (1 - t) ** 3, 0, 1)[0])
+    assert_allclose(family.log_evidence(statistics), others.log_evidence(of_others) + of_zeros, rtol=1e-8)
+
+
+def test_the_default_prior_of_a_hurdle_has_the_share_of_zeros_as_its_mode():
+    family, _ = one_class(Hurdle(), [0.0, 1.0, 2.0, 3.0])
+    assert_allclose([family.alpha.item(), family.beta.item()], [1.25, 1.75])
+
+
+# Classifiers
+
+
+@every_family
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_answers(name, rule):
+    proba = fitted(name).predict_proba(table(name), rule=rule)
+    assert np.isfinite(proba).all()
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert (proba.argmax(axis=1) == np.arange(N) % 3).mean() > 0.4
+
+
+@every_family
+def test_a_saved_model_answers_as_before(name, tmp_path):
+    clf = fitted(name)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    for rule in RULES:
+        np.testing.assert_array_equal(
+            loaded.predict_log_proba(table(name), rule=rule), clf.predict_log_proba(table(name), rule=rule)
+        )
+
+
+@every_family
+def test_learning_in_parts_is_learning_at_once(name):
+    X, clf = table(name), make(name)
+    for rows in (slice(0, 25), slice(25, 40), slice(40, N)):
+        clf.partial_fit(X[rows], Y[rows], classes=["no", "perhaps", "yes"])
+    for rule in ("mle", "map", "predictive"):
+        assert_allclose(clf.predict_proba(X, rule=rule), fitted(name).predict_proba(X, rule=rule), rtol=1e-9)
+
+
+@every_family
+def test_a_posterior_is_a_prior(name):
+    X, first = table(name), make(name).fit(table(name)[:30], Y[:30])
+    second = first.as_prior().fit(X[30:], Y[30:])
+    whole = first.model_.log_evidence() + second.model_.log_evidence()
+    frozen = first.model_
+    statistics = frozen.blocks[0].family.statistics(X.to_numpy(), np.arange(N) % 3, first.model_.blocks[0].family.axes)
+    of_labels = frozen.class_prior.log_evidence(np.full(3, N / 3))
+    assert_allclose(whole, of_labels + frozen.blocks[0].family.log_evidence(statistics).sum(), rtol=1e-10)
+
+
+@every_family
+def test_rows_are_generated_and_learned_from(name):
+    X, y = fitted(name).sample(30, random_state=1)
+    assert np.isfinite(X.to_numpy()).all()
+    make(name).fit(X, y)
+
+
+@every_family
+def test_leave_one_out_is_exact(name):
+    found = fitted(name).loo(table(name), Y, rule="predictive")
+    assert np.isfinite(found.elpd)
+
+
+@every_family
+def test_columns_are_selected(name):
+    if "one variance" in name:
+        with pytest.raises(Refused, match="features that share"):
+            make(name, select=True).fit(table(name), Y)
+    else:
+        X = table(name).assign(v=np.random.default_rng(3).permutation(table(name)["v"]))
+        clf = make(name, select=True).fit(X, Y)
+        assert clf.inclusion_["u"] > clf.inclusion_["v"]
+        assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
+
+
+@every_family
+def test_contributions_are_explained(name):
+    explanation = fitted(name).explain(table(name)[:2])
+    assert explanation is not None
+
+
+@pytest.mark.slow
+@every_family
+def test_the_model_of_rows_has_the_density_of_that_of_statistics(name):
+    weight = np.random.default_rng(3).integers(0, 3, N)
+    clf = make(name).fit(table(name), Y, sample_weight=weight)
+    models = clf.pymc_model_, clf.to_pymc(table(name), Y, weight)
+    names = [variable.name for variable in models[0].free_RVs]
+    drawn = pm.draw([models[0][name] for name in names], random_seed=1, mode=PYTHON)
+    point = dict(zip(names, drawn, strict=True))
+    found, expected = (float(remove_value_transforms(model).compile_logp(mode=PYTHON)(point)) for model in models)
+    assert found == pytest.approx(expected, rel=1e-9)
+    of_rows = models[1]
+    gradient = of_rows.compile_dlogp(mode=PYTHON)(of_rows.initial_point())
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e155, 1e300])
+@pytest.mark.parametrize("name", MEASURED)
+def test_no_answer_depends_on_the_unit(name, scale):
+    X = table(name)
+    clf = make(name).fit(X * scale, Y)
+    for rule in RULES:
+        found, expected = clf.predict_proba(X * scale, rule=rule), fitted(name).predict_proba(X, rule=rule)
+        assert_allclose(found, expected, rtol=1e-7, atol=1e-10)
+    density = clf.model_.log_predictive(clf.rows(X * scale)) - fitted(name).model_.log_predictive(fitted(name).rows(X))
+    above = (X.notna() & (X > 0) if "hurdle" in name else X.notna()).sum(axis=1)
+    assert_allclose(density, np.tile(-np.log(scale) * above.to_numpy()[:, None], 3), rtol=1e-9, atol=1e-9)
+
+
+def test_log_odds_of_an_exponential_are_linear():
+    clf = fitted("exponential")
+    X = table("exponential").dropna()
+    assert_allclose(clf.to_logistic().predict_log_proba(X, "map")[0], clf.predict_log_proba(X, rule="map"), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["log-normal", "hurdle exponential"])
+def test_other_log_odds_are_not_linear(name):
+    with pytest.raises(Refused, match="log-odds are not"):
+        fitted(name).to_logistic()
+
+
+def test_a_half_normal_prior_of_logarithms_is_not_conjugate():
+    family = Hurdle(LogNormal(Gaussian(scale_prior=HalfNormal())))
+    clf = bc.NaiveBayes({("u", "v"): family}, inference="map").fit(ZEROS, Y)
+    assert np.isfinite(clf.predict_proba(ZEROS)).all()
+    assert "half-normal" in clf.model_.not_conjugate()
+
+
+# What they refuse
+
+
+@pytest.mark.parametrize(
+    ("family", "cells", "message"),
+    [
+        ("exponential", [1.0, -2.0], r"column 'u' has -2 in row 2, but the family 'exponential' is for numbers of at"),
+        ("log-normal", [1.0, 0.0], r"column 'u' has 0 in row 2, .* for numbers above 0; take the family 'hurdle'"),
+        ("log-normal", [1.0, -2.0], r"column 'u' has -2 in row 2, .* at least 0; take the family 'gaussian' for it"),
+        ("hurdle", [0.0, -2.0], r"column 'u' has -2 in row 2, but the family 'log-normal'"),
+        ("hurdle", [0.0, 3.0], "column 'u' has one value above 0 only"),
+        (Exponential(a=0.5), [1.0, 2.0], "a is at most 1, where 1/λ has no prior mean"),
+    ],
+)
+def test_other_cells_are_refused(family, cells, message):
+    with pytest.raises(InputError, match=message):
+        bc.NaiveBayes({"u": family}).fit(pd.DataFrame({"u": cells}), [0, 1])
+
+
+@pytest.mark.parametrize("cells", [[5.0, 5.0, 5.0, 5.0], [1e7, 1e7, 1e7 + 1e-2, 1e7], [np.nan] * 4])
+def test_equal_cells_tell_nothing_of_a_shape(cells):
+    clf = bc.NaiveBayes({"u": "gamma"}, random_state=1).fit(
+        pd.DataFrame({"u": cells, "v": [1.0, 2.0, 3.0, 5.0]}), [0, 1] * 2
+    )
+    assert any("column 'u' has one value only" in note for note in clf.notes_)
+
+
+@pytest.mark.parametrize("n", [50, 100_000])
+def test_very_regular_and_very_irregular_cells_have_finite_answers(n):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"regular": rng.normal(1e4, 1 + np.arange(n) % 2), "irregular": rng.gamma(0.01, size=n) + 1e-300})
+    clf = bc.NaiveBayes(dict.fromkeys(X.columns, "gamma"), random_state=1).fit(X, np.arange(n) % 2)
+    for rule in RULES:
+        assert np.isfinite(clf.predict_log_proba(X[:50], rule=rule)).all()
+    shapes = clf.model_.posterior().blocks[0].family.mean()["shape"].ravel()
+    assert_allclose(shapes, [1e8, 2.5e7], rtol=0.5 if n == 50 else 0.02)
+
+
+@pytest.mark.parametrize(
+    ("make_family", "message"),
+    [
+        (lambda: Exponential(a=0.0), "a must be above 0"),
+        (lambda: LogNormal("class"), "of_logs must be a Gaussian object"),
+        (lambda: Hurdle(Gaussian()), "family must be a family of numbers above 0"),
+        (lambda: Hurdle(alpha=-1.0), "alpha must be above 0"),
+        (lambda: one_class(Gamma(spread=9.0), [1.0, 2.0]), "median and spread give numbers below e\\^-25"),
+    ],
+)
+def test_hyperparameters_are_checked(make_family, message):
+    with pytest.raises(InputError, match=message):
+        make_family()
+
+
+@pytest.mark.parametrize("name", ["exponential", "hurdle"])
+def test_a_column_of_zeros_contributes_nothing(name):
+    X = pd.DataFrame({"u": np.zeros(6), "v": [1.0, 2.0, 0.0, 4.0, 6.0, 5.0]})
+    clf = bc.NaiveBayes({"u": name, "v": name}, random_state=1).fit(X, [0, 0, 0, 1, 1, 1])
+    assert any("column 'u' has one value only" in note for note in clf.notes_)
+
+
+def test_a_class_without_a_positive_number_has_no_maximum_likelihood():
+    X = pd.DataFrame({"u": [0.0, 0.0, 2.0, 5.0]})
+    for family, message in ((Exponential(), "has no value above 0"), (Hurdle(), "has too few different values")):
+        with pytest.raises(DoesNotExist, match=f"class '0' {message} in column 'u'"):
+            bc.NaiveBayes({"u": family}, random_state=1).fit(X, [0, 0, 1, 1]).predict(X, rule="mle")
+
+
+def test_the_mode_of_a_rate_at_zero_does_not_exist():
+    clf = bc.NaiveBayes({"u": Exponential(0.5, 1.0)}, random_state=1)
+    X = pd.DataFrame({"u": [1.0, 2.0, np.nan]})
+    with pytest.raises(DoesNotExist, match=r"class '1' has no most probable rate above 0"):
+        clf.fit(X, [0, 0, 1]).predict(X, rule="map")
