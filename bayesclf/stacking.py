@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -17,11 +18,16 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.nested import fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.constraints import Whole
-from bayesclf.errors import InputError
-from bayesclf.evaluation import cross_validation
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation import cross_validation, peers
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.inputs import as_table
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
+from bayesclf.evaluation.score_table import Key
+from bayesclf.evaluation.stack import best_weights, chosen_lines
 from bayesclf.progress import shown
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import joined
 
 PREFIT = "prefit"
 
@@ -32,15 +38,19 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     The weights maximize Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of left-out rows. They are not
     the models' posterior probabilities: those concentrate on one model as the number of rows grows, although a
     mixture of wrong models may predict better than any of them, and depend much on the priors of the models'
-    parameters. A stacked classifier cannot be saved to a file; its models can.
+    parameters. A stacked classifier cannot be saved to a file; its models can. `Comparison.stack` makes one of the
+    lines of a comparison, from the answers that it has already.
 
     Parameters
     ----------
     models : mapping from str to BayesClassifier, Pipeline or FrozenEstimator
         Classifiers of bayesclf, or pipelines whose last step is one, by name. `fit` fits copies of them, and leaves
-        them as they are. ``set_params(name__parameter=…)`` reaches into the model `name`.
-    rule : str, optional
-        Rule by which each model answers, any but ``"gibbs"``; None is each model's own, Bayes-optimal by default.
+        them as they are. Where rows are left out in folds, other classifiers with `predict_proba` take part as they
+        are, without a rule. ``set_params(name__parameter=…)`` reaches into the model `name`.
+    rule : str or mapping, optional
+        Rule by which each model answers, any but ``"gibbs"``: one for all models, or by their names a rule, or a list
+        of rules, each of which is then a part of the mixture, such as ``{"nb": ["map", "predictive"]}``. None, and for
+        models without an entry, is each model's own, Bayes-optimal by default.
     cv : int, "prefit", splitter, iterable or None
         How rows are left out. None: one by one, as `bayesclf.loo` does. A number: in so many folds, stratified by
         label. A splitter of scikit-learn, or pairs of training and test rows: in its folds, in which each row is a test
@@ -52,11 +62,17 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_ : dict
-        Weight of each model, by name; they add up to 1.
-    models_, rules_ : dict
-        The fitted models, and the rule by which each answers, by name.
-    log_scores_ : ndarray of shape (row, model)
-        log P_m(y_i | x_i) of rows left out.
+        Weight of each part of the mixture, by name; they add up to 1. A part is called as its model is, or
+        ``"nb under map"`` where a list of rules was given for the model.
+    models_ : dict
+        The fitted models, by name.
+    parts_ : dict
+        The model of each part and the rule by which it answers, by the name of the part; the rule is "—" for a
+        classifier without rules.
+    log_scores_ : ndarray of shape (row, part)
+        log P_m(y_i | x_i) of rows left out; of a comparison whose folds were repeated, all repeats one after another.
+    left_out_ : dict
+        Why a line of a comparison is not a part, by its name; empty after `fit`.
     classes_ : ndarray of shape (outcome,)
         Labels in order.
     n_features_in_, feature_names_in_
@@ -79,15 +95,16 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     models_: dict[str, Any]
-    rules_: dict[str, str]
+    parts_: dict[str, Key]
     weights_: dict[str, float]
     log_scores_: Array
+    left_out_: dict[str, str]
 
     def __init__(
         self,
         models: Mapping[str, Any],
         *,
-        rule: str | None = None,
+        rule: str | Mapping[str, str | Sequence[str]] | None = None,
         cv: Any = None,
         random_state: int = 0,
     ) -> None:
@@ -150,24 +167,35 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weight = _check_sample_weight(sample_weight, np.empty(_num_samples(X)), ensure_non_negative=True)
         if weight is not None and one_by_one:
             X, y, weight = *_repeated(X, y, weight), None
-        models = {
-            name: model if prefit else fitted_with(clone(model), X, y, sample_weight=weight)
-            for name, model in self.models.items()
+        self.models_ = {
+            name: model if prefit else self._fitted(model, X, y, weight) for name, model in self.models.items()
         }
-        first = next(iter(models.values()))
-        for name, model in models.items():
-            check_is_fitted(innermost(model), "classes_")
+        first = next(iter(self.models_.values()))
+        for name, model in self.models_.items():
+            check_is_fitted(innermost(model) or model, "classes_")
             if not np.array_equal(model.classes_, first.classes_):
                 raise InputError(f"model {name!r} knows other classes than the first; fit all with the same classes")
-        self.models_, self.classes_ = models, first.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(first, name):
-                setattr(self, name, getattr(first, name))
-        self.rules_ = {name: scored(_inside(model).requested_rule(self.rule)) for name, model in models.items()}
+        _take_over(self, first)
+        self.parts_ = dict(self._parts())
+        self.left_out_ = {}
         self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
         found = stacking_weights(self.log_scores_, weight)
-        self.weights_ = dict(zip(models, found.tolist(), strict=True))
+        self.weights_ = dict(zip(self.parts_, found.tolist(), strict=True))
         return self
+
+    def summary(self) -> pd.DataFrame:
+        """Return the parts of the mixture, largest weight first.
+
+        Columns: `weight`, `model`, `rule` and `log_score`, the mean of log P(y | x) over rows left out; the name of the
+        part is the index.
+        """
+        check_is_fitted(self, "weights_")
+        names = list(self.parts_)
+        table = pd.DataFrame(list(self.parts_.values()), index=names, columns=["model", "rule"])
+        table.insert(0, "weight", [self.weights_[name] for name in names])
+        return table.assign(log_score=self.log_scores_.mean(axis=0)).sort_values(
+            "weight", ascending=False, kind="stable"
+        )
 
     def predict(self, X: Any, cost: Any = None, reject: float | None = None) -> NDArray[Any]:
         """Return the label of the smallest expected cost for each row.
@@ -196,33 +224,54 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return log Σ_m w_m P_m(y = k | x), (row, outcome), never clipped."""
         check_is_fitted(self, "weights_")
         used = {name: weight for name, weight in self.weights_.items() if weight > 0}
-        answers = [self.models_[name].predict_log_proba(X, rule=self.rules_[name]) for name in used]
+        answers = [_log_proba(self.models_, self.parts_[name], X, self.classes_) for name in used]
         return np.asarray(logsumexp(np.stack(answers), axis=0, b=np.array(list(used.values()))[:, None, None]))
 
     def _one_by_one(self, X: Any, y: Any) -> Array:
-        """Return the log scores of rows, each left out by itself, (row, model)."""
-        scores = [
-            loo(_inside(model), transformed(model, X), y, self.rules_[name]).elpd_i
-            for name, model in self.models_.items()
-        ]
-        return np.column_stack(scores)
+        """Return the log scores of rows, each left out by itself, (row, part)."""
+        fits = {name: (_inside(model), transformed(model, X)) for name, model in self.models_.items()}
+        return np.column_stack([loo(*fits[name], y, rule).elpd_i for name, rule in self.parts_.values()])
 
     def _fold_by_fold(self, X: Any, y: Any, weight: Array | None) -> Array:
-        """Return the log scores of rows, left out fold by fold, (row, model)."""
+        """Return the log scores of rows, left out fold by fold, (row, part)."""
         X, y = indexable(X, y)
         codes = np.searchsorted(self.classes_, checked_labels(y, len(y)))
         splits = self._splits(X, codes)
-        scores = np.empty((len(codes), len(self.models)))
-        units = [(m, name, *split) for m, name in enumerate(self.models) for split in splits]
+        scores = np.empty((len(codes), len(self.parts_)))
+        units = [(name, *split) for name in self.models for split in splits]
         with shown("stacking", len(units)) as tell:
-            for done, (m, name, train, test) in enumerate(units, 1):
-                parts = (_safe_indexing(X, train), _safe_indexing(y, train))
+            for done, (name, train, test) in enumerate(units, 1):
+                rows = (_safe_indexing(X, train), _safe_indexing(y, train))
                 of_train = None if weight is None else weight[train]
-                fitted = fitted_with(clone(self.models[name]), *parts, classes=self.classes_, sample_weight=of_train)
-                log_proba = fitted.predict_log_proba(_safe_indexing(X, test), rule=self.rules_[name])
-                scores[test, m] = log_proba[np.arange(len(test)), codes[test]]
+                fits = {name: self._fitted(self.models[name], *rows, of_train, self.classes_)}
+                for place, part in enumerate(self.parts_.values()):
+                    if part[0] == name:
+                        log_proba = _log_proba(fits, part, _safe_indexing(X, test), self.classes_)
+                        scores[test, place] = log_proba[np.arange(len(test)), codes[test]]
                 tell(name, done, len(units))
         return scores
+
+    def _fitted(self, model: Any, X: Any, y: Any, weight: Array | None, classes: Any = None) -> Any:
+        """Return a fitted copy of a model."""
+        if innermost(model) is not None:
+            return fitted_with(clone(model), X, y, classes=classes, sample_weight=weight)
+        if weight is not None:
+            raise InputError(f"{type(model).__name__} is not a bayesclf classifier and takes no sample_weight here")
+        return peers.fit(model, as_table(X), y, seed_of(self.random_state))[0]
+
+    def _parts(self) -> Iterator[tuple[str, Key]]:
+        """Yield the name of each part, and its model and rule."""
+        for name, model in self.models_.items():
+            inside = innermost(model)
+            if inside is None:
+                yield name, (name, peers.NO_RULE)
+                continue
+            given = self.rule.get(name) if isinstance(self.rule, Mapping) else self.rule
+            if given is None or isinstance(given, str):
+                yield name, (name, scored(inside.requested_rule(given)))
+            else:
+                rules = dict.fromkeys(scored(inside.requested_rule(rule)) for rule in given)
+                yield from ((peers.line_name(name, rule), (name, rule)) for rule in rules)
 
     def _splits(self, X: Any, codes: Integers) -> list[tuple[Integers, Integers]]:
         """Return training and test rows of each fold."""
@@ -241,9 +290,18 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise for arguments of the wrong kind."""
         if not isinstance(self.models, Mapping) or not self.models:
             raise InputError("models must be a mapping from names to classifiers, such as {'nb': NaiveBayes()}")
+        in_folds = self.cv is not None and not isinstance(self.cv, str)
         for name, model in self.models.items():
-            if innermost(model) is None:
-                raise InputError(f"model {name!r} is not a bayesclf classifier but {model!r}")
+            if innermost(model) is None and not (in_folds and hasattr(model, "predict_proba")):
+                raise InputError(
+                    f"model {name!r} is not a bayesclf classifier but {model!r}; others that have predict_proba can "
+                    "be stacked where rows are left out in folds, such as cv=5"
+                )
+        for name, rule in self.rule.items() if isinstance(self.rule, Mapping) else ():
+            if name not in self.models:
+                raise InputError(f"rule names {name!r}, which is none of the models, {joined(self.models)}")
+            if rule is not None and not rule:
+                raise InputError(f"rule has no rule for the model {name!r}; give at least one, such as 'map'")
         seed_of(self.random_state)
         number = Whole(0).allows(self.cv)
         folds = hasattr(self.cv, "split") or isinstance(self.cv, Iterable)
@@ -254,6 +312,50 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         take_over_input_tags(tags, self.models.values())
         return tags
+
+
+def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) -> StackedClassifier:
+    """Return the stack of a comparison's lines, as `Comparison.stack` describes it.
+
+    Its models are the fits on all rows, and its weights are learned from the out-of-fold answers. To fit it anew, with
+    `fit`, fits copies of the models on all rows and in the folds of the comparison; in the first repeat of several.
+    """
+    fits = {**comparison.fits, **comparison.peers}
+    keys, left_out = chosen_lines(comparison.answers, lines)
+    left_out |= {key: "the model cannot be fitted to all rows" for key in keys if key[0] not in fits}
+    keys = [key for key in keys if key[0] in fits]
+    if not keys:
+        raise Refused("no line can be part of a stack, as no model can be fitted to all rows")
+    weights, log_scores = best_weights(comparison, keys)
+    models = {name: fits[name] for name, _ in keys}
+    rules = {name: [rule for model, rule in keys if model == name] for name in models}
+    stack = StackedClassifier(
+        models,
+        rule={name: own for name, own in rules.items() if own != [peers.NO_RULE]},
+        cv=list(comparison.splits) if comparison.splitter else comparison.cv,
+        random_state=comparison.seed,
+    )
+    stack.models_, stack.log_scores_ = models, log_scores
+    stack.parts_ = {peers.line_name(*key): key for key in keys}
+    stack.weights_ = dict(zip(stack.parts_, weights.tolist(), strict=True))
+    stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
+    _take_over(stack, next(iter(models.values())))
+    return stack
+
+
+def _take_over(stack: StackedClassifier, model: Any) -> None:
+    """Let a stack know the classes and columns that a fitted model knows."""
+    for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(stack, name, getattr(model, name))
+
+
+def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:
+    """Return log P(k | x) of a model under a rule, (row, outcome)."""
+    name, rule = part
+    if rule == peers.NO_RULE:
+        return peers.log_proba(fits[name], as_table(X), classes)
+    return np.asarray(fits[name].predict_log_proba(X, rule=rule))
 
 
 def _inside(model: Any) -> BayesClassifier:

@@ -22,7 +22,11 @@ ESTIMATORS = [
         rule="predictive",
     ),
     bc.StackedClassifier(
-        {"gnb": bc.GaussianNB(random_state=0), "lr": bc.LogisticRegression(inference="map", random_state=0)}, cv=2
+        {
+            "gnb": bc.GaussianNB(random_state=0),
+            "lr": bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=0),
+        },
+        cv=2,
     ),
 ]
 CHECKS = 61
@@ -56,7 +60,7 @@ def models():
     return {
         "gnb": bc.GaussianNB(random_state=1, inference=Exact(draws=100)),
         "gda": bc.GaussianDiscriminantAnalysis("class", random_state=1, inference=Exact(draws=100)),
-        "lr": bc.LogisticRegression(inference="map", random_state=1),
+        "lr": bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1),
     }
 
 

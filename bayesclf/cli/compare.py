@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,6 +46,14 @@ def compare(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
+    stack: Annotated[
+        bool,
+        typer.Option("--stack", help="Add a mixture of all lines, weighted by their log scores on held-out rows."),
+    ] = False,
+    max_minutes: Annotated[
+        float | None,
+        option("--max-minutes", "M", "Leave out the models that would take the comparison beyond this time.", False),
+    ] = None,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
     json: Annotated[
         str | None,
@@ -60,6 +68,7 @@ def compare(
 
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
     options.check_reject(reject, cost)
+    options.check_minutes(max_minutes)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     empty = options.missing_values(missing)
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
@@ -69,7 +78,8 @@ def compare(
     quiet = outputs["--json"] == STDOUT
     if not quiet:
         show_training(stdout(), training)
-    comparison = _compare(training, chosen, costs, reject)
+    allowed = None if max_minutes is None else 60 * max_minutes
+    comparison = _compare(training, chosen, {"cost": costs, "reject": reject, "stack": stack, "max_seconds": allowed})
     if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(comparison, training, chosen))
     if (path := outputs["--report"]) is not None:
@@ -96,12 +106,13 @@ def _costs(path: str, training: Training) -> Array:
     return options.read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
 
 
-def _compare(training: Training, chosen: options.Settings, costs: Array | None, reject: float | None) -> Comparison:
+def _compare(training: Training, chosen: options.Settings, more: dict[str, Any]) -> Comparison:
     """Run the comparison; raise if no model could answer under any rule."""
     from bayesclf.evaluation.comparison import compare
 
     settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
-    comparison = compare(chosen.classifiers(), training.X, training.y, *settings, cost=costs, reject=reject)
+    data = Path(training.dataset.name).name
+    comparison = compare(chosen.classifiers(), training.X, training.y, *settings, data=data, **more)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")

@@ -131,8 +131,9 @@ def _check_labels(training: Training) -> None:
 
 def _check_cells(training: Training) -> None:
     """Raise for columns without values and for infinite numbers."""
+    empty = dict(zip(training.columns["column"], training.columns["distinct"] == 0, strict=True))
     for name, kind in training.kinds.items():
-        if training.X[name].isna().all():
+        if empty[name]:
             raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
         if kind == "number":
             columns.numbers(training.X, (name,))

@@ -25,7 +25,7 @@ DEFAULT_MODELS = "nb,lr"
 
 MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr"
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
-ENGINE_NAMES = "auto, mle, map, exact, nuts, laplace"
+ENGINE_NAMES = "auto, mle, map, exact, augmentation, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
 
 MAX_BYTES = 2**28
@@ -372,6 +372,12 @@ def check_reject(reject: float | None, cost: str | None) -> None:
         raise InputError(f"--reject must lie between 0 and 1, the expected share of errors, not {reject}")
     if not (math.isfinite(reject) and reject >= 0):
         raise InputError(f"--reject is an expected cost and must be at least 0, not {reject}")
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Raise for what is not a time."""
+    if minutes is not None and not (math.isfinite(minutes) and minutes > 0):
+        raise InputError(f"--max-minutes must be above 0, not {minutes}")
 
 
 def read_cost(path: str, labels: list[str]) -> Array:

@@ -15,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesclf.cli.console import plain_table
+from bayesclf.evaluation.stack import STACK
 from bayesclf.inference import ENGINES
-from bayesclf.report.verdict import verdict
+from bayesclf.report.verdict import DEFINED, verdict
 from bayesclf.rules import RULES
-from bayesclf.wording import counted, number, pair, printable
+from bayesclf.wording import counted, duration, number, pair, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
@@ -78,6 +79,7 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
         console.print()
     said = verdict(comparison, table)
     console.print(" ".join([said.headline, *said.findings]))
+    console.print(f"± is one standard error. {DEFINED}", style="dim")
     console.print(_time(comparison, seconds), style="dim")
 
 
@@ -105,9 +107,13 @@ def _score_table(
 
 
 def _engine_of(comparison: Comparison, model: str) -> str:
-    """Return the engine of a model, the class of one that has none, or "refused"."""
+    """Return the engine of a model, the class of one that has none, "mixture" of a stack, or "refused"."""
+    if model == STACK and comparison.mixture is not None:
+        return "mixture"
     if model in comparison.peers:
         return type(comparison.peers[model]).__name__
+    if comparison.forecast is not None and model in comparison.forecast.left_out:
+        return "left out"
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
 
 
@@ -125,7 +131,7 @@ def _cells(record: Record, wide: bool, headers: list[str]) -> list[str]:
     brier, calibration = number(record["brier"]), number(record["calibration_error"])
     if wide:
         brier = pair(record["brier"], record["brier_se"])
-        calibration += f" ({number(record['calibration_low'])} to {number(record['calibration_high'])})"
+        calibration += f" ({number(record['calibration_expected'])} if calibrated)"
     differs, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     missing_ratio = "n/a" if record["rule"] == "gibbs" else ""
     cells = {
@@ -189,15 +195,10 @@ def _print_hanging(console: Console, start: str, text: str) -> None:
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
-    folds = ", ".join(f"{_duration(spent)} ({model})" for model, spent in comparison.seconds.items())
+    folds = ", ".join(f"{duration(spent)} ({model})" for model, spent in comparison.seconds.items())
     splits = f"{comparison.cv} folds" + (f", {comparison.repeats} times" if comparison.repeats > 1 else "")
-    return f"{_duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
-
-
-def _duration(seconds: float) -> str:
-    if seconds >= 60:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{seconds:.1f} s" if seconds >= 0.95 else f"{max(seconds, 0.01):.2f} s"
+    stated = "" if comparison.forecast is None else f", {duration(comparison.forecast.total)} of folds expected before"
+    return f"{duration(seconds)} in all{stated}; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
 def comparison_json(comparison: Comparison, training: Training, chosen: Settings) -> str:
@@ -227,6 +228,7 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
             ],
             "columns": training.columns.to_dict("records"),
         },
+        "stack": _stack(comparison),
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
         "best": dict(zip(("model", "rule"), comparison.best, strict=True)),
@@ -235,6 +237,17 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
         "notes": comparison.notes,
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _stack(comparison: Comparison) -> Record | None:
+    """Return the weights of the stack and what it leaves out, or None where there is no stack."""
+    if comparison.mixture is None:
+        return None
+    weights, left_out = comparison.mixture.weights, comparison.mixture.left_out
+    return {
+        "weights": [{"model": model, "rule": rule, "weight": weight} for (model, rule), weight in weights.items()],
+        "left_out": [{"model": model, "rule": rule, "reason": reason} for (model, rule), reason in left_out.items()],
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date as day
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.text import NAME
 from bayesclf.classifiers.training import checked_labels, seed_of
-from bayesclf.constraints import Whole, require
+from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation import cross_validation, peers, scores, selective
+from bayesclf.evaluation import cross_validation, peers, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.scores import RowScores
-from bayesclf.progress import Progress, shown
+from bayesclf.evaluation.forecast import Forecast, Limits, of_comparison
+from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
+from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
+from bayesclf.evaluation.stack import STACK, Stack, stack_line
+from bayesclf.progress import Progress, is_watched, shown
 from bayesclf.rules import RULES
-from bayesclf.tables import columns
 from bayesclf.typing import Array, Integers
-from bayesclf.workers import require_jobs
+from bayesclf.workers import processes, require_jobs
 
-type Key = tuple[str, str]
-"""A model and a rule."""
+if TYPE_CHECKING:
+    from bayesclf.stacking import StackedClassifier
+
+__all__ = [
+    "Comparison",
+    "Folds",
+    "Key",
+    "as_table",
+    "check_rules",
+    "compare",
+    "fold_means",
+    "folds_of",
+    "mean",
+    "score_table",
+    "standard_error",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +66,7 @@ class Comparison(Displayed):
     cv, repeats, seed
         How the rows were split: folds, repeats, and the seed of everything.
     seconds
-        Mean time of a fold, by model.
+        Mean time of a fold, by model; of none that was left out.
     notes
         What the user should know about the fits, each sentence once, by model.
     costs
@@ -59,6 +75,14 @@ class Comparison(Displayed):
         Classifiers of scikit-learn fitted on all rows, like `fits`.
     splitter
         The splitter in words, where it was not a number of folds.
+    target, data
+        Names of what is predicted and of the table, empty if unknown; a report shows them.
+    date
+        Day of the comparison, as in 2026-01-31.
+    mixture
+        Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
+    forecast
+        What the comparison was expected to take, and which models were left out; None where nobody wanted to know.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -75,6 +99,11 @@ class Comparison(Displayed):
     costs: Costs | None = None
     peers: dict[str, Any] = field(default_factory=dict)
     splitter: str = ""
+    target: str = ""
+    data: str = ""
+    date: str = ""
+    mixture: Stack | None = None
+    forecast: Forecast | None = None
 
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
@@ -92,10 +121,10 @@ class Comparison(Displayed):
 
         Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
         are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
-        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval.
-        `error_ratio`: the expected Gibbs error over the Bayes-optimal error, NaN where that is 0. `disagreement`: share
-        of the rows that are decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the
-        difference from the row with the best log loss, paired by fold.
+        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
+        `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
+        Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows that are decided differently from
+        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
         price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
@@ -162,6 +191,37 @@ class Comparison(Displayed):
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
+    def stack(self, lines: Iterable[Key] | None = None) -> StackedClassifier:
+        """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
+
+        The weights maximize the log score of the answers to held-out rows, which the comparison has already, and the
+        models are its fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
+
+        Parameters
+        ----------
+        lines
+            Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
+            classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
+
+        Raises
+        ------
+        InputError
+            For a line that the comparison does not have.
+        Refused
+            For a line without log scores, or a row whose label has probability 0 under every line.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> iris = bc.datasets.load("iris")
+        >>> found = bc.compare([bc.GaussianNB(), bc.GaussianDiscriminantAnalysis()], iris.X, iris.y, ["predictive"])
+        >>> {line: round(weight, 2) for line, weight in found.stack().weights_.items()}
+        {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
+        """
+        from bayesclf.stacking import of_comparison
+
+        return of_comparison(self, lines)
+
     def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
         """Return how good the remaining decisions are when those of large expected cost are rejected.
 
@@ -194,7 +254,7 @@ class Comparison(Displayed):
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
-        folds = [(part.log_proba[places], self.y[test]) for part, places, test in _tested(self, (model, rule))]
+        folds = [(part.log_proba[places], self.y[test]) for part, places, test in rows_of_folds(self, (model, rule))]
         train = int(np.mean([len(train) for train, _ in self.splits]))
         return selective.cross_validated_curve(folds, train, cost)
 
@@ -252,6 +312,9 @@ def compare(
     progress: Progress = None,
     cost: Any = None,
     reject: float | None = None,
+    stack: bool = False,
+    data: str = "",
+    max_seconds: float | None = None,
 ) -> Comparison:
     """Compare classifiers and rules on the same rows and folds.
 
@@ -264,7 +327,7 @@ def compare(
     X
         Table (row, feature), dense; or texts (row), as a list, array or Series.
     y
-        Labels (row).
+        Labels (row). The name of a Series is what the report says is predicted.
     rules
         Names of rules, of `bayesclf.rules.RULES`.
     cv
@@ -284,6 +347,16 @@ def compare(
     reject
         Largest acceptable expected cost: rows beyond it are rejected. With either of `cost` and `reject`, the table
         also says what the decisions cost.
+    stack
+        Whether to add the line ``"stack"``: all lines with log scores, mixed by the weights that score best on held-out
+        rows. Each fold is scored with weights from the answers to the rows outside it, which costs no further fit;
+        `bayesclf.evaluation.stack.stacked` says what that leaves open. `Comparison.stack` returns the classifier.
+    data
+        Name of the table, for the report.
+    max_seconds
+        Time allowed; None for no limit. Fits to few rows first tell what each model will take, which is shown with the
+        progress, and the most expensive models are left out, with a reason, until the others fit. It is a forecast:
+        what was begun is not ended. So the result may depend on the machine, as it does not otherwise.
 
     Returns
     -------
@@ -307,6 +380,10 @@ def compare(
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)
+    require(Flag(), stack=stack)
+    require(OrNone(Number(above=0)), max_seconds=max_seconds)
+    if stack and STACK in models:
+        raise InputError(f"a model is named {STACK!r}, as the line of the stack is; give it another name")
     check_rules(rules)
     seed = seed_of(random_state)
     require_jobs(n_jobs=n_jobs)
@@ -315,28 +392,48 @@ def compare(
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
     folds = folds_of(cv, repeats, frame, labels, codes, seed)
-    units = [(name, index) for name in models for index in range(len(folds.splits))] + [(name, -1) for name in models]
-    finished: dict[tuple[str, int], Any] = {}
     table = (frame, codes, classes)
     question = Question(tuple(rules), costs)
-    with shown(units[0][0], len(units), progress) as tell:
-        results = cross_validation.run(models, table, folds.splits, question, units, seed, n_jobs)
-        for done, (unit, result) in enumerate(results, 1):
+    ahead: Forecast | None = None
+    finished: dict[tuple[str, int], Any] = {}
+    if max_seconds is not None or is_watched(progress):
+        tasks = len(models) * (len(folds.splits) + 1)
+        limits = Limits(processes(n_jobs, tasks), max_seconds)
+        with shown("estimating the time", None, progress):
+            ahead, tried = of_comparison(models, table, folds.splits, question, seed, limits)
+        finished = {(name, 0): answers for name, answers in tried.items()}
+    left_out = {} if ahead is None else ahead.left_out
+    taken = [name for name in models if name not in left_out]
+    units = [(name, index) for name in taken for index in range(len(folds.splits))] + [(name, -1) for name in taken]
+    with shown(next(iter(models)), len(units), progress) as tell:
+        for done, (name, _) in enumerate(finished, 1):
+            tell(name, done, len(units))
+        if ahead is not None:
+            tell(ahead.sentence, len(finished), len(units))
+        waiting = [unit for unit in units if unit not in finished]
+        results = cross_validation.run(models, table, folds.splits, question, waiting, seed, n_jobs)
+        for done, (unit, result) in enumerate(results, len(finished) + 1):
             finished[unit] = result
             tell(unit[0], done, len(units))
-    answers, notes, seconds = {}, {}, {}
+    answers: dict[Key, Answers] = {}
+    notes, seconds = {}, {}
     runs = cross_validation.runs(folds.splits)
     for name in models:
+        if name in left_out:
+            answers |= {
+                (name, rule): Answers((), left_out[name]) for rule in peers.rules_of(models[name], question.rules)
+            }
+            continue
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in peers.rules_of(models[name], question.rules):
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
         sentences = [*folds.remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
         notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
-    fitted = {name: finished[name, -1][0] for name in models if finished[name, -1][0] is not None}
+    fitted = {name: finished[name, -1][0] for name in taken if finished[name, -1][0] is not None}
     fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}
     others = {name: fit for name, fit in fitted.items() if name not in fits}
-    return Comparison(
+    comparison = Comparison(
         answers,
         fits,
         *table,
@@ -349,152 +446,23 @@ def compare(
         costs,
         others,
         folds.splitter,
+        str(getattr(y, "name", None) or ""),
+        data,
+        day.today().isoformat(),
+        forecast=ahead,
     )
+    return _with_stack(comparison) if stack else comparison
 
 
-@dataclass(frozen=True)
-class Folds:
-    """How the rows are split, as `Comparison` has it, and what is to be remarked on it."""
-
-    splits: tuple[Split, ...]
-    cv: int
-    repeats: int
-    remarks: tuple[str, ...] = ()
-    splitter: str = ""
-
-
-def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
-    """Return stratified folds, or the splits that were given."""
-    require(Whole(1), repeats=repeats)
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        splits, remarks = cross_validation.split(codes, int(cv), repeats, seed)
-        return Folds(splits, int(cv), repeats, remarks)
-    if repeats != 1:
-        raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
-    if codes.max(initial=0) < 1:
-        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
-    splits = cross_validation.given_splits(cv, frame, labels)
-    times = cross_validation.repeats_of(splits)
-    words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
-    return Folds(splits, len(splits) // times, times, (), words)
-
-
-def as_table(X: Any) -> pd.DataFrame:
-    """Return the table as a DataFrame, texts without columns as one column; refuse sparse ones and infinite numbers."""
-    if sparse.issparse(X):
-        raise InputError(
-            "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
-        )
-    if (
-        pd.api.types.is_list_like(X)
-        and getattr(X, "ndim", 1) == 1
-        and pd.api.types.infer_dtype(X, skipna=True) == "string"
-    ):
-        X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
-    frame = columns.to_frame(X)
-    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
-    return frame
-
-
-def check_rules(rules: Any) -> None:
-    """Raise for rules that are not names of rules."""
-    if isinstance(rules, str):
-        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
-    if not isinstance(rules, Sequence) or not rules:
-        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
-    unknown = [rule for rule in rules if rule not in RULES]
-    if unknown:
-        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
-
-
-def score_table(comparison: Comparison, calibration: bool = True) -> pd.DataFrame:
-    """Return the table that `Comparison.table` describes, without the calibration, which takes longest, if desired."""
-    table = pd.DataFrame([_line(comparison, *key, calibration) for key in comparison.answers])
-    return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
-
-
-def mean(comparison: Comparison, key: Key, metric: str) -> float:
-    """Return a metric's mean over rows and repeats; the metrics are fields of `RowScores`."""
-    return float(np.concatenate([getattr(part, metric) for part in comparison.answers[key].scores]).mean())
-
-
-def _tested(comparison: Comparison, key: Key) -> Iterator[tuple[RowScores, Integers, Integers]]:
-    """Yield, for each fold, the scores of its repeat, the places of its test rows in them, and their numbers."""
-    for part, rows, run in zip(comparison.answers[key].scores, comparison.tested, comparison.runs, strict=True):
-        for number in run:
-            test = comparison.splits[number][1]
-            yield part, np.searchsorted(rows, test), test
-
-
-def fold_means(comparison: Comparison, key: Key, metric: str) -> Array:
-    """Return a metric's mean over the test rows of each fold, (fold)."""
-    return np.array([getattr(part, metric)[places].mean() for part, places, _ in _tested(comparison, key)])
-
-
-def standard_error(comparison: Comparison, values: Array) -> float:
-    """Return the Nadeau–Bengio standard error of the mean of values (fold)."""
-    train, test = (float(np.mean([len(split[side]) for split in comparison.splits])) for side in (0, 1))
-    return scores.resampled_standard_error(values, int(train), int(test))
-
-
-def _with_error(comparison: Comparison, key: Key, metric: str) -> dict[str, float]:
-    """Return a metric's mean and its standard error, under its name."""
-    error = standard_error(comparison, fold_means(comparison, key, metric))
-    return {metric: mean(comparison, key, metric), f"{metric}_se": error}
-
-
-def _line(comparison: Comparison, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
-    """Return one row of the table."""
-    key = (model, rule)
-    line: dict[str, Any] = {"model": model, "rule": rule}
-    if reason := comparison.answers[key].reason:
-        return line | {"reason": reason}
-    log_proba, y = comparison.stacked(model, rule)
-    log_losses = [part.log_loss for part in comparison.answers[key].scores]
-    losses = np.concatenate(log_losses)
-    log_loss = scores.mean_log_loss(losses)
-    error = _with_error(comparison, key, "error")
-    line |= {
-        "accuracy": 1 - error["error"],
-        "accuracy_se": error["error_se"],
-        "log_loss": log_loss.mean,
-        "log_loss_se": standard_error(comparison, fold_means(comparison, key, "log_loss")),
-        "log_loss_finite": log_loss.finite_mean,
-        "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
-        **_with_error(comparison, key, "brier"),
-    }
-    if calibrated:
-        calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
-        line |= {f"calibration_{name}": getattr(calibration, name) for name in ("error", "low", "high")}
-    if comparison.costs is not None:
-        line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
-    return line | _against_bayes_optimal(comparison, key, log_proba)
-
-
-def _against_bayes_optimal(comparison: Comparison, key: Key, log_proba: Array) -> dict[str, float]:
-    """Compare the decisions and errors of a rule with those of the same model's Bayes-optimal rule."""
-    optimal = (key[0], "bayes-optimal")
-    if optimal not in comparison.answers or comparison.answers[optimal].reason:
-        return {}
-    best, _ = comparison.stacked(*optimal)
-    found = {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
-    if key[1] == "gibbs":
-        error = mean(comparison, optimal, "error")
-        found["error_ratio"] = mean(comparison, key, "error") / error if error > 0 else float("nan")
-    return found
-
-
-def _differences(comparison: Comparison, table: pd.DataFrame) -> dict[str, list[float]]:
-    """Return paired differences from the best model and rule, and their standard errors."""
-    result: dict[str, list[float]] = {}
-    for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
-        best = fold_means(comparison, comparison.best, metric)
-        differences = []
-        for key in zip(table["model"], table["rule"], strict=True):
-            reason = comparison.answers[key].reason
-            with np.errstate(invalid="ignore"):
-                differences.append(np.full(1, np.nan) if reason else fold_means(comparison, key, metric) - best)
-        name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
-        result[f"{name}_diff"] = [float(sign * values.mean()) for values in differences]
-        result[f"{name}_diff_se"] = [standard_error(comparison, values) for values in differences]
-    return result
+def _with_stack(comparison: Comparison) -> Comparison:
+    """Return a comparison with the line of its stack, or the reason why that cannot answer."""
+    start = time.perf_counter()
+    mixture, answers = stack_line(comparison)
+    seconds = (time.perf_counter() - start) / len(comparison.splits)
+    return replace(
+        comparison,
+        answers={**comparison.answers, (STACK, peers.NO_RULE): answers},
+        notes={**comparison.notes, STACK: () if mixture is None else mixture.notes},
+        seconds={**comparison.seconds, STACK: seconds},
+        mixture=mixture,
+    )

@@ -27,7 +27,7 @@ from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.rules import RULES
-from bayesclf.typing import Integers
+from bayesclf.typing import Array, Integers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -134,6 +134,21 @@ def _row_numbers(chosen: Any, rows: int) -> Integers:
     return np.asarray(np.arange(rows)[chosen] if chosen.size else [], dtype=np.intp)
 
 
+def in_turns(codes: Integers, rng: np.random.Generator) -> Integers:
+    """Return a random order of rows in which every beginning has the classes nearly in their proportions.
+
+    The i-th of the n rows of a class, in random order, comes at (i + ½)/n of the way.
+    """
+    shuffled = rng.permutation(len(codes))
+    own = codes[shuffled]
+    by_class = np.argsort(own, kind="stable")
+    counts = np.bincount(own)
+    start = np.cumsum(counts) - counts
+    place = np.empty(len(own))
+    place[by_class] = (np.arange(len(own)) - start[own[by_class]] + 0.5) / counts[own[by_class]]
+    return np.asarray(shuffled[np.lexsort((rng.random(len(own)), place))])
+
+
 def runs(splits: Sequence[Split]) -> tuple[tuple[int, ...], ...]:
     """Return the numbers of the splits in runs that test no row twice: those of one repeat, for folds."""
     found: list[list[int]] = []
@@ -169,16 +184,19 @@ def run(
 ) -> Iterator[tuple[tuple[str, int], Any]]:
     """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
     order = {name: place for place, name in enumerate(models)}
-    # Each unit has a seed of its own, so that neither order nor number of workers changes a number.
-    seeds = [np.random.SeedSequence([seed, order[name], index + 1]).generate_state(1)[0] >> 1 for name, index in units]
     tasks = (
-        (models[name], table, splits[index] if index >= 0 else None, question, int(own))
-        for (name, index), own in zip(units, seeds, strict=True)
+        (models[name], table, splits[index] if index >= 0 else None, question, unit_seed(seed, order[name], index))
+        for name, index in units
     )
-    return zip(units, workers.each(_unit, tasks, workers.processes(n_jobs, len(units))), strict=True)
+    return zip(units, workers.each(unit, tasks, workers.processes(n_jobs, len(units))), strict=True)
 
 
-def _unit(
+def unit_seed(seed: int, model: int, index: int) -> int:
+    """Return the seed of a unit, its own, so that neither order nor number of workers changes a number."""
+    return int(np.random.SeedSequence([seed, model, index + 1]).generate_state(1)[0] >> 1)
+
+
+def unit(
     classifier: Any,
     table: tuple[Any, Integers, Any],
     split: Split | None,
@@ -212,9 +230,13 @@ def _fit(classifier: Any, X: Any, y: Any, classes: Any, seed: int) -> tuple[Any,
 def _evaluate(fitted: Any, X: Any, y: Integers, classes: Any, question: Question) -> dict[str, RowScores | str]:
     if isinstance(fitted, BayesClassifier):
         return evaluate(fitted, X, y, question.rules, question.costs)
-    found = scores.score(peers.log_proba(fitted, X, classes), y)
-    costs = question.costs
-    return {peers.NO_RULE: found if costs is None else _with(decision_costs(found.log_proba, y, costs), found)}
+    return {peers.NO_RULE: scored(peers.log_proba(fitted, X, classes), y, question.costs)}
+
+
+def scored(log_proba: Array, y: Integers, costs: Costs | None) -> RowScores:
+    """Score log P(k | x), (row, outcome), against label codes `y` (row), with costs of the decisions if there are."""
+    found = scores.score(log_proba, y)
+    return found if costs is None else _with(decision_costs(log_proba, y, costs), found)
 
 
 def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
@@ -230,12 +252,9 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     Refused
         If no engine can fit the model to these rows.
     """
-    fitted = clone(classifier).set_params(random_state=seed)
-    cheaper = False
-    if fitted.inference == "auto":
-        work = fitted.work(X, len(classes)) if isinstance(fitted, LogisticRegression) else 0
-        fitted.set_params(inference=engines.for_predictions(work))
-        cheaper = isinstance(fitted.inference, Laplace)
+    engine = engine_of(classifier, X, len(classes))
+    cheaper = classifier.inference == "auto" and isinstance(engine, Laplace)
+    fitted = clone(classifier).set_params(random_state=seed, inference=engine)
     notes: list[str] = []
     with warnings.catch_warnings():
         # The sentences are in `convergence_problems_`, and go into the notes.
@@ -254,6 +273,13 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
             f"sampled by NUTS{instead}; inference='nuts' samples it nevertheless",
         )
     return fitted, [*notes, *fitted.notes_]
+
+
+def engine_of(classifier: BayesClassifier, X: Any, classes: int) -> Any:
+    """Return the engine by which a comparison infers a classifier: the cheaper one that `auto` is for many cells."""
+    if classifier.inference != "auto":
+        return classifier.inference
+    return engines.for_predictions(classifier.work(X, classes) if isinstance(classifier, LogisticRegression) else 0)
 
 
 def evaluate(
@@ -294,14 +320,13 @@ def score_rules(
     def averages() -> averaging.Averages:
         return averaging.average(hypotheses("posterior"), rows)
 
-    def scored(name: str) -> RowScores:
+    def scores_of(name: str) -> RowScores:
         source = hypotheses(RULES[name].source)
         if name == "gibbs":
             found = scores.score_gibbs(rules.log_proba(name, source, rows, seed), averages(), y)
             return found if costs is None else _with(gibbs_decision_costs(source, rows, y, costs), found)
         averaged = name == "bayes-optimal" or (name == "predictive" and not source.generative)
-        found = scores.score(averages().log_proba if averaged else rules.log_proba(name, source, rows), y)
-        return found if costs is None else _with(decision_costs(found.log_proba, y, costs), found)
+        return scored(averages().log_proba if averaged else rules.log_proba(name, source, rows), y, costs)
 
     answers: dict[str, RowScores | str] = {}
     for name in names:
@@ -309,7 +334,7 @@ def score_rules(
             with warnings.catch_warnings():
                 # Rows that are impossible under every class show in the scores of their rule.
                 warnings.simplefilter("ignore", PredictionWarning)
-                answers[name] = scored(name)
+                answers[name] = scores_of(name)
         except (DoesNotExist, Refused) as reason:
             answers[name] = str(reason)
     return answers

@@ -13,8 +13,8 @@ import pandas as pd
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
-from bayesclf.evaluation.comparison import as_table, check_rules, folds_of
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
+from bayesclf.evaluation.inputs import as_table, check_rules, folds_of
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
@@ -175,23 +175,8 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
 def _nested(splits: Sequence[Split], counts: list[int], codes: Integers, seed: int) -> Iterator[Split]:
     """Yield for each split its training rows of every size, each with the test rows."""
     for number, (train, test) in enumerate(splits):
-        ordered = train[_in_turns(codes[train], np.random.default_rng([seed, ORDER_STREAM, number]))]
+        ordered = train[cross_validation.in_turns(codes[train], np.random.default_rng([seed, ORDER_STREAM, number]))]
         yield from ((ordered[:m], test) for m in counts)
-
-
-def _in_turns(codes: Integers, rng: np.random.Generator) -> Integers:
-    """Return a random order of rows in which every beginning has the classes nearly in their proportions.
-
-    The i-th of the n rows of a class, in random order, comes at (i + ½)/n of the way.
-    """
-    shuffled = rng.permutation(len(codes))
-    own = codes[shuffled]
-    by_class = np.argsort(own, kind="stable")
-    counts = np.bincount(own)
-    start = np.cumsum(counts) - counts
-    place = np.empty(len(own))
-    place[by_class] = (np.arange(len(own)) - start[own[by_class]] + 0.5) / counts[own[by_class]]
-    return np.asarray(shuffled[np.lexsort((rng.random(len(own)), place))])
 
 
 def _line(found: list[RowScores | str], splits: Sequence[Split]) -> dict[str, Any]:

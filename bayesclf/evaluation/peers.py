@@ -79,6 +79,17 @@ def rules_of(model: Any, rules: tuple[str, ...]) -> tuple[str, ...]:
     return rules if isinstance(model, BayesClassifier) else (NO_RULE,)
 
 
+def line_name(model: str, rule: str) -> str:
+    """Return what a sentence calls a line of a comparison.
+
+    Examples
+    --------
+    >>> line_name("nb", "map"), line_name("RandomForestClassifier", NO_RULE)
+    ('nb under map', 'RandomForestClassifier')
+    """
+    return model if rule == NO_RULE else f"{model} under {rule}"
+
+
 def fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, list[str]]:
     """Fit a clone of a classifier of scikit-learn; what it warned of becomes notes.
 

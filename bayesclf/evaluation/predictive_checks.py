@@ -2,8 +2,8 @@
 
 For each draw of the parameters, labels are drawn given the rows, y_i ~ P(y | x_i, θ); a generative model also draws
 labels from the class prior, and cells given the observed labels, with the same cells missing. The data sets are
-compared by the counts of the classes, the mean, sd and maximum of each number within each class, and the share of each
-level.
+compared by the counts of the classes, the mean, sd, maximum and shape of each number within each class, the share of
+each level, and how often documents repeat a word.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import ndtr
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import checked_labels, seed_of
@@ -45,7 +46,7 @@ LEAST_ROWS = 50
 STREAM = 4
 """Number of the random stream, in addition to those of the classifier."""
 
-AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "share": "level"}
+AXIS_OF = {"mean": "feature", "sd": "feature", "max": "feature", "shape": "feature", "share": "level"}
 """Second axis of each statistic, after the class axis."""
 
 
@@ -75,8 +76,10 @@ def predictive_check(
         more than two classes), and for more than two `arviz.plot_ppc_rootogram` and, where the codes' order has a
         meaning, `arviz.plot_ppc_pit`.
         ``posterior_statistics``, ``prior_statistics`` (chain, draw, …), ``observed_statistics``: of each data set
-        ``class_count_given_x`` and ``class_count`` (outcome), ``mean``, ``sd`` and ``max`` (outcome, feature) and
-        ``share`` (outcome, level).
+        ``class_count_given_x`` and ``class_count`` (outcome), ``mean``, ``sd``, ``max`` and ``shape`` (outcome,
+        feature), ``share`` (outcome, level) and ``word_repetition`` (outcome). The shape is the Cramér–von Mises
+        distance of a column's values from a normal distribution with their mean and sd. The repetition of words is
+        the mean over documents of the share of pairs of their words that are the same word.
         ``p_value``: P(T(replicated) > T(observed)) + ½P(=) under the posterior, near 0 or 1 where the model does not
         make such data; ``adjusted_p_value``: two-sided and over all statistics at once, by the largest studentized
         deviation of each replicated data set. For a prior that cannot be drawn from there are no groups, and
@@ -163,15 +166,17 @@ class _Observed:
     numbers: Integers
 
     @cached_property
-    def summaries(self) -> list[Summary]:
-        """Statistics of each block, except for documents, as the model does not say how long they are."""
+    def summaries(self) -> list[Summary | Documents]:
+        """Statistics of each block; of documents only their words, as the model does not say how long they are."""
         if not isinstance(self.model, GenerativeModel):
             return []
         parts = zip(self.model.blocks, self.rows.parts, strict=True)
         return [
-            Summary(block, part, self.y)
+            Documents(block, sparse.csr_array(part), self.y)
+            if block.family.kind == "count"
+            else Summary(block, part, self.y)
             for block, part in parts
-            if block.family.kind != "count" and not sparse.issparse(part)
+            if block.family.kind == "count" or not sparse.issparse(part)
         ]
 
     def observed(self) -> dict[str, xr.Dataset]:
@@ -179,7 +184,7 @@ class _Observed:
         counts = np.bincount(self.y, minlength=len(self.model.labels)).astype(float)
         statistics = {"class_count_given_x": counts}
         if self.model.generative:
-            statistics |= {"class_count": counts} | _joined([summary.of(summary.X) for summary in self.summaries])
+            statistics |= {"class_count": counts} | _joined([summary.observed() for summary in self.summaries])
         one = self._dataset({name: values[None] for name, values in statistics.items()})
         return {
             "observed_data": xr.Dataset({"y": ("row", self.y)}, coords={"row": self.numbers}),
@@ -197,7 +202,7 @@ class _Observed:
             pi = np.broadcast_to(np.exp(hypotheses.log_class_prior()), (len(hypotheses), labels))
             statistics["class_count"] = rng.multinomial(len(self.y), pi).astype(float)
             made = [
-                _joined([summary.of(summary.made(one.parameters, self.y, rng)) for summary in self.summaries])
+                _joined([summary.replicated(one.parameters, rng) for summary in self.summaries])
                 for one in (hypotheses.take(np.array([number])) for number in range(len(hypotheses)))
             ]
             statistics |= {name: np.stack([values[name] for values in made]) for name in made[0]}
@@ -208,7 +213,8 @@ class _Observed:
         """Return statistics (draw, outcome) or (draw, outcome, feature or level) with their names."""
         coords = {"outcome": list(self.model.labels)}
         for summary in self.summaries:
-            coords[summary.axis] = coords.get(summary.axis, []) + summary.names
+            if isinstance(summary, Summary):
+                coords[summary.axis] = coords.get(summary.axis, []) + summary.names
         variables = {
             name: (("chain", "draw", "outcome", *([AXIS_OF[name]] if name in AXIS_OF else [])), values[None])
             for name, values in statistics.items()
@@ -255,13 +261,15 @@ class Summary:
             return [f"{name}={value}" for name, values in pairs for value in values]
         return list(axes.features)
 
-    def made(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
-        """Return cells drawn from one hypothesis given the labels, missing where the observed ones are."""
-        cells = self.block.family.sample(self.block.own(parameters), y, rng)
-        missing = np.isnan(self.X) if self.X.dtype.kind == "f" else self.X < 0
-        return np.where(missing, np.nan if self.X.dtype.kind == "f" else -1, cells)
+    def observed(self) -> dict[str, Array]:
+        """Return the statistics of the observed cells."""
+        return self._of(self.X)
 
-    def of(self, X: NDArray[Any]) -> dict[str, Array]:
+    def replicated(self, parameters: Parameters, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the statistics of cells drawn from one hypothesis given the labels."""
+        return self._of(replicated_cells(self.block, self.X, self.y, parameters, rng))
+
+    def _of(self, X: NDArray[Any]) -> dict[str, Array]:
         """Return statistics by class of cells (row, feature)."""
         axes = self.block.statistics.axes
         if self.axis == "feature":
@@ -284,9 +292,76 @@ class Summary:
         return family.threshold if isinstance(family, Bernoulli) else None
 
 
+def replicated_cells(
+    block: Block, X: NDArray[Any], y: Integers, parameters: Parameters, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Return cells (row, feature) drawn from one hypothesis given the labels, missing where those of X are."""
+    cells = block.family.sample(block.own(parameters), y, rng)
+    missing = np.isnan(X) if X.dtype.kind == "f" else X < 0
+    return np.where(missing, np.nan if X.dtype.kind == "f" else -1, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """How often documents repeat a word: counts that vary more than a multinomial's have more pairs of equal words.
+
+    Attributes
+    ----------
+    block
+        A block of word counts.
+    X
+        The observed counts (row, word).
+    y
+        Label codes (row).
+    """
+
+    block: Block
+    X: sparse.csr_array
+    y: Integers
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.asarray(self.X.sum(axis=1), dtype=float).ravel()
+
+    def observed(self) -> dict[str, Array]:
+        """Return, by class, the mean over documents of Σ_w x_w(x_w − 1)/(n(n − 1)); NaN where none has two words."""
+        n = self._lengths
+        squares = np.asarray(self.X.power(2).sum(axis=1), dtype=float).ravel()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (squares - n) / (n * (n - 1))
+            return {"word_repetition": np.array([share[own].mean() if own.any() else np.nan for own in self._longer])}
+
+    def replicated(self, parameters: Parameters, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the same for documents of the same lengths under one hypothesis, θ (1, outcome, word).
+
+        Of one document it is a U-statistic with mean Σθ² and variance 2(2(n − 2)ζ₁ + ζ₂)/(n(n − 1)), where
+        ζ₁ = Σθ³ − (Σθ²)² and ζ₂ = Σθ² − (Σθ²)²; the mean over documents is drawn from a normal distribution.
+
+        References
+        ----------
+        Hoeffding (1948), A class of statistics with asymptotically normal distribution, eq. 5.13.
+        """
+        (theta,) = self.block.own(parameters)["theta"]
+        equal = (theta**2).sum(axis=1)
+        first, second = (theta**3).sum(axis=1) - equal**2, equal - equal**2
+        drawn = np.full(len(equal), np.nan)
+        for k, own in enumerate(self._longer):
+            n = self._lengths[own]
+            if n.size:
+                variance = (2 * (2 * (n - 2) * first[k] + second[k]) / (n * (n - 1))).sum() / n.size**2
+                drawn[k] = rng.normal(equal[k], np.sqrt(variance))
+        return {"word_repetition": drawn}
+
+    @property
+    def _longer(self) -> NDArray[np.bool_]:
+        """Which documents are of a class and have at least two words, (outcome, row)."""
+        labels = len(self.block.statistics.axes.labels)
+        return np.asarray((self.y == np.arange(labels)[:, None]) & (self._lengths >= 2))
+
+
 def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
-    """Return mean, sd and maximum of the known cells of each class, (outcome, feature); NaN where there are none."""
-    found = {name: np.full((labels, X.shape[1]), np.nan) for name in ("mean", "sd", "max")}
+    """Return mean, sd, maximum and shape of each class's known cells, (outcome, feature); NaN where there are none."""
+    found = {name: np.full((labels, X.shape[1]), np.nan) for name in ("mean", "sd", "max", "shape")}
     for k in range(labels):
         own = X[y == k]
         known = ~np.isnan(own)
@@ -300,9 +375,27 @@ def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
         mean = deviation.sum(axis=0)[some] / n[some]
         found["max"][k, some] = center[some]
         found["mean"][k, some] = center[some] + mean
-        square = np.where(known[:, some], deviation[:, some] - mean, 0.0) ** 2
-        found["sd"][k, some] = np.sqrt(square.sum(axis=0) / n[some])
+        residual = np.where(known[:, some], deviation[:, some] - mean, 0.0)
+        found["sd"][k, some] = sd = np.sqrt((residual**2).sum(axis=0) / n[some])
+        found["shape"][k, some] = _distance_from_normal(np.where(known[:, some], residual, np.inf), sd, n[some])
     return found
+
+
+def _distance_from_normal(residual: Array, sd: Array, n: Integers) -> Array:
+    """Return Cramér–von Mises' 1/(12n) + Σ (Φ(z₍ᵢ₎) − (2i − 1)/(2n))² of each column; NaN for a constant one.
+
+    Parameters
+    ----------
+    residual
+        Differences from the mean, (row, feature), infinite where a cell is missing.
+    sd, n
+        Sd and number of the known cells, (feature).
+    """
+    rank = np.arange(1, len(residual) + 1)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.sort(residual, axis=0) / sd
+    squares = np.where(rank <= n, (ndtr(z) - (2 * rank - 1) / (2 * n)) ** 2, 0.0)
+    return np.where(sd > 0, 1 / (12 * n) + squares.sum(axis=0), np.nan)
 
 
 def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:

@@ -162,11 +162,25 @@ def reliability(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> 
 
 @dataclass(frozen=True)
 class CalibrationError:
-    """The binned calibration error with a bootstrap interval over rows (5 % to 95 %)."""
+    """The binned calibration error, which exceeds 0 on finitely many rows even where probabilities are calibrated.
+
+    Attributes
+    ----------
+    error
+        Σ_b n_b/n |accuracy_b − confidence_b|.
+    low, high
+        Bootstrap interval over rows (5 % to 95 %). It is one of the error as it is, bias included, and seldom holds 0
+        where probabilities are calibrated: compare the error with `expected` instead.
+    expected
+        The mean error that calibrated probabilities with the same confidences would show on as many rows.
+    bins
+        Number of bins.
+    """
 
     error: float
     low: float
     high: float
+    expected: float
     bins: int
 
 
@@ -199,7 +213,42 @@ def calibration_error(
         resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
     error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / len(y))
     low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
-    return CalibrationError(error, float(low), float(high), bins)
+    expected = errors_if_calibrated(log_proba, seed, BOOTSTRAPS, repeats, bins).mean()
+    return CalibrationError(error, float(low), float(high), float(expected), bins)
+
+
+def errors_if_calibrated(
+    log_proba: Array, seed: int, replicates: int, repeats: int = 1, bins: int = CALIBRATION_BINS
+) -> Array:
+    """Return calibration errors (replicate) of simulated labels, for which the probabilities are calibrated.
+
+    A prediction of confidence c is right with probability c, independently in each row; repeated answers to a row are
+    right together.
+
+    Parameters
+    ----------
+    log_proba
+        log P(k | x), (row, outcome).
+    seed
+        Of the labels.
+    replicates
+        Number of simulated sets of labels.
+    repeats, bins
+        As for `calibration_error`.
+
+    References
+    ----------
+    Bröcker & Smith, *Increasing the reliability of reliability diagrams*, Weather and Forecasting 22 (2007):
+    consistency resampling.
+    """
+    index, confidence, _ = _binned(log_proba, np.zeros(len(log_proba), dtype=np.intp), bins)
+    rng = np.random.default_rng(seed)
+    rows = len(confidence) // repeats
+    errors = np.empty(replicates)
+    for i in range(replicates):
+        right = np.tile(rng.random(rows), repeats) < confidence
+        errors[i] = np.abs(np.bincount(index, right - confidence, minlength=bins)).sum() / len(confidence)
+    return errors
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,10 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     assert "¹ n/a: the classes are completely separable" in said.out
     assert "² n/a: a fit by MAP leaves no posterior" in said.out
     assert "smallest log loss" in said.out
-    assert re.search(r"difference \S+ ± \S+\)", said.out)
+    words = " ".join(said.out.split())
+    assert "No model is clearly better than always giving the shares of the classes" in words
+    assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
+    assert "± is one standard error. Clear differences hold for all entries together" in words
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
 
 
@@ -181,7 +184,7 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
         ("--models gnb", "column 'b' holds categories, and gnb takes numbers"),
         ("--kind b=text", "column 'b' holds text"),
         ("--rules best", "it takes mle, map, mean, bayes-optimal"),
-        ("--inference vi", "it takes auto, mle, map, exact, nuts, laplace"),
+        ("--inference vi", "it takes auto, mle, map, exact, augmentation, nuts, laplace"),
         ("--inference gnb=map", "it takes nb, lr"),
         ("--inference map,mle", "names map and mle"),
         ("--inference map --rules gibbs", "no model can answer"),

@@ -78,7 +78,7 @@ def _features(path):
         ("lr.prior_scal=1", "--set lr has no 'prior_scal' (did you mean 'prior_scale'?); its names are prior_mean, "),
         (
             "gnb.variance=shared",
-            "--set has no 'gnb' (did you mean 'nb'?); its models and engines are exact, nuts, laplace",
+            "--set has no 'gnb' (did you mean 'nb'?); its models and engines are exact, augmentation, nuts, laplace",
         ),
         ("lr.random_state=1", "--set lr has no 'random_state'"),
         ("lr.standardize=1", "--set lr.standardize must be True or False, not 1"),

@@ -26,7 +26,7 @@ def iris():
 
 @pytest.fixture(scope="module")
 def models():
-    return {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(inference="map")}
+    return {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,7 @@ def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
-    comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
+    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.Laplace)
     assert any("Laplace approximation" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == tuple(RULES)
@@ -189,7 +189,7 @@ def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(mo
     monkeypatch.setattr(engines, "WORK_LIMIT", 0)
     monkeypatch.setattr(engines, "COMPARISON_LAPLACE", bc.Laplace(limit=0.01))
     X, y = load_iris(return_X_y=True)
-    comparison = bc.compare({"lr": bc.LogisticRegression()}, X, y, cv=2)
+    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.MAP)
     assert any("was refused" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == ("map",)

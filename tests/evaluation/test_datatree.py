@@ -31,7 +31,7 @@ def generative(complete):
 @pytest.fixture(scope="module")
 def logistic(complete):
     X, y = complete
-    return bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(X, y)
+    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,9 @@ def test_log_prior_and_likelihood_add_up_to_the_posterior(trees, generative):
 
 def test_log_prior_of_weights_is_their_normal_density(complete):
     X, y = complete
-    clf = bc.LogisticRegression(inference=Laplace(draws=20), random_state=1, prior_form="reference").fit(X, y)
+    clf = bc.LogisticRegression(
+        prior_scale=2.5, inference=Laplace(draws=20), random_state=1, prior_form="reference"
+    ).fit(X, y)
     tree = clf.to_datatree(X, y)
     weight = tree.posterior["weight"].values * clf.model_.design.scale
     prior = clf.model_.weight_prior
@@ -162,7 +164,9 @@ def test_priors_without_a_density_say_so(mixed_table):
 
 def test_a_flat_prior_cannot_be_drawn_from(complete):
     X, y = complete
-    clf = bc.LogisticRegression(inference=Laplace(draws=20), random_state=1, intercept_scale=np.inf).fit(X[NUMBERS], y)
+    clf = bc.LogisticRegression(
+        prior_scale=2.5, inference=Laplace(draws=20), random_state=1, intercept_scale=np.inf
+    ).fit(X[NUMBERS], y)
     tree = clf.to_datatree(X[NUMBERS], y)
     assert "prior" not in tree
     assert "flat" in tree.attrs["no_prior"]

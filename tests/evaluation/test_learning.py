@@ -91,7 +91,9 @@ def test_sizes_are_six_up_to_all_where_none_are_given(iris):
 
 def test_what_has_no_score_has_its_reason_and_is_not_drawn(curve, iris):
     X, y = iris
-    found = bc.learning_curve(bc.LogisticRegression(inference="map"), X, y, ["mle", "map"], [10, 60], cv=2)
+    found = bc.learning_curve(
+        bc.LogisticRegression(prior_scale=2.5, inference="map"), X, y, ["mle", "map"], [10, 60], cv=2
+    )
     lines = found.table.set_index("rule")
     assert "separable" in lines["reason"]["mle"].iloc[0]
     assert (lines["reason"]["map"] == "").all()

@@ -11,7 +11,8 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check, prior_draws
+from bayesclf.evaluation import predictive_checks
+from bayesclf.evaluation.predictive_checks import Documents, p_value_table, predictive_check, prior_draws
 
 
 def rows(n=200, classes=2, seed=1):
@@ -188,7 +189,7 @@ def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
 
 def test_logistic_regression_is_checked_given_x():
     X, y = rows(120, classes=3)
-    clf = bc.LogisticRegression(inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
     tree = clf.predictive_check(X, y)
     assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x"}
     assert tree["adjusted_p_value"]["class_count_given_x"].min() > 0.01
@@ -197,17 +198,21 @@ def test_logistic_regression_is_checked_given_x():
 
 def test_a_flat_prior_has_no_data_of_its_own():
     X, y = rows()
-    clf = bc.LogisticRegression(intercept_scale=np.inf, inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
+    clf = bc.LogisticRegression(
+        prior_scale=2.5, intercept_scale=np.inf, inference=bc.Laplace(draws=500), random_state=1
+    ).fit(X, y)
     tree = clf.predictive_check(X, y, draws=20)
     assert "prior_predictive" not in tree.children
     assert "flat" in tree.attrs["no_prior"]
 
 
-def test_documents_are_checked_by_their_labels_alone():
+def test_documents_are_checked_by_their_labels_and_repeated_words():
     texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"] * 10
     y = ["spam", "spam", "ham", "ham"] * 10
     tree = bc.TextNB(random_state=1).fit(texts, y).predictive_check(texts, y, draws=20)
-    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x", "class_count"}
+    expected = {"class_count_given_x", "class_count", "word_repetition"}
+    assert set(tree["observed_statistics"].data_vars) == expected
+    assert not tree["observed_statistics"]["word_repetition"].any()  # no text has a word twice
 
 
 def test_of_a_large_table_some_rows_are_replicated():
@@ -252,3 +257,33 @@ def test_arviz_plots_the_labels(classes):
     for plot in plots:
         assert isinstance(plot(tree, backend="matplotlib").viz["figure"].item(), plt.Figure)
     plt.close("all")
+
+
+def test_repeated_words_of_replicated_documents_are_those_of_drawn_ones(rng):
+    """Their mean and sd in closed form, against multinomial documents of the same lengths."""
+    X = pd.DataFrame(rng.poisson([3.0, 1.0, 2.0], size=(60, 3)))
+    X.iloc[0] = [1, 0, 0]  # of one word, which has no pairs
+    clf = bc.MultinomialNB(random_state=1).fit(X, np.arange(60) % 2)
+    block, part = clf.model_.blocks[0], clf.rows(X).parts[0]
+    documents = Documents(block, sparse.csr_array(part), np.arange(60) % 2)
+    theta = np.array([[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]])
+    formula = np.array([documents.replicated({"theta": theta[None]}, rng)["word_repetition"] for _ in range(3000)])
+    lengths, drawn = X.sum(axis=1).to_numpy(), []
+    for _ in range(1000):
+        made = rng.multinomial(lengths, theta[np.arange(60) % 2])
+        again = Documents(block, sparse.csr_array(made.astype(float)), np.arange(60) % 2)
+        drawn.append(again.observed()["word_repetition"])
+    drawn = np.array(drawn)
+    assert (np.abs(drawn.mean(axis=0) - formula.mean(axis=0)) < 5 * drawn.std(axis=0) / np.sqrt(750)).all()
+    np.testing.assert_allclose(drawn.std(axis=0), formula.std(axis=0), rtol=0.12)
+
+
+def test_the_shape_is_cramer_von_mises_distance_from_the_fitted_normal(rng):
+    X = rng.gamma(2.0, size=(40, 2)) + np.array([0.0, 1e6])
+    X[:7, 1] = np.nan
+    found = predictive_checks._moments(X, np.zeros(40, dtype=int), 1)["shape"]
+    for j in (0, 1):
+        own = X[~np.isnan(X[:, j]), j]
+        expected = stats.cramervonmises((own - own.mean()) / own.std(), "norm").statistic
+        assert found[0, j] == pytest.approx(expected, rel=1e-6)
+    assert np.isnan(predictive_checks._moments(np.ones((5, 1)), np.zeros(5, dtype=int), 1)["shape"]).all()

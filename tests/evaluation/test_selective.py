@@ -24,7 +24,7 @@ def predictions(rng):
 @pytest.fixture(scope="module")
 def comparison():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    models = {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(inference="map")}
+    models = {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
     return bc.compare(models, X.iloc[:, :4], y, rules=["map", "bayes-optimal"], cv=4, repeats=2, random_state=1)
 
 

@@ -12,7 +12,7 @@ from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.evaluation.leave_one_out.importance import RowElpd, reweighted
-from bayesclf.evaluation.leave_one_out.refits import conjugate, exact, too_much_work
+from bayesclf.evaluation.leave_one_out.refits import conjugate, exact, quick, too_much_work
 from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.evaluation.leave_one_out.weights import stacking_weights
 from bayesclf.progress import Progress, shown
@@ -66,9 +66,9 @@ def loo(
         without a row is always computed, as there are no draws to reweight.
     method
         ``"psis"``: the weights above. ``"exact"``: the row is left out, in closed form where a conjugate model's
-        ``predictive`` has one, else by inference from the other rows. ``"auto"``: the closed form where there is one,
-        else weights, and where their k̂ says that they cannot be trusted inference from the other rows for conjugate
-        models, a warning for others.
+        ``predictive`` has one, else by inference from the other rows. ``"auto"``: exactly where there is a closed form
+        or where inference of a conjugate model takes seconds; else weights, and for rows whose k̂ says that weights
+        cannot be trusted, inference from the other rows for conjugate models, a warning for others.
     progress
         Whether to show progress; or a function that is called with what is being done, rows done and rows in all. None
         shows it in a notebook, and where stderr is a terminal.
@@ -137,7 +137,7 @@ def scored(rule: str | Gibbs) -> str:
 def _scores(clf: BayesClassifier, training: TrainingRows, rule: str, method: str) -> RowElpd:
     """Return the log scores of all rows by the method, or by the one that ``"auto"`` chooses."""
     closed_form = not RULES[rule].averages or (rule == "predictive" and conjugate(clf.model_))
-    if method == "exact" or (method == "auto" and closed_form):
+    if method == "exact" or (method == "auto" and (closed_form or quick(clf, training))):
         with_all = rules.log_proba(rule, clf.hypotheses(RULES[rule].source), training.rows)
         own = with_all[np.arange(len(training)), training.y]
         return RowElpd(exact(clf, training, rule, np.arange(len(training))), own, np.zeros(len(training)))

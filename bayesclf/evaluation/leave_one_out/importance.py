@@ -86,6 +86,12 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
     return RowElpd(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+def row_khat(hypotheses: HypothesisSet, training: TrainingRows) -> Array:
+    """Return the Pareto k̂ (row) of the weights that leave out each row, of draws as good as independent."""
+    blocks = averaging.blocks(hypotheses, training.rows)
+    return np.concatenate([_block(hypotheses, training, block, False, 1.0)[2] for block in blocks])
+
+
 def _block(
     hypotheses: HypothesisSet, training: TrainingRows, block: slice, given_x: bool, efficiency: float
 ) -> tuple[Array, Array, Array]:

@@ -21,7 +21,7 @@ from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.inference import NUTS, Engine, Exact, Laplace
+from bayesclf.inference import NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -33,8 +33,11 @@ from bayesclf.typing import Array, Integers
 MOST_NUMBERS = 5 * 10**9
 """Most random numbers (rows × draws × parameters) for exact draws: some minutes of work."""
 
-MOST_RUNS: dict[type, int] = {NUTS: 200, Laplace: 5_000}
-"""Most rows that are left out by one run of the engine each: NUTS takes a second or more, Laplace some milliseconds."""
+QUICK_NUMBERS = 2 * 10**7
+"""The same up to which rows are left out exactly without being told to: at most a few seconds of work."""
+
+MOST_RUNS: dict[type, int] = {NUTS: 200, Augmentation: 500, Laplace: 5_000}
+"""Most rows that are left out by one run of the engine each: NUTS takes seconds, Laplace some milliseconds."""
 
 REST = "all other words"
 
@@ -81,17 +84,33 @@ def conjugate(model: Model) -> TypeGuard[GenerativeModel]:
 
 def too_much_work(clf: BayesClassifier, training: TrainingRows, rule: str, rows: int) -> str:
     """Return why so many rows are not left out one by one, as a clause; empty where they can be."""
-    engine, model = _engine(clf, rule), clf.model_
+    engine = _engine(clf, rule)
     if engine is None:
         return ""
     if not isinstance(engine, Exact):
         limit, name = MOST_RUNS.get(type(engine), MOST_RUNS[NUTS]), type(engine).__name__
         return f"leaving out {rows:,} rows would take as many runs of {name} (limit {limit:,})" if rows > limit else ""
-    assert isinstance(model, GenerativeModel)
-    numbers = rows * engine.draws * engine.chains * _numbers(model, training)
+    numbers = _random_numbers(clf, training, rows)
     if numbers <= MOST_NUMBERS:
         return ""
     return f"leaving out {rows:,} rows would take {numbers:.0e} random numbers (limit {MOST_NUMBERS:.0e})"
+
+
+def quick(clf: BayesClassifier, training: TrainingRows) -> bool:
+    """Return whether all rows can be left out one by one in seconds, by draws of a conjugate model's posteriors.
+
+    On few rows, weights are optimistic even where every k̂ is good: a row draws the posterior of all rows towards
+    itself, and finitely many weighted draws do not take back all of it.
+    """
+    drawn = clf.draws_ is not None and conjugate(clf.model_)
+    return drawn and _random_numbers(clf, training, len(training)) <= QUICK_NUMBERS
+
+
+def _random_numbers(clf: BayesClassifier, training: TrainingRows, rows: int) -> int:
+    """Return how many random numbers it takes to draw from the posteriors of a conjugate model without each row."""
+    model = clf.model_
+    assert isinstance(model, GenerativeModel)
+    return rows * len(clf.hypotheses("posterior")) * _numbers(model, training)
 
 
 def _numbers(model: GenerativeModel, training: TrainingRows) -> int:
@@ -146,7 +165,7 @@ def _fitted(clf: BayesClassifier, model: Model, engine: Engine | None) -> BayesC
 
 
 def models_without(
-    model: Model, training: TrainingRows, wanted: Integers, narrow: bool = True
+    model: Model, training: TrainingRows, wanted: Integers, *, narrow: bool
 ) -> Iterator[tuple[int, Model, Rows]]:
     """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
 

@@ -1,6 +1,7 @@
 """Leave-one-out scores against refits, ArviZ's own, and draws made by hand."""
 
 import tracemalloc
+import warnings
 
 import arviz as az
 import matplotlib.pyplot as plt
@@ -35,7 +36,7 @@ def laplace():
     rng = np.random.default_rng(1)
     X, y = pd.DataFrame(rng.normal(size=(60, 2)), columns=["u", "v"]), np.repeat(["a", "b", "c"], 20)
     X["u"] += 0.7 * (y == "c")
-    return bc.LogisticRegression(inference=Laplace(draws=500), random_state=2).fit(X, y), X, y
+    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=500), random_state=2).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ class TestLogisticRegression:
     @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
     def test_weights_are_those_of_arviz_for_a_markov_chain_too(self, laplace):
         _, X, y = laplace
-        clf = bc.LogisticRegression(inference=NUTS(draws=300, tune=300), random_state=2).fit(X, y)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference=NUTS(draws=300, tune=300), random_state=2).fit(X, y)
         expected = clf.posterior_.copy()
         conditional = clf.log_likelihood(X, y).conditional
         expected["log_likelihood"] = as_arviz(conditional, 4)["log_likelihood"]
@@ -209,8 +210,28 @@ class TestLogisticRegression:
 
 
 class TestAuto:
-    def test_rows_that_weights_cannot_leave_out_are_left_out_exactly(self, wide):
+    def test_on_few_rows_it_is_exact_where_weights_are_optimistic(self):
+        """Against draws of classifiers fitted to the other rows, on 12 sets of 15 rows."""
+        excess = {"auto": [], "psis": []}
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            y = np.arange(15) % 2
+            X = rng.normal(size=(15, 2)) + y[:, None]
+            clf = bc.GaussianNB(random_state=seed, inference=Exact(draws=400)).fit(X, y)
+            expected = by_refits(clf.set_params(random_state=100 + seed), X, y, "bayes-optimal").sum()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PredictionWarning)
+                for method, values in excess.items():
+                    found = bc.loo(clf, X, y, method=method)
+                    values.append(float(found.elpd) - expected)
+            assert not bc.loo(clf, X, y).pareto_k.any()
+        mean, error = ({m: f(v) for m, v in excess.items()} for f in (np.mean, lambda v: np.std(v) / 12**0.5))
+        assert abs(mean["auto"]) < 4 * error["auto"] + 0.01
+        assert mean["psis"] > 0.1 + 2 * error["psis"]
+
+    def test_rows_that_weights_cannot_leave_out_are_left_out_exactly(self, wide, monkeypatch):
         clf, X, y = wide
+        monkeypatch.setattr(refits, "QUICK_NUMBERS", 0)
         with pytest.warns(PredictionWarning, match="of 16 rows"):
             weighted = bc.loo(clf, X, y, method="psis")
         exact, auto = bc.loo(clf, X, y, method="exact"), bc.loo(clf, X, y)
@@ -223,6 +244,7 @@ class TestAuto:
 
     def test_beyond_the_bound_on_work_it_warns_and_exact_is_refused(self, wide, monkeypatch):
         clf, X, y = wide
+        monkeypatch.setattr(refits, "QUICK_NUMBERS", 0)
         monkeypatch.setattr(refits, "MOST_NUMBERS", 1e4)
         with pytest.warns(
             PredictionWarning, match=r"would take \d+e\+\d+ random numbers \(limit 1e\+04\); compare by cross"
@@ -256,7 +278,7 @@ class TestMissingCells:
 def test_a_learnt_concentration_is_drawn_without_the_row(tennis):
     clf = bc.CategoricalNB(LearntAlpha("posterior"), inference="map").fit(*tennis)
     training = training_rows(clf, *tennis)
-    for i, model, _ in models_without(clf.model_, training, np.arange(3)):
+    for i, model, _ in models_without(clf.model_, training, np.arange(3), narrow=True):
         others = np.arange(14) != i
         expected = clf.model_.blocks[0].family.statistics(
             training.rows.parts[0][others], training.y[others], clf.model_.blocks[0].statistics.axes
@@ -308,6 +330,14 @@ class TestRows:
         for others, labels in ((X + 1e-3, y), (X[::-1], y), (X, np.where(y == "a", "c", y)), (X[:12], y[:12])):
             with pytest.raises(InputError, match="leaving rows out needs the training rows"):
                 bc.loo(clf, others, labels, "map")
+
+    @pytest.mark.parametrize("unit", [1e-20, 1.0])
+    def test_other_counts_are_refused_whatever_their_unit(self, unit):
+        X, y = unit * np.array([[1.0, 2.0], [3.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), ["a", "a", "b", "b"]
+        clf = bc.MultinomialNB(inference="map").fit(X, y)
+        assert len(bc.loo(clf, X, y, "map").elpd_i) == 4
+        with pytest.raises(InputError, match="leaving rows out needs the training rows"):
+            bc.loo(clf, 2 * X, y, "map")
 
     @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
     def test_a_row_of_weight_two_is_two_rows(self, rng, kind):

@@ -1,0 +1,76 @@
+"""What a comparison is given, checked: its table, its rules, and how its rows are split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayesclf.classifiers.text import NAME
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import InputError
+from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.cross_validation import Split
+from bayesclf.rules import RULES
+from bayesclf.tables import columns
+from bayesclf.typing import Integers
+
+
+@dataclass(frozen=True)
+class Folds:
+    """How the rows are split, as `Comparison` has it, and what is to be remarked on it."""
+
+    splits: tuple[Split, ...]
+    cv: int
+    repeats: int
+    remarks: tuple[str, ...] = ()
+    splitter: str = ""
+
+
+def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
+    """Return stratified folds, or the splits that were given."""
+    require(Whole(1), repeats=repeats)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        splits, remarks = cross_validation.split(codes, int(cv), repeats, seed)
+        return Folds(splits, int(cv), repeats, remarks)
+    if repeats != 1:
+        raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
+    if codes.max(initial=0) < 1:
+        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
+    splits = cross_validation.given_splits(cv, frame, labels)
+    times = cross_validation.repeats_of(splits)
+    words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
+    return Folds(splits, len(splits) // times, times, (), words)
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column; refuse sparse ones and infinite numbers."""
+    if sparse.issparse(X):
+        raise InputError(
+            "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
+        )
+    if (
+        pd.api.types.is_list_like(X)
+        and getattr(X, "ndim", 1) == 1
+        and pd.api.types.infer_dtype(X, skipna=True) == "string"
+    ):
+        X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
+    frame = columns.to_frame(X)
+    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    return frame
+
+
+def check_rules(rules: Any) -> None:
+    """Raise for rules that are not names of rules."""
+    if isinstance(rules, str):
+        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
+    if not isinstance(rules, Sequence) or not rules:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
+    unknown = [rule for rule in rules if rule not in RULES]
+    if unknown:
+        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")

@@ -1,0 +1,127 @@
+"""Where entries stand: what is called clear is so, jointly, and neither heavy tails nor tiny differences mislead."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayesclf as bc
+from bayesclf.evaluation.standing import BASELINE, MATTERS, critical_value, row_losses, standings
+
+
+def comparison_of(losses, y=None):
+    """Return what a comparison of five folds needs for given losses (row, entry)."""
+    rows = len(losses)
+    y = np.arange(rows) % 2 if y is None else y
+    fold = np.arange(rows) // 2 % 5
+    splits = tuple((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(5))
+    answers = {
+        (f"m{j}", "map"): SimpleNamespace(scores=[SimpleNamespace(log_loss=column, error=(column > 0.7) * 1.0)])
+        for j, column in enumerate(np.transpose(losses))
+    }
+    return SimpleNamespace(
+        answers=answers, tested=(np.arange(rows),), runs=(range(5),), splits=splits, y=y, classes=np.unique(y), seed=0
+    )
+
+
+def kinds(losses):
+    found = comparison_of(losses)
+    return {standing.model: standing.kind for standing in standings(found, list(found.answers))}
+
+
+def test_two_entries_need_students_t_and_more_need_more():
+    rng = np.random.default_rng(0)
+    losses = rng.normal(size=(40, 12))
+    assert critical_value(losses[:, :2]) == pytest.approx(stats.t.ppf(0.975, 39), abs=0.05)
+    # Tukey's studentized range over √2, for equal correlations
+    expected = stats.studentized_range.ppf(0.95, 12, 39) / np.sqrt(2)
+    assert critical_value(losses) == pytest.approx(expected, abs=0.15)
+    assert critical_value(np.column_stack([losses[:, :2], losses[:, :2]])) == pytest.approx(
+        critical_value(losses[:, :2]), abs=0.05
+    )
+
+
+def test_equal_entries_are_tied_and_worse_ones_behind():
+    rng = np.random.default_rng(1)
+    base = rng.exponential(0.4, size=200)
+    noise = rng.normal(size=200)
+    losses = np.column_stack([base, base, base + 0.3, base + 0.05 + noise - noise.mean()])
+    assert kinds(losses) == {"m0": "best", "m1": "tied", "m2": "behind", "m3": "open"}
+
+
+def test_a_difference_that_does_not_matter_is_a_tie_however_certain():
+    base = np.random.default_rng(2).exponential(0.4, size=400)
+    assert kinds(np.column_stack([base, base + 0.11 * MATTERS]))["m1"] == "tied"
+    assert kinds(np.column_stack([base, base + 2 * MATTERS]))["m1"] == "behind"
+    # where the best log loss is small itself, less matters
+    assert kinds(np.column_stack([base / 100, base / 100 + 0.11 * MATTERS]))["m1"] == "behind"
+
+
+def test_heavy_tails_do_not_hide_a_large_difference():
+    rng = np.random.default_rng(3)
+    good = rng.exponential(0.3, size=400)
+    bad = good + np.where(rng.random(400) < 0.06, rng.pareto(0.6, 400) * 40 + 10, 0.0)
+    found = comparison_of(np.column_stack([good, bad]))
+    behind = standings(found, list(found.answers))[1]
+    assert behind.difference < 2 * behind.error  # which alone would not be clear
+    assert behind.kind == "behind"
+
+
+def test_an_infinite_loss_is_behind_and_nothing_is_said_where_all_are_infinite():
+    base = np.random.default_rng(4).exponential(0.4, size=50)
+    infinite = np.where(np.arange(50) == 7, np.inf, base)
+    assert kinds(np.column_stack([base, infinite])) == {"m0": "best", "m1": "behind"}
+    assert kinds(np.column_stack([infinite, infinite])) == {"m0": "best", "m1": "open"}
+
+
+def test_the_baseline_gives_the_shares_of_the_training_rows():
+    y = np.array([0, 0, 0, 1] * 10)
+    found = comparison_of(np.ones((40, 1)), y)
+    (standing,) = standings(found, [BASELINE])
+    share = np.array([(y[train] == label).mean() for train, test in found.splits for label in y[test]])
+    rows = np.concatenate([test for _, test in found.splits])
+    train = len(found.splits[0][0])
+    smoothed = (share * train + 1) / (train + 2)
+    assert row_losses(found, BASELINE)[rows] == pytest.approx(-np.log(smoothed))
+    assert standing.loss == pytest.approx(-np.log(smoothed).mean())
+    assert row_losses(found, BASELINE, "error").mean() == 0.25
+
+
+def test_rows_of_several_repeats_count_once():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    found = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], cv=3, repeats=4)
+    losses = row_losses(found, ("nb", "map"))
+    assert losses.shape == (60,)
+    assert losses.mean() == pytest.approx(found.table["log_loss"].iloc[0])
+
+
+def gaussian_losses(rng, rows, entries, sds, tails):
+    """Return held-out losses of Gaussian naive Bayes on one column each, all columns equally informative."""
+    y = np.arange(rows) % 2
+    noise = rng.standard_t(tails, size=(rows, entries)) if tails else rng.normal(size=(rows, entries))
+    X, fold = noise + sds * y[:, None], np.arange(rows) // 2 % 5
+    losses = np.empty((rows, entries))
+    for k in range(5):
+        own = [X[(fold != k) & (y == label)] for label in (0, 1)]
+        log = [stats.norm.logpdf(X[fold == k], part.mean(axis=0), part.std(axis=0)) for part in own]
+        ratio = (log[1] - log[0]) * (1 - 2 * y[fold == k])[:, None]
+        losses[fold == k] = np.logaddexp(0, ratio)
+    return losses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "entries", "tails"), [(30, 12, 0), (100, 12, 0), (100, 2, 0), (100, 6, 2.5)])
+def test_exchangeable_models_are_rarely_told_apart(rows, entries, tails):
+    rng = np.random.default_rng([rows, entries])
+    false = sum("behind" in kinds(gaussian_losses(rng, rows, entries, 1.0, tails)).values() for _ in range(400))
+    assert false / 400 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.slow
+def test_a_real_difference_is_found():
+    rng = np.random.default_rng(7)
+    effect = np.array([2.5, 1.0, 1.0])
+    found = [kinds(gaussian_losses(rng, 200, 3, effect, 0)) for _ in range(100)]
+    assert np.mean([kind == {"m0": "best", "m1": "behind", "m2": "behind"} for kind in found]) > 0.9
