@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.diagnostics import calibration, chains, columns, distance, identifiability, importance
+from bayesclf.diagnostics import calibration, chains, columns, confidence, distance, identifiability, importance
 from bayesclf.diagnostics.context import Check, Context
 from bayesclf.diagnostics.diagnosis import Diagnosis
 from bayesclf.diagnostics.finding import Finding
@@ -21,7 +21,7 @@ __all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "diagnose"]
 LETTERS = "PMY"
 """First letters of the codes, in order: checks of the posterior, of the model and of predictions."""
 
-_MODULES = (chains, importance, identifiability, columns, calibration, distance)
+_MODULES = (chains, importance, identifiability, columns, calibration, confidence, distance)
 
 CHECKS: dict[str, Check] = {
     check.code: check

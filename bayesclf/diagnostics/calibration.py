@@ -1,23 +1,19 @@
-"""Checks of predictions of held-out rows: do they beat the class frequencies, are they calibrated, do rules agree."""
+"""Checks of predictions of held-out rows: do they beat the class frequencies, and are they calibrated."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.causes import Step, explain, gap_of
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
+from bayesclf.diagnostics.finding import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.dirichlet import logs
-from bayesclf.typing import Array, Integers
-
-SIMULATED_CELLS = 2**20
-"""Most simulated predictions in memory at once."""
+from bayesclf.typing import Array
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -52,16 +48,31 @@ def baseline(context: Context) -> Answer:
             evidence,
         )
     small = evidence["gain"] <= thresholds.Z * evidence["gain_se"]
-    if small.any():
-        scores_named = " and ".join(SCORES[name] for name in evidence["score"][small])
-        return tip(
-            f"{says} class frequencies alone {where}: the gain in {scores_named} is within its error",
-            "gather more rows, or columns that are informative about the class"
-            if small.all()
-            else "see over-confidence (Y03): a few confidently wrong rows outweigh the others",
-            evidence,
-        )
-    return passed(f"{says} frequencies {where}", evidence)
+    if not small.any():
+        return passed(f"{says} frequencies {where}", evidence)
+    within = f"{says} class frequencies alone {where}: {_within_error(evidence, small)}"
+    lost = evidence["gain"] <= 0
+    possible = evidence["gain"] + thresholds.Z * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
+    if not lost.any() and possible.all():
+        return passed(f"{within}; there are too few rows to tell it from none", evidence)
+    return tip(
+        within,
+        "gather more rows, or columns that are informative about the class"
+        if small.all()
+        else "see over-confidence (Y03): a few confidently wrong rows outweigh the others",
+        evidence,
+    )
+
+
+def _within_error(evidence: pd.DataFrame, small: pd.Series[bool]) -> str:
+    """Return which scores are better, and which worse, than those of the class frequencies, within their error."""
+    parts = []
+    for word, own in (("gain", small & (evidence["gain"] > 0)), ("loss", small & (evidence["gain"] <= 0))):
+        if own.any():
+            lines = evidence.loc[own, ["score", "gain", "gain_se"]].itertuples(index=False, name=None)
+            each = [f"{SCORES[score]} ({gain:+.3f} ± {error:.3f})" for score, gain, error in lines]
+            parts.append(f"the {word} in {' and '.join(each)} is within its error")
+    return ", ".join(parts)
 
 
 def _gains(answers: HeldOut, own: RowScores) -> tuple[pd.DataFrame, int]:
@@ -107,180 +118,25 @@ def calibration(context: Context) -> Answer:
     accuracy = (given.log_proba.argmax(axis=1) == answers.y).mean()
     under = confidence < accuracy
     shown = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    cause = "weaken the prior, or smooth less" if under else "see over-confidence (Y03) for the cause"
+    if under and Step(accuracy - confidence, Step.of(gap_of(given, answers.y)).error).matters:
+        explanation = explain(context, answers.own)
+        cause, step = f"; {explanation}", explanation.next_step
+    else:
+        cause, step = "", "" if under else "see over-confidence (Y03) for the cause"
     return issue(
-        f"{says}; {'under' if under else 'over'}-confident: {shown}{other}",
-        f"{cause}; do not read the probabilities as frequencies",
+        f"{says}; {'under' if under else 'over'}-confident: {shown}{other}{cause}",
+        "; ".join(filter(None, [step, "do not read the probabilities as frequencies"])),
         evidence,
         "moderate",
     )
 
 
 def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, float]:
-    """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`).
-
-    If probabilities are calibrated, a prediction of confidence c is right with probability c.
-    """
-    rng = np.random.default_rng(seed)
-    confidence = _confidence(log_proba)
-    bins = scores.CALIBRATION_BINS
-    members = np.minimum((confidence * bins).astype(int), bins - 1)[:, None] == np.arange(bins)
-    simulated = np.empty(thresholds.REPLICATES)
-    step = max(1, SIMULATED_CELLS // len(confidence))
-    for start in range(0, len(simulated), step):
-        right = rng.random((len(simulated[start : start + step]), len(confidence))) < confidence
-        simulated[start : start + step] = np.abs((right - confidence) @ members).sum(axis=1) / len(confidence)
+    """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`)."""
+    simulated = scores.errors_if_calibrated(log_proba, seed, thresholds.REPLICATES)
     return float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated)))
 
 
 def _confidence(log_proba: Array) -> Array:
     """Return the probability of the predicted class, (row)."""
     return np.asarray(np.exp(log_proba.max(axis=1)))
-
-
-AVERAGING = ("bayes-optimal", "predictive")
-
-
-@dataclass(frozen=True)
-class Step:
-    """A mean over rows with its standard error: an over-confidence, or a difference of two.
-
-    Attributes
-    ----------
-    mean, error
-        Of the probability of the predicted class minus 1 where it is right and 0 where not.
-    """
-
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, values: Array) -> Step:
-        """Return the mean of values (row)."""
-        return cls(float(values.mean()), float(values.std() / np.sqrt(len(values))))
-
-    @property
-    def matters(self) -> bool:
-        """Whether it exceeds both its error and the negligible size."""
-        return self.mean > max(thresholds.Z * self.error, thresholds.MIN_OVERCONFIDENCE)
-
-    def __str__(self) -> str:
-        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
-
-
-CAUSES = {
-    (True, False): "few rows, which averaging over the posterior corrects",
-    (False, True): "what the model assumes about its columns, which averaging does not correct",
-    (True, True): "few rows, which averaging corrects, and what the model assumes about its columns, which it does not",
-    (False, False): "not few rows, as averaging corrects little, and no compared model does better",
-}
-"""Keys: whether averaging removes some over-confidence, and whether another model does."""
-
-
-@check("Y03", "Over-confidence and its cause", "all models")
-def over_confidence(context: Context) -> Answer:
-    """Compare confidence minus accuracy between rules (MAP, mean, average) and with another model.
-
-    map → mean is smoothing, mean → bayes-optimal is averaging over the posterior: both concern few rows. What remains,
-    but is absent from another model of the same rows, comes from the model: for naive Bayes from its assumption that
-    columns are independent (Aberdeen: posteriors "often unrealistically close to 1 or 0").
-    """
-    answers = context.held_out
-    gaps = {rule: _gap(found, answers.y) for rule, found in answers.answered.items()}
-    answers.of(answers.own)  # raises where the classifier's own rule could not answer
-    own = Step.of(gaps[answers.own])
-    reference, against = _reference(context)
-    if reference is not None:
-        gaps["reference"] = reference
-    evidence = _table(gaps, answers)
-    steps = _steps(gaps)
-    rows, model = (name in steps and steps[name].matters for name in ("both", "the other model"))
-    where = f"({answers.setting}{against})"
-    if not own.matters:
-        plugged_in = gaps.get("map", gaps.get("mean"))
-        spared = ""
-        if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
-            spared = f", where a plug-in estimate would have {Step.of(plugged_in)}: averaging corrects it"
-        under = "under-confident, not over-confident: " if Step(-own.mean, own.error).matters else ""
-        return passed(f"{under}confidence minus accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
-    told = ", ".join(f"{name} {step}" for name, step in steps.items())
-    return issue(
-        f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}; removed by {told}; "
-        f"the cause is {CAUSES[rows, model]}",
-        _next_step(rows and answers.own not in AVERAGING, model),
-        evidence,
-    )
-
-
-def _gap(found: RowScores, y: Integers) -> Array:
-    """Return the probability of the predicted class minus 1 where it is right, (row)."""
-    right = found.log_proba.argmax(axis=1) == y
-    return np.asarray(_confidence(found.log_proba) - right)
-
-
-def _reference(context: Context) -> tuple[Array | None, str]:
-    """Return the other model's gaps (row), under its best rule, and the name of that model or why there is none."""
-    try:
-        other = context.reference
-    except Skipped as reason:
-        return None, f"; {reason}"
-    for rule in ("bayes-optimal", "map"):
-        if rule in other.answered:
-            return _gap(other.answered[rule], other.y), f"; against {type(other.fits[0][0]).__name__}"
-    return None, "; the model to compare with could not answer"
-
-
-def _steps(gaps: dict[str, Array]) -> dict[str, Step]:
-    """Return what each step removes: smoothing and averaging, both together, and another model."""
-    averaged = "bayes-optimal" if "bayes-optimal" in gaps else "predictive"
-    pairs = {
-        "smoothing": ("map", "mean"),
-        "averaging": ("mean", averaged),
-        "both": ("map" if "map" in gaps else "mean", averaged),
-        "the other model": (averaged, "reference"),
-    }
-    return {name: Step.of(gaps[a] - gaps[b]) for name, (a, b) in pairs.items() if a in gaps and b in gaps}
-
-
-def _table(gaps: dict[str, Array], answers: HeldOut) -> pd.DataFrame:
-    """Return the over-confidence and the log loss by rule."""
-    log_loss = {rule: found.log_loss.mean() for rule, found in answers.answered.items()}
-    steps = {rule: Step.of(gap) for rule, gap in gaps.items()}
-    lines = [(rule, step.mean, step.error, log_loss.get(rule, np.nan)) for rule, step in steps.items()]
-    return pd.DataFrame(lines, columns=["rule", "over_confidence", "standard_error", "log_loss"])
-
-
-def _next_step(rows: bool, model: bool) -> str:
-    steps = {
-        "take the rule 'bayes-optimal' or 'predictive', or more rows": rows,
-        "join dependent columns in a block, or take GaussianDiscriminantAnalysis, BayesNetClassifier or "
-        "LogisticRegression; use the probabilities for ranking only": model,
-    }
-    return (
-        "; ".join(step for step, helps in steps.items() if helps)
-        or "compare with another model, clf.diagnose(X, y, against=…)"
-    )
-
-
-@check("Y05", "Rows where the rules disagree", "fits with a posterior")
-def disagreement(context: Context) -> Answer:
-    """Name the held-out rows with different most probable classes under the rules; rows are counted from 1."""
-    answers = context.held_out
-    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule != "gibbs"}
-    if len(decided) < 2:
-        raise NotApplicable("only one rule could answer")
-    codes = np.column_stack(list(decided.values()))
-    differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
-    classes = context.training.classes
-    labels = {"row": 1 + answers.numbers[differ], "label": classes[answers.y[differ]]}
-    chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
-    evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
-    which = f"{len(differ)} of {len(codes)} held-out rows"
-    says = f"{', '.join(map(repr, decided))} decide {which} differently ({answers.setting})"
-    if len(differ) / len(codes) > thresholds.MAX_DISAGREEMENT:
-        return tip(
-            f"{says}: there the answer depends on the rule",
-            "look at these rows and their intervals, clf.predict_interval(X); more rows would decide them",
-            evidence,
-        )
-    return passed(says, evidence)

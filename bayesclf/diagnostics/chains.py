@@ -9,7 +9,7 @@ from arviz_stats.base import array_stats
 from bayesclf import inference
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, Evidence, Severity, Skipped, issue, passed
+from bayesclf.diagnostics.finding import Answer, Evidence, NotApplicable, Severity, Skipped, issue, passed
 from bayesclf.inference import convergence
 from bayesclf.inference.convergence import Measured, Scalars
 from bayesclf.typing import Array
@@ -21,6 +21,9 @@ CHAINS = "draws of Markov chains"
 def rhat(context: Context) -> Answer:
     """Compare the largest rank-normalized split R-hat, of bulk and tails, with its limit.
 
+    The limit is 1.01, or where the draws are too few for that what chance gives the largest R-hat of so many parameters
+    in one of a hundred posteriors.
+
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Rank-normalization, folding, and localization: an improved
@@ -29,42 +32,46 @@ def rhat(context: Context) -> Answer:
     posterior, _ = context.chains
     broken = convergence.scalars(posterior, thresholds.MAX_SCALARS)
     if broken.not_finite:
-        evidence = {"parameters": len(broken.not_finite)}
-        return issue(broken.broken(), "look for extreme values in the data", evidence)
+        lost = {"parameters": len(broken.not_finite)}
+        return issue(broken.broken(), "look for extreme values in the data", lost)
     found = _checkable(posterior)
     if found.draws.shape[1] < 2:
         alone = convergence.one_chain()
-        return issue(alone.problem, alone.remedy, {"chains": 1}, "moderate")
+        return issue(alone.problem, alone.advice(context.engine), {"chains": 1}, "moderate")
     measured = convergence.rhat(found)
-    good = f"largest R-hat {measured.values.max():.3f} (limit {thresholds.MAX_RHAT}) of {found.scope}"
-    return _answer(measured, good, found.worst(measured.values, thresholds.SHOWN, r_hat=measured.values))
+    value, limit = convergence.apart(measured.values.max(), measured.limit)
+    good = f"largest R-hat {value} (limit {limit}) of {found.scope}"
+    evidence = found.worst(measured.values, thresholds.SHOWN, r_hat=measured.values)
+    return _answer(context, measured, good, evidence)
 
 
 @check("P02", "Effective sample size, bulk", CHAINS)
 def bulk_size(context: Context) -> Answer:
     """Compare the smallest bulk effective sample size with its limit (reference as for R-hat)."""
     found = _checkable(context.chains[0])
-    return _size(found, convergence.ess(found, "bulk"), "posterior means")
+    return _size(context, found, convergence.ess(found, "bulk"), "posterior means")
 
 
 @check("P03", "Effective sample size, tails", CHAINS)
 def tail_size(context: Context) -> Answer:
     """Compare the smallest tail effective sample size with its limit (reference as for R-hat)."""
     found = _checkable(context.chains[0])
-    return _size(found, convergence.ess(found, "tail"), "limits of credible intervals")
+    return _size(context, found, convergence.ess(found, "tail"), "limits of credible intervals")
 
 
-def _size(found: Scalars, ess: Array, what: str) -> Answer:
+def _size(context: Context, found: Scalars, ess: Array, what: str) -> Answer:
     limit = thresholds.MIN_ESS_PER_CHAIN * found.draws.shape[1]
     measured = convergence.sample_size(found, ess, what)
     good = f"smallest {ess.min():.0f} (limit {limit}) of {found.scope}"
-    return _answer(measured, good, found.worst(-ess, thresholds.SHOWN, ess=ess), "moderate")
+    return _answer(context, measured, good, found.worst(-ess, thresholds.SHOWN, ess=ess), "moderate")
 
 
-def _answer(measured: Measured, good: str, evidence: Evidence, severity: Severity = "severe") -> Answer:
+def _answer(
+    context: Context, measured: Measured, good: str, evidence: Evidence, severity: Severity = "severe"
+) -> Answer:
     """Return the issue that a measure shows, or else that it is good."""
     if measured.problem:
-        return issue(measured.problem, measured.remedy, evidence, severity)
+        return issue(measured.problem, measured.advice(context.engine), evidence, severity)
     return passed(good, evidence)
 
 
@@ -75,14 +82,15 @@ def monte_carlo_error(context: Context) -> Answer:
     For S independent draws the error of every mean is 1/√S posterior sds.
     """
     posterior = context.posterior
-    if isinstance(context.classifier.inference_, inference.NUTS):
+    if isinstance(context.classifier.inference_, inference.MARKOV_CHAINS):
         found = _checkable(posterior)
         sd = found.draws.reshape(len(found.names), -1).std(axis=1, ddof=1)
         with np.errstate(all="ignore"):
             share = np.asarray(array_stats.mcse(found.draws, method="mean")) / sd
         share = np.where(np.isnan(share), np.inf, share)
         evidence: Evidence = found.worst(share, thresholds.SHOWN, mcse_over_sd=share)
-        largest, what, more = float(share.max()), f"for {found.names[int(share.argmax())]!r}", convergence.LONGER
+        largest, what = float(share.max()), f"for {found.names[int(share.argmax())]!r}"
+        more = convergence.remedy_of(convergence.LONGER, context.engine)
     else:
         draws = float(posterior.sizes["chain"] * posterior.sizes["draw"])
         stats = context.statistics
@@ -107,18 +115,18 @@ def divergences(context: Context) -> Answer:
     """Count divergent draws: their trajectory did not conserve energy, as NUTS could not follow the posterior there."""
     diverging = _recorded(context, "diverging")
     evidence = {"divergences": int(diverging.sum()), "draws": diverging.size}
-    return _answer(convergence.divergences(diverging), f"none of {diverging.size} draws", evidence)
+    return _answer(context, convergence.divergences(diverging), f"none of {diverging.size} draws", evidence)
 
 
 @check("P06", "Tree depth", CHAINS)
 def tree_depth(context: Context) -> Answer:
     """Compare the share of draws that reached the maximum tree depth with its limit."""
     reached, engine = _recorded(context, "reached_max_treedepth"), context.classifier.inference_
-    assert isinstance(engine, inference.NUTS)  # else there are no chains
+    assert isinstance(engine, inference.NUTS)  # else nothing was recorded
     share = float(reached.mean())
     evidence = {"saturated": int(reached.sum()), "draws": reached.size, "share": share}
     good = f"{share:.1%} of the draws at the deepest tree (limit {thresholds.MAX_SATURATED_SHARE:.0%})"
-    return _answer(convergence.saturation(reached, engine.max_treedepth), good, evidence, "moderate")
+    return _answer(context, convergence.saturation(reached, engine.max_treedepth), good, evidence, "moderate")
 
 
 @check("P07", "Energy (E-BFMI)", CHAINS)
@@ -134,13 +142,17 @@ def energy(context: Context) -> Answer:
         raise Skipped(f"{energies.shape[1]} draws per chain are too few to check; draw longer")
     measured = convergence.energy(energies)
     good = f"smallest E-BFMI {measured.values.min():.2f} (limit {thresholds.MIN_BFMI})"
-    return _answer(measured, good, {f"chain {chain}": float(bfmi) for chain, bfmi in enumerate(measured.values)})
+    return _answer(
+        context, measured, good, {f"chain {chain}": float(bfmi) for chain, bfmi in enumerate(measured.values)}
+    )
 
 
 def _recorded(context: Context, name: str) -> Array:
     """Return a statistic that the sampler recorded, (chain, draw)."""
     _, stats = context.chains
-    if name not in stats:
+    if not isinstance(context.classifier.inference_, inference.NUTS):
+        raise NotApplicable(f"draws by {context.engine}; the question is about NUTS")
+    if stats is None or name not in stats:
         raise Skipped(f"the sampler did not record {name!r}")
     return np.asarray(stats[name].transpose("chain", "draw").values)
 

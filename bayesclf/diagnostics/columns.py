@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import gammaln
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
@@ -174,6 +175,10 @@ def identifiers(context: Context) -> Answer:
     """Look for words that are nearly all different, and for whole numbers that number the rows.
 
     Columns that number or name the rows distinguish the training rows, but carry no information about new rows.
+
+    Whole numbers number the rows if they only rise or fall, or if none occurs twice although measured ones would: n
+    independent numbers in a range of R are all different with probability Π(1 − i/R) at most, i < n, whatever their
+    distribution. So the numbers of a random part of some rows are found, in any order.
     """
     frame = context.frame
     if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
@@ -203,8 +208,37 @@ def _identifies(column: pd.Series[Any]) -> bool:
     if not (x == np.floor(x)).all():
         return False
     steps = np.diff(x)
-    counts = np.ptp(x) < len(x) / thresholds.MAX_DIFFERENT_SHARE
-    return bool(counts or (steps > 0).all() or (steps < 0).all())
+    return bool(
+        all_different(len(x), np.ptp(x) + 1) < thresholds.SIGNIFICANCE or (steps > 0).all() or (steps < 0).all()
+    )
+
+
+def all_different(values: int, span: float) -> float:
+    """Return the largest probability that independent whole numbers in a range are all different.
+
+    It is Π(1 − i/R) over i < n, that of uniform numbers: no distribution has fewer collisions.
+
+    Parameters
+    ----------
+    values
+        Their number n.
+    span
+        Number of whole numbers from the smallest to the largest; the range R is taken to be wider by (n + 1)/(n − 1),
+        as the extremes of n uniform numbers lie inside it.
+
+    References
+    ----------
+    Munford (1977), A note on the uniformity assumption in the birthday problem, The American Statistician 31.
+
+    Examples
+    --------
+    >>> round(all_different(23, 365 * 22 / 24), 2)
+    0.49
+    """
+    span *= (values + 1) / (values - 1)
+    if span <= values:
+        return 0.0
+    return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
 
 
 @check("M09", "Missing values held as numbers", "tables with columns of numbers")
@@ -275,7 +309,19 @@ def missing_by_class(context: Context) -> Answer:
             evidence,
             "moderate",
         )
-    return passed(f"{named(names)} lack{'s' * (len(names) == 1)} cells, about as often in each class", evidence)
+    return passed(f"{named(names)} lack{'s' * (len(names) == 1)} cells; {_within_chance(evidence, differs)}", evidence)
+
+
+def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
+    """Return how far the classes' shares of missing cells are apart in the column where they differ most."""
+    most = evidence.iloc[int((evidence["most_missing"] - evidence["least_missing"]).argmax())]
+    shares = f"{most['least_missing']:.0%} to {most['most_missing']:.0%}"
+    if not differs.any():
+        return f"the shares of missing cells of the classes are close (furthest apart in {most['column']!r}: {shares})"
+    return (
+        f"their shares in the classes differ ({most['column']!r}: {shares}), but not by more than chance explains "
+        f"(p = {most['p_value']:.2f})"
+    )
 
 
 def independence(table: Integers, seed: int) -> float:

@@ -112,12 +112,12 @@ class Context:
         return recorded_statistics(self.classifier)
 
     @property
-    def chains(self) -> tuple[xr.Dataset, xr.Dataset]:
+    def chains(self) -> tuple[xr.Dataset, xr.Dataset | None]:
         """Draws and statistics of Markov chains; raises `NotApplicable` for draws that are independent."""
         posterior = self.posterior
         if isinstance(self.classifier.inference_, inference.Exact):
             raise NotApplicable("independent draws from the closed-form posterior")
-        if not isinstance(self.classifier.inference_, inference.NUTS) or self.statistics is None:
+        if not isinstance(self.classifier.inference_, inference.MARKOV_CHAINS):
             raise NotApplicable("independent draws, resampled by their importance weights")
         return posterior, self.statistics
 
@@ -144,7 +144,7 @@ class Context:
     @cached_property
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
-        return held_out(self.classifier, self.training, self._splits, self.seed)
+        return held_out(self.classifier, self.training, self.splits, self.seed)
 
     @cached_property
     def reference(self) -> HeldOut:
@@ -152,10 +152,11 @@ class Context:
         other = self.against
         if other is None:
             other = reference_for(self.classifier, self.training[self.some_rows(thresholds.TEST_ROWS)])
-        return held_out(other, self.training, self._splits, self.seed, by_chains=False)
+        return held_out(other, self.training, self.splits, self.seed, by_chains=False)
 
     @cached_property
-    def _splits(self) -> list[Split]:
+    def splits(self) -> list[Split]:
+        """Rows to fit on and rows to predict."""
         return splits(self.training, self.seed)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram,
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed, part_of
 
 TASK_ROWS = 1024
@@ -40,30 +42,85 @@ def far_rows(context: Context) -> Answer:
     heavier than exponential are an exception: columns with heavier tails than the model's have such rows without error.
 
     The distance is −log p(x | D) for a generative model: that of the known cells of each new row, against the same
-    cells of held-out training rows. For logistic regression it is the leverage, the Mahalanobis distance of the
-    numbers, each training row's own from the others.
+    cells of the held-out training rows that have all of them. Where fewer than `MIN_COMPARED_ROWS` have them, the
+    columns with most missing cells are left out of the comparison. For logistic regression it is the leverage, the
+    Mahalanobis distance of the numbers, each training row's own from the others.
     """
     new = context.new_rows
-    distance, furthest, spread, known = _compared(context)
+    compared = _compared(context)
     unseen = _unseen(new.rows)
-    far = distance > furthest
-    asked = int(np.isfinite(furthest).sum())
-    beyond = 1 + np.flatnonzero(distance > far_limit(furthest, spread, known, asked))
-    columns = {"distance": distance, "furthest_known": furthest, "unseen_levels": unseen}
+    far = compared.distance > compared.furthest
+    asked = int(np.isfinite(compared.furthest).sum())
+    beyond = 1 + np.flatnonzero(compared.distance > compared.limit(asked))
+    columns = {"distance": compared.distance, "furthest_known": compared.furthest, "unseen_levels": unseen}
     evidence = pd.DataFrame({"row": 1 + np.arange(len(unseen)), **columns})[far | (unseen > 0)]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
-    says = f"{int(far.sum())} of {asked} new rows are further out than each of {known} training rows"
+    which = f"each of {compared.scope} training rows"
+    says = f"{int(far.sum())} of {asked} new rows are further out than {which}"
     reasons = []
-    if exceedance(int(far.sum()), known, asked) < thresholds.SIGNIFICANCE:
-        reasons.append(f"{says} (expected {asked / (known + 1):.1f})")
+    if compared.exceedance(far) < thresholds.SIGNIFICANCE:
+        reasons.append(f"{says} (expected {compared.expected:.1f})")
     if len(beyond):
-        which = f"{len(beyond)} of {asked} new rows (counted from 1: {listed(beyond, thresholds.SHOWN)})"
-        reasons.append(f"{which} are far beyond the furthest of {known} training rows")
+        rows = f"{len(beyond)} of {asked} new rows (counted from 1: {listed(beyond, thresholds.SHOWN)})"
+        reasons.append(f"{rows} are far beyond the furthest of {compared.scope} training rows")
     if unseen.any():
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
     if reasons:
         return tip("; ".join(reasons), "look at these rows: there the answers extrapolate the model", evidence)
     return passed(says, evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """How far out new rows are, and the training rows that each is compared with; all arrays are (row).
+
+    Attributes
+    ----------
+    distance
+        −log p(x | D) of the new rows, or their leverage.
+    furthest
+        The largest distance of the training rows that a new row is compared with, infinite where there are none.
+    spread
+        By how much `furthest` exceeds the median of these distances.
+    known
+        The number of these training rows.
+    group
+        A number for each set of training rows and cells that are compared.
+    """
+
+    distance: Array
+    furthest: Array
+    spread: Array
+    known: Integers
+    group: Integers
+
+    @property
+    def scope(self) -> str:
+        """The numbers of training rows that new rows are compared with, in words."""
+        known = self.known[np.isfinite(self.furthest)]
+        if not known.size or known.min() == known.max():
+            return str(known.max(initial=0))
+        return f"{known.min()} to {known.max()}"
+
+    @property
+    def expected(self) -> float:
+        """Number of rows that would be further out than their training rows by chance."""
+        return float((1 / (self.known[np.isfinite(self.furthest)] + 1)).sum())
+
+    def limit(self, asked: int) -> Array:
+        """Return the distance from which a single one of `asked` rows is reported; see `far_limit`."""
+        return np.array(
+            [far_limit(f, s, n, asked) for f, s, n in zip(self.furthest, self.spread, self.known, strict=True)]
+        )
+
+    def exceedance(self, far: NDArray[np.bool_]) -> float:
+        """Return the smallest p-value of a group of rows of which some are `far` (row), corrected for their number."""
+        groups = np.unique(self.group[np.isfinite(self.furthest)])
+        p_values = [
+            exceedance(int(far[own].sum()), int(self.known[own][0]), int(own.sum()))
+            for own in self.group == groups[:, None]
+        ]
+        return min(1.0, len(groups) * min(p_values, default=1.0))
 
 
 def exceedance(far: int, known: int, asked: int) -> float:
@@ -80,7 +137,7 @@ def exceedance(far: int, known: int, asked: int) -> float:
     return float(np.exp(ways))
 
 
-def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
+def far_limit(furthest: float, spread: float, known: int, asked: int) -> float:
     """Return the distance that a row of `asked` passes with probability `SIGNIFICANCE` at most, in exponential tails.
 
     The furthest of n rows is about log n scales out; the furthest of m exceeds log(m/α) scales with probability α. The
@@ -88,36 +145,89 @@ def far_limit(furthest: Array, spread: Array, known: int, asked: int) -> Array:
     furthest + s max(1, log(m/α)/log n).
     """
     ratio = np.log(asked / thresholds.SIGNIFICANCE) / np.log(max(known, 2)) if asked else 1.0
-    return np.asarray(furthest + spread * max(1.0, ratio))
+    return float(furthest + spread * max(1.0, ratio))
 
 
-def _compared(context: Context) -> tuple[Array, Array, Array, int]:
-    """Return how far out each new row is, the training rows that it is compared with, and their number.
-
-    The first array is −log p(x | D) of the new rows, or their leverage. The second is the largest distance of the
-    training rows, infinite where there are none to compare with, and the third by how much it exceeds their median.
-    """
+def _compared(context: Context) -> Distances:
+    """Return how far out the new rows are, and the training rows that they are compared with."""
     model, new = context.classifier.model_, context.new_rows
     if isinstance(model, LogisticModel):
         own, others = leverages(model, context.training.rows, new.rows)
-        furthest = np.full(len(others), own.max())
-        return others, furthest, furthest - np.median(own), len(own)
+        one = np.ones(len(others))
+        known, spread = len(own), own.max() - np.median(own)
+        return Distances(others, own.max() * one, spread * one, np.full(len(others), known), np.zeros(len(others), int))
     assert isinstance(model, GenerativeModel)
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
     _ = context.frame  # raises where there is none
-    assert isinstance(new.table, pd.DataFrame)  # as the training rows are
-    held_out = context.held_out
-    table = context.training[held_out.numbers].X
+    table = new.table
+    assert isinstance(table, pd.DataFrame)  # as the training rows are
     distance = -log_marginal(context.classifier, new.rows)
-    furthest, spread = np.full(len(distance), np.inf), np.zeros(len(distance))
-    absent, pattern_of, size = np.unique(new.table.isna().to_numpy(), axis=0, return_inverse=True, return_counts=True)
+    found = Distances(
+        distance,
+        np.full(len(distance), np.inf),
+        np.zeros(len(distance)),
+        np.zeros(len(distance), dtype=np.intp),
+        np.zeros(len(distance), dtype=np.intp),
+    )
+    absent, pattern_of, size = np.unique(table.isna().to_numpy(), axis=0, return_inverse=True, return_counts=True)
     for pattern in np.argsort(-size, kind="stable")[: thresholds.MAX_PATTERNS]:
-        masked = table.assign(**dict.fromkeys(table.columns[absent[pattern]], np.nan))
-        known = -np.concatenate([log_marginal(fit, fit.rows(masked.iloc[asked])) for fit, asked in held_out.fits])
-        of_pattern = pattern_of.ravel() == pattern
-        furthest[of_pattern], spread[of_pattern] = known.max(), known.max() - np.median(known)
-    return distance, furthest, spread, len(table)
+        _compare(context, found, np.flatnonzero(pattern_of.ravel() == pattern), absent[pattern])
+    return found
+
+
+def _compare(context: Context, found: Distances, own: Integers, absent: NDArray[np.bool_]) -> None:
+    """Enter the training rows that some new rows, with the same missing cells, are compared with.
+
+    Parameters
+    ----------
+    context
+        Of the check.
+    found
+        The result, changed in place.
+    own
+        Positions of the new rows.
+    absent
+        Which of their cells are missing (feature).
+    """
+    held_out = context.held_out
+    known_cells = context.frame.iloc[held_out.numbers].notna().to_numpy()
+    used = _used(known_cells, ~absent)
+    if not used.any():
+        return
+    if (used != ~absent).any():
+        new = context.new_rows.table
+        assert isinstance(new, pd.DataFrame)
+        fewer = _masked(new.iloc[own], used)
+        found.distance[own] = -log_marginal(context.classifier, context.classifier.rows(fewer))
+    complete = known_cells[:, used].all(axis=1)
+    table = _masked(context.frame.iloc[held_out.numbers], used)
+    parts = [(fit, asked[complete[asked]]) for fit, asked in held_out.fits]
+    known = -np.concatenate([log_marginal(fit, fit.rows(table.iloc[asked])) for fit, asked in parts if len(asked)])
+    found.furthest[own], found.spread[own] = known.max(), known.max() - np.median(known)
+    found.known[own], found.group[own] = len(known), own[0]
+
+
+def _masked(table: pd.DataFrame, used: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return a table with all cells of the columns that are not used (feature) missing."""
+    return table.assign(**dict.fromkeys(table.columns[~used], np.nan))
+
+
+def _used(known: NDArray[np.bool_], present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the present columns (feature) are compared: those that enough training rows have all of.
+
+    Parameters
+    ----------
+    known
+        Which cells of the training rows are there, (row, feature).
+    present
+        Which cells of the new rows are there, (feature).
+    """
+    used = present.copy()
+    least = min(thresholds.MIN_COMPARED_ROWS, len(known))
+    while used.any() and known[:, used].all(axis=1).sum() < least:
+        used[np.where(used, known.sum(axis=0), len(known) + 1).argmin()] = False
+    return used
 
 
 def leverages(model: LogisticModel, training: Rows, new: Rows) -> tuple[Array, Array]:
@@ -196,13 +306,24 @@ def _next_step(found: pd.DataFrame) -> str:
     steps = []
     if found["column"].any():
         steps.append("transform the column, or choose another family for it")
-    if not found["column"].all():
+    counts = found["statistic"].isin(["class_count", "class_count_given_x"])
+    if counts.any():
         steps.append("look for dependent columns and over-confidence (Y03), which makes a class too frequent")
+    if (found["statistic"] == "word_repetition").any():
+        steps.append("words of a document are not independent: replace counts by presences (BernoulliNB)")
     return "; ".join(steps)
 
 
+STATISTICS = {
+    "shape": "distance of the shape from a normal one,",
+    "word_repetition": "share of equal pairs of words in a document",
+}
+"""Statistics in words, where the name is not enough."""
+
+
 def _said(line: pd.Series) -> str:
-    what = f"{line['statistic']} of {line['column']!r} in class" if line["column"] else f"{line['statistic']} of"
+    name = STATISTICS.get(line["statistic"], line["statistic"])
+    what = f"{name} of {line['column']!r} in class" if line["column"] else f"{name} of"
     return (
         f"{what} {line['outcome']!r} is {line['observed']:.3g}, replicated {line['replicated']:.3g} ± {line['sd']:.2g}"
     )

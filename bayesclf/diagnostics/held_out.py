@@ -24,9 +24,10 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.families.units import at_unit_scale
-from bayesclf.inference import MAP, NUTS, Engine, Exact, Laplace
+from bayesclf.inference import MAP, NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
 
@@ -88,10 +89,14 @@ class Labelled(EncodedTable):
 
 type Split = tuple[Integers, Integers]
 
-BY_CHAINS: tuple[Engine, ...] = (Exact(draws=125), Laplace(draws=250), NUTS(draws=250, tune=250, chains=2), MAP())
+EXACT_OR_AUGMENTED: tuple[Engine, ...] = (Exact(draws=125), Augmentation(draws=125))
+BY_CHAINS: tuple[Engine, ...] = (
+    *(*EXACT_OR_AUGMENTED, Laplace(draws=250)),
+    *(NUTS(draws=250, tune=250, chains=2), MAP()),
+)
 """Engines to try, up to the first that does not refuse: with 500 draws a probability's error is 1/22 of its sd."""
 
-WITHOUT_CHAINS: tuple[Engine, ...] = (Exact(draws=125), Laplace(draws=250, limit=np.inf), MAP())
+WITHOUT_CHAINS: tuple[Engine, ...] = (*EXACT_OR_AUGMENTED, Laplace(draws=250, limit=np.inf), MAP())
 """Engines to try where chains would take long: normal approximations at any k̂, which is reported if above its limit."""
 
 COMPARED = ("map", "mean", "bayes-optimal", "predictive")
@@ -180,7 +185,12 @@ def _numbers_per_row(training: Labelled) -> float:
 
 
 def held_out(
-    classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int, by_chains: bool = True
+    classifier: BayesClassifier,
+    training: Labelled,
+    parts: list[Split],
+    seed: int,
+    by_chains: bool = True,
+    compared: tuple[str, ...] = COMPARED,
 ) -> HeldOut:
     """For each split, fit a classifier on one part of the rows and score its answers to the others.
 
@@ -196,9 +206,11 @@ def held_out(
         Of the fits.
     by_chains
         Whether NUTS may be used, within `NUTS_CELLS`.
+    compared
+        Rules to score, in addition to the classifier's own.
     """
     own = rules.resolve(_own_rule(classifier))[0].name
-    names = tuple(dict.fromkeys((*COMPARED, own)))
+    names = tuple(dict.fromkeys((*compared, own)))
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
@@ -303,7 +315,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     strongest = dependence(model, training)
     if strongest < thresholds.MIN_DEPENDENCE:
         raise Skipped(f"columns treated as independent correlate by at most {strongest:.2f} within the classes")
-    return LogisticRegression()
+    return LogisticRegression(prior_scale=DEFAULT_SCALE)  # its fit must not take longer than the check is worth
 
 
 def independent_groups(model: GenerativeModel) -> dict[str, int]:

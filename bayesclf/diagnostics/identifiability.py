@@ -16,7 +16,7 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array
@@ -90,17 +90,36 @@ def collinear_columns(context: Context) -> Answer:
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
         names, consequence = list(model.collinear()), "their weights are not determined"
+        if columns := _missing_together(model, names):
+            return tip(
+                f"cells of {named(columns)} are missing in the same rows: how much each being missing weighs is not "
+                "determined, but probabilities are",
+                "nothing, for predictions; do not interpret the weights of these indicators one by one",
+                {"columns": ", ".join(columns), "count": len(columns)},
+            )
     else:
         assert isinstance(model, GenerativeModel)
         names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return tip(
-            f"weighted sums of {named(names)} are the same in every row: {consequence}, but probabilities are",
+            f"a weighted sum of {named(names)} is the same in every row: {consequence}, but probabilities are",
             "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
             evidence,
         )
     return passed("no column is a weighted sum of others", evidence)
+
+
+def _missing_together(model: LogisticModel, names: list[str]) -> list[str]:
+    """Return the columns whose missing cells are in the same rows, if these indicators alone are collinear."""
+    design, first = model.design, len(model.design.varying)
+    indicators = {design.names[first + i]: j for i, j in enumerate(design.gaps)}
+    if not names or not set(names) <= set(indicators):
+        return []
+    X = dense(model.X[model.sample_weight > 0])[:, [design.names.index(name) for name in names]]
+    if any((column[:, None] == X).all(axis=0).sum() < 2 for column in X.T):
+        return []
+    return [design.number_names[indicators[name]] for name in names]
 
 
 def _collinear_covariances(model: GenerativeModel) -> list[str]:

@@ -13,6 +13,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
+from bayesclf.diagnostics.influence import unusual
 from bayesclf.errors import InputError
 from bayesclf.evaluation.leave_one_out.elpd import good_k
 from bayesclf.evaluation.leave_one_out.importance import reweighted
@@ -50,7 +51,9 @@ def laplace_weights(context: Context) -> Answer:
 def influential_rows(context: Context) -> Answer:
     """Reweight the draws to leave out each row, or each of a random subset of them; rows are counted from 1.
 
-    The Pareto k̂ of the weights is large where the posterior depends on that one row (reference as for P08).
+    The Pareto k̂ of the weights is large where the posterior depends on that one row (reference as for P08). With few
+    rows it depends on each of them: rows with a large k̂ are reported only if one is unusual too, that is, if k̂ is
+    larger than in data sets that a conjugate model makes, or if its label is improbable under logistic regression.
     """
     _ = context.posterior  # raises where there is none
     labelled = context.training
@@ -71,15 +74,24 @@ def influential_rows(context: Context) -> Answer:
     labels = labelled.labels[numbers]
     evidence = pd.DataFrame({"row": 1 + numbers[order], "label": labels[order], "pareto_k": khat[order]})
     scope = part_of(len(khat), len(labelled), "rows")
-    if above:
-        which = listed(evidence["row"][:above], thresholds.SHOWN)
-        return tip(
-            f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {which}) change the posterior so much "
-            "that its draws cannot represent the posterior without the row",
-            "errors in these rows, few rows or too light tails cause this; look at them, and take loo(method='exact')",
+    if not above:
+        return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))
+    named_rows = listed(evidence["row"][:above], thresholds.SHOWN)
+    which = f"{above} of {scope} (k̂ above {limit:.2f}; counted from 1: {named_rows})"
+    odd = unusual(classifier, training, order[:above]) if len(numbers) == len(labelled) else None
+    if odd is False:
+        return passed(
+            f"{which} change the posterior much, but none is unusual under the model: there are few rows for "
+            f"{parameter_count(classifier.model_)} parameters, and loo(method='psis') cannot be trusted",
             evidence.head(above),
         )
-    return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))
+    more = ", and more than rows of this model do" if odd else ""
+    causes = "errors in these rows or too light tails" if odd else "few rows, errors in these rows or too light tails"
+    return tip(
+        f"{which} change the posterior so much that its draws cannot represent the posterior without the row{more}",
+        f"{causes} cause this; look at them, and take loo(method='exact')",
+        evidence.head(above),
+    )
 
 
 def _with_draws_alone(context: Context) -> BayesClassifier:

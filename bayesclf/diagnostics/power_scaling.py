@@ -153,10 +153,30 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    scalars, draws = single(posterior, names)
+    scalars, draws = single(_contrasts(model, posterior), names)
     scaled, _ = at_unit_scale(draws.reshape(len(draws), -1).T)  # no answer depends on the unit of a weight
     draws = scaled.T.reshape(draws.shape)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
+
+
+def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
+    """Return draws with the weights of a category's levels relative to their mean over the rows, b at these means.
+
+    The levels of a category have no reference, so that only the prior determines by how much all of them and the
+    intercept may move together; no probability depends on it.
+    """
+    weight, intercept = posterior["weight"].copy(deep=True), posterior["intercept"].copy(deep=True)
+    first = len(model.design) - sum(model.design.sizes)
+    share = np.asarray(model.sample_weight @ model.X)[first:]
+    ends = np.cumsum(model.design.sizes)
+    for start, end in zip(ends - model.design.sizes, ends, strict=True):
+        own = slice(first + start, first + end)
+        total = share[start:end].sum()
+        if total > 0:
+            mean = (weight[..., own] * share[start:end]).sum(str(weight.dims[-1])) / total
+            weight[..., own] -= mean
+            intercept += mean
+    return posterior.assign(weight=weight, intercept=intercept)
 
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:

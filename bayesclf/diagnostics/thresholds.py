@@ -60,17 +60,29 @@ SIGNIFICANCE = 0.01
 Z = 2.576
 """Standard errors that leave `SIGNIFICANCE` on both sides of a normal."""
 
+MIN_GAIN = 0.05
+"""Share of a score of the class frequencies that a classifier must be able to gain, within the error, to be of use."""
+
 MIN_CALIBRATION_EXCESS = 0.02
 """Calibration error beyond what calibrated probabilities would show, below which it does not matter."""
 
 MIN_OVERCONFIDENCE = 0.02
 """Mean confidence minus accuracy, below which over-confidence does not matter."""
 
+PERMUTED_TABLES = 3
+"""Tables with columns permuted within the classes, over which their over-confidence is averaged."""
+
+MIN_SHAPE_ROWS = 100
+"""Rows below which columns whose shape differs from the model's do not show it."""
+
 MIN_DEPENDENCE = 0.3
 """Correlation of two columns within the classes from which a model of independence is compared with another."""
 
 MIN_MISSING_DIFFERENCE = 0.05
 """Difference between two classes' shares of missing cells, below which it does not matter."""
+
+MIN_COMPARED_ROWS = 20
+"""Training rows with the cells of a new row that it is compared with."""
 
 MAX_DISAGREEMENT = 0.01
 """Share of the rows on which the rules may decide differently."""
@@ -91,6 +103,15 @@ NUTS_CELLS = 50_000
 
 LEFT_OUT_ROWS = 1_000
 """Most rows that are left out one by one, by reweighting the draws."""
+
+INFLUENCE_REPLICATES = 39
+"""Data sets that the model makes, which have a less influential row than the observed one if that row is reported."""
+
+INFLUENCE_DRAWS = 250
+"""Least draws that are reweighted in these data sets."""
+
+INFLUENCE_CELLS = 100_000
+"""Draws × rows up to which all draws are."""
 
 LEFT_OUT_CELLS = 250_000
 """Most rows × parameters for the same check."""

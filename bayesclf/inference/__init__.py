@@ -1,8 +1,10 @@
 """Engines: from a model with its data to a posterior."""
 
+from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.engines import (
     ENGINES,
     MAP,
+    MARKOV_CHAINS,
     MLE,
     Auto,
     Draws,
@@ -31,8 +33,10 @@ from bayesclf.posterior.hypotheses import SeededDraws
 __all__ = [
     "ENGINES",
     "MAP",
+    "MARKOV_CHAINS",
     "MLE",
     "NUTS",
+    "Augmentation",
     "Auto",
     "ConjugateGradient",
     "Draws",

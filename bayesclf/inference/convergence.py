@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MAX_RHAT = 1.01
+"""R-hat up to which chains agree, however many draws there are; of fewer draws chance gives more, see `rhat_limit`."""
+
+RHAT_LEVEL = 0.01
+"""Probability that chance takes the largest R-hat of all parameters beyond its limit."""
+
 MIN_ESS_PER_CHAIN = 100
 MIN_BFMI = 0.3
 MAX_SATURATED_SHARE = 0.05
@@ -25,7 +30,27 @@ MAX_SATURATED_SHARE = 0.05
 MIN_DRAWS = 4
 """Split chains need two draws per half."""
 
-LONGER = "draw longer, such as inference=NUTS(draws=2000, tune=1000)"
+
+def settings(**values: float) -> str:
+    """Return how to give an engine other settings, in Python and in a command, as a pattern with the engine's name.
+
+    Examples
+    --------
+    >>> settings(draws=2000)
+    'inference={engine}(draws=2000), or --inference {name} --set {name}.draws=2000 in a command'
+    """
+    python = ", ".join(f"{name}={value}" for name, value in values.items())
+    command = " ".join(f"--set {{name}}.{name}={value}" for name, value in values.items())
+    return f"inference={{engine}}({python}), or --inference {{name}} {command} in a command"
+
+
+def remedy_of(pattern: str, engine: str) -> str:
+    """Return a remedy for the engine whose class has this name."""
+    return pattern.format(engine=engine, name=engine.lower())
+
+
+LONGER = f"draw longer, such as {settings(draws=2000, tune=1000)}"
+"""A remedy is a pattern with the name of the engine's class, and its name in a command."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +64,19 @@ class Measured:
     problem
         What is wrong, in words; empty where nothing is.
     remedy
-        What to do about it.
+        What to do about it, a pattern as `LONGER` is.
+    limit
+        What the value that decides may be, where that depends on the draws.
     """
 
     values: Array
     problem: str
     remedy: str = LONGER
+    limit: float = MAX_RHAT
+
+    def advice(self, engine: str) -> str:
+        """Return what to do about it, with settings of the class of this name."""
+        return remedy_of(self.remedy, engine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +138,13 @@ def scaled_draws(variable: xr.DataArray, *axes: str) -> tuple[xr.DataArray, xr.D
     return xr.ufuncs.ldexp(variable, -power), power
 
 
-def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth: int) -> tuple[str, ...]:
+def convergence_problems(
+    posterior: xr.Dataset,
+    stats: xr.Dataset | None,
+    max_treedepth: int = 0,
+    engine: str = "NUTS",
+    most: int | None = None,
+) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
 
     Parameters
@@ -117,6 +155,10 @@ def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth
         Sample statistics (chain, draw) under ArviZ's names; a statistic that is missing is not checked.
     max_treedepth
         The limit that the draws were made under.
+    engine
+        Name of the class of the engine's settings.
+    most
+        Largest number of parameters that are checked, as in `scalars`.
 
     Returns
     -------
@@ -129,8 +171,8 @@ def convergence_problems(posterior: xr.Dataset, stats: xr.Dataset, max_treedepth
     Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695.
     """
-    measured = (*_of_draws(scalars(posterior)), *_of_sampler(stats, max_treedepth))
-    return tuple(f"{found.problem}; {found.remedy}" for found in measured if found.problem)
+    measured = (*_of_draws(scalars(posterior, most)), *(() if stats is None else _of_sampler(stats, max_treedepth)))
+    return tuple(f"{found.problem}; {found.advice(engine)}" for found in measured if found.problem)
 
 
 def _of_draws(found: Scalars) -> Iterator[Measured]:
@@ -187,21 +229,93 @@ def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
 
 def one_chain() -> Measured:
     """Return that a single chain cannot be compared with others."""
-    remedy = "run more of them, such as inference=NUTS(chains=4)"
+    remedy = f"run more of them, such as {settings(chains=4)}"
     return Measured(np.ones(1), "one chain cannot show whether chains agree", remedy)
 
 
 def rhat(found: Scalars) -> Measured:
-    """Return the larger of bulk and tail R-hat of each parameter, infinite for chains that never move."""
+    """Return the larger of bulk and tail R-hat of each parameter, infinite for chains that never move.
+
+    The limit is that of the parameter that is furthest beyond its own, see `rhat_limit`.
+    """
     from arviz_stats.base import array_stats
 
     with np.errstate(all="ignore"):  # chains that never move divide by zero
         values = np.asarray(array_stats.rhat(found.draws))
     values = np.where(np.isnan(values), np.inf, values)
-    above = int((values > MAX_RHAT).sum())
-    worst = f"R-hat is {values.max():.3f} for {found.names[int(values.argmax())]!r}"
-    problem = f"the chains disagree: {worst}, and above {MAX_RHAT} for {above} of {found.scope}"
-    return Measured(values, problem if above else "")
+    limits = np.full(len(values), MAX_RHAT)
+    high = np.flatnonzero((values > MAX_RHAT) & np.isfinite(values))
+    if high.size:
+        _, chains, draws = found.draws.shape
+        limits[high] = rhat_limit(_within_chains(found.draws[high]), chains, draws, len(values))
+    above = int((values > limits).sum())
+    worst = int((values - limits).argmax())
+    value, limit = apart(values[worst], limits[worst])
+    problem = (
+        f"the chains disagree: R-hat is {value} (limit {limit}) for {found.names[worst]!r}, and above its limit for "
+        f"{above} of {found.scope}"
+    )
+    return Measured(values, problem if above else "", limit=float(limits[int(values.argmax())]))
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Return two different numbers with as many decimals as it takes to tell them apart, three at least.
+
+    Examples
+    --------
+    >>> apart(1.01004, 1.01)
+    ('1.01004', '1.01000')
+    """
+    for decimals in range(3, 16):
+        words = f"{value:.{decimals}f}", f"{limit:.{decimals}f}"
+        if words[0] != words[1]:
+            break
+    return words
+
+
+def rhat_limit(ess: Array, chains: int, draws: int, parameters: int) -> Array:
+    """Return what R-hat may be by chance: the 99 % point of the largest of many, for chains that agree.
+
+    The ratio of the variances between and within m half chains of n draws, worth n' independent ones, is (n/n')F,
+    with F of m − 1 and m(n' − 1) degrees of freedom, so that R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
+    parameters are 2p such numbers.
+
+    Parameters
+    ----------
+    ess
+        Effective number of draws of all chains together (scalar), from the dependence within each chain: one that took
+        the distance between chains into account would excuse it. At least `MIN_ESS_PER_CHAIN` per chain are assumed, as
+        less is a problem of its own.
+    chains, draws
+        Chains, and draws per chain.
+    parameters
+        Number p of parameters that are checked.
+
+    Returns
+    -------
+    Array
+        (scalar), at least `MAX_RHAT`.
+
+    References
+    ----------
+    Gelman & Rubin (1992), Inference from iterative simulation using multiple sequences, Statistical Science 7, section
+    3 (the F distribution of the variance ratio).
+    """
+    from scipy import stats
+
+    halves = 2 * chains
+    worth = np.maximum(ess, chains * MIN_ESS_PER_CHAIN) / halves
+    ratio = stats.f.isf(RHAT_LEVEL / (2 * parameters), halves - 1, halves * (worth - 1))
+    return np.asarray(np.maximum(MAX_RHAT, np.sqrt(1 - 1 / (draws / 2) + ratio / worth)))
+
+
+def _within_chains(draws: Array) -> Array:
+    """Return the sum of each chain's own bulk effective sample size, of draws (scalar, chain, draw)."""
+    from arviz_stats.base import array_stats
+
+    with np.errstate(all="ignore"):
+        own = [np.asarray(array_stats.ess(draws[:, [chain]], method="bulk")) for chain in range(draws.shape[1])]
+    return np.asarray(np.nan_to_num(np.sum(own, axis=0), nan=0.0))
 
 
 def ess(found: Scalars, method: Literal["bulk", "tail"]) -> Array:
@@ -229,7 +343,7 @@ def divergences(diverging: Array) -> Measured:
     """Count divergent draws (chain, draw)."""
     count = int(diverging.sum())
     problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
-    remedy = "take smaller steps, inference=NUTS(target_accept=0.95), or narrower priors"
+    remedy = f"take smaller steps, {settings(target_accept=0.95)}, or narrower priors"
     return Measured(diverging, problem if count else "", remedy)
 
 
@@ -239,7 +353,7 @@ def saturation(reached: Array, max_treedepth: int) -> Measured:
         f"{reached.mean():.0%} of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
         f"{MAX_SATURATED_SHARE:.0%}), before the trajectory turned back: they are more dependent than necessary"
     )
-    remedy = f"allow more, inference=NUTS(max_treedepth={max_treedepth + 2}), or scale the data"
+    remedy = f"allow more, {settings(max_treedepth=max_treedepth + 2)}, or scale the data"
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)
 
 

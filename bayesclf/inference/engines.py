@@ -13,7 +13,8 @@ import numpy as np
 
 from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.inference import laplace, nuts
+from bayesclf.inference import augmentation, ladder, laplace, nuts
+from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
@@ -21,6 +22,7 @@ from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBF
 from bayesclf.inference.sizes import require_room
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
@@ -39,17 +41,18 @@ PILOT_STREAM = 3
 
 @dataclass(frozen=True)
 class Auto:
-    """Exact where the posterior has a closed form, else Laplace where that is as good as exact, else NUTS.
+    """Exact where the posterior has a closed form, else data augmentation, else Laplace if as good as exact, else NUTS.
 
-    Laplace is as good where the k̂ of its importance weights is within the limit, and their effective number at least
-    the number of draws kept: the error of an average is then at most √2 times that of independent draws.
+    Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
+    good as exact where the k̂ of its importance weights is within the limit, and their effective number at least the
+    number of draws kept: the error of an average is then at most √2 times that of independent draws.
 
     Parameters
     ----------
     laplace
         Its settings; at a limit up to 0.5 the weights have a finite variance.
-    nuts
-        Its settings.
+    nuts, augmentation
+        Their settings.
 
     References
     ----------
@@ -63,10 +66,12 @@ class Auto:
 
     laplace: Laplace = field(default_factory=lambda: Laplace(limit=FINITE_VARIANCE))
     nuts: NUTS = field(default_factory=NUTS)
+    augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
         require(Instance(Laplace), laplace=self.laplace)
         require(Instance(NUTS), nuts=self.nuts)
+        require(Instance(Augmentation), augmentation=self.augmentation)
 
 
 WORK_LIMIT = 500_000
@@ -75,7 +80,9 @@ WORK_LIMIT = 500_000
 COMPARISON_NUTS = NUTS(draws=500, tune=300)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
-COMPARISON_AUTO = Auto(replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS)
+COMPARISON_AUTO = Auto(
+    replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS, Augmentation(draws=COMPARISON_NUTS.draws)
+)
 """`auto` for the same purpose, with as many draws from whichever engine it takes."""
 
 COMPARISON_LAPLACE = Laplace(draws=250)
@@ -113,6 +120,9 @@ def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample |
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
     return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
 
+
+MOST_CHECKED = 500
+"""Parameters whose convergence is checked after data augmentation: to check thousands takes longer than their draws."""
 
 MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
@@ -180,10 +190,20 @@ class MAP:
         _check_optimiser(self.optimiser)
 
 
-type Engine = MLE | MAP | Exact | NUTS | Laplace | Auto
+type Engine = MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto
 
-ENGINES: dict[str, type[Engine]] = {"mle": MLE, "map": MAP, "exact": Exact, "nuts": NUTS, "laplace": Laplace}
+ENGINES: dict[str, type[Engine]] = {
+    "mle": MLE,
+    "map": MAP,
+    "exact": Exact,
+    "augmentation": Augmentation,
+    "nuts": NUTS,
+    "laplace": Laplace,
+}
 """Engines by name; `auto` takes one of them for each model (`Auto`)."""
+
+MARKOV_CHAINS = (Augmentation, NUTS)
+"""Engines whose draws depend on each other, so that convergence has to be checked."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +256,8 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
         if not model.not_conjugate():
             return Exact()
         auto = Auto() if isinstance(inference, str) else inference
+        if isinstance(model, GenerativeModel) and not model.not_augmentable():
+            return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
     if not isinstance(inference, str):
         return _checked(inference)
@@ -264,13 +286,16 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
     if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
         raise Refused(reason)
-    if isinstance(engine, Exact | Laplace | NUTS):
+    if isinstance(engine, Exact | Augmentation | Laplace | NUTS):
         require_room(model, engine)
     match engine:
         case Exact():
             return _exact(model, engine, seed)
         case Laplace():
             return _laplace(laplace.sample(model, engine, seed), engine)
+        case Augmentation():
+            parameters = augmentation.sample(model, engine, seed)
+            return _checked_chains(model, parameters, engine, engine.chains)
         case NUTS():
             return _nuts(model, engine, seed)
         case Auto():
@@ -292,7 +317,8 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
 def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     """Draw from the exact posterior, or keep the seed where the draws are too large to keep in memory."""
     if reason := model.not_conjugate():
-        raise Refused(f"this posterior has no closed form ({reason}); use inference='nuts' instead of 'exact'")
+        other = "augmentation" if isinstance(model, GenerativeModel) and not model.not_augmentable() else "nuts"
+        raise Refused(f"this posterior has no closed form ({reason}); use inference={other!r} instead of 'exact'")
     assert isinstance(model, GenerativeModel)
     draws = engine.draws * engine.chains
     seeded = seeded_if_large(model, draws, seed)
@@ -307,18 +333,36 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     if count > MOST_NUTS_PARAMETERS:
         size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
         raise Refused(f"the model has {size}; take inference='exact' if it is conjugate, 'map', or fewer columns")
+    sampled, parameters = _sampled(model, engine, seed)
+    return _checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
+
+
+def _checked_chains(
+    model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
+) -> Draws:
+    """Return the draws of Markov chains, with warnings where these have not converged."""
+    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
+    name = type(engine).__name__
+    if isinstance(engine, NUTS):
+        problems = convergence_problems(posterior, stats, engine.max_treedepth, name)
+    else:
+        problems = convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+    for problem in problems:
+        warn(problem, ConvergenceWarning)
+    return Draws(parameters, chains, stats, problems)
+
+
+def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
+    """Return the draws as NUTS has them, and as the model's parameters."""
+    if isinstance(model, LearnedScaleModel) and engine.sampler == "nutpie":
+        sampled = ladder.sample(model, engine, seed)
+        return sampled, joined(sampled.draws)
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is None:
         sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
     else:
         sampled = nuts.sample_machine_code(density, engine, seed)
-    chains = len(next(iter(sampled.draws.values())))
-    parameters = model.from_pymc(joined(sampled.draws))
-    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
-    problems = convergence_problems(posterior, sampled.stats, engine.max_treedepth)
-    for problem in problems:
-        warn(problem, ConvergenceWarning)
-    return Draws(parameters, chains, sampled.stats, problems)
+    return sampled, model.from_pymc(joined(sampled.draws))
 
 
 def _machine_code(model: Model) -> MachineCode | None:

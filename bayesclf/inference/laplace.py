@@ -220,7 +220,8 @@ def _smooth(log_weight: Array) -> tuple[Array, float]:
     # psislw is made for leave-one-out and takes log likelihoods: it smooths the tail of minus its argument.
     smoothed, khat = array_stats.psislw(-log_weight)
     weight = np.exp(smoothed)
-    return weight / weight.sum(), float(khat)
+    # Hundreds of nats between the ratios make all but a few 0, and a tail of zeros has no shape.
+    return weight / weight.sum(), np.inf if np.isnan(khat) else float(khat)
 
 
 def pareto_khat(log_ratio: Array) -> float:

@@ -205,10 +205,15 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
     InputError
         The log density is not finite where sampling starts.
     """
+    x, stats = sample_standardized(density, settings, seed)
+    return Sample(density.parameters(x), stats)
+
+
+def sample_standardized(density: MachineCode, settings: NUTS, seed: int) -> tuple[Array, xr.Dataset]:
+    """Return the same draws in the coordinates that are sampled, (chain, draw, coordinate), and their statistics."""
     settings = replace(settings, tune=settings.tune or TUNE_STANDARDISED, cores=settings.cores or available())
     with shown("sampling", None, settings.progress) as tell:
-        x, stats = _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed, tell)
-    return Sample(density.parameters(x), stats)
+        return _run_nutpie(nutpie_model(density, _jittered(np.zeros(density.size))), settings, seed, tell)
 
 
 def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable, tell: Tell) -> Sample:

@@ -15,7 +15,7 @@ from scipy import optimize
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, NEWTON_STEPS, Objective, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
 from bayesclf.typing import Array
 
 FALLING_STEPS = 5
@@ -142,8 +142,8 @@ class GradientAscent:
             if recorder.norms[-1] <= self.tolerance:
                 break
             eta = step / (1 + self.decay * number)
-            theta = theta + eta * slope if self.batch is None else self._pass(objective, theta, eta, rng)
             with np.errstate(over="ignore", invalid="ignore"):
+                theta = theta + eta * slope if self.batch is None else self._pass(objective, theta, eta, rng)
                 slope = recorder.look(theta)
             falling = falling + 1 if not recorder.values[-1] >= recorder.values[-2] else 0
             if not np.isfinite(recorder.values[-1]) or (self.batch is None and falling >= FALLING_STEPS):
@@ -219,7 +219,7 @@ class Newton:
 
         optimum = newton(objective, start, give_up=record)
         recorder.look(optimum.theta)
-        stuck = len(recorder.norms) > NEWTON_STEPS
+        stuck = not (optimum.converged or optimum.at_rounding)
         return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bayesclf.errors import Refused
+from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.laplace import PROPOSALS_PER_DRAW, Laplace
 from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.memory import require_number
@@ -31,7 +32,7 @@ def require_room(model: Model, engine: Sampler) -> None:
     """Raise `Refused` where the draws of an engine would take too much memory; the message says how many would not.
 
     Exact draws that are stored as a seed keep the class prior alone. Laplace draws proposals, and NUTS also those by
-    which it adapts; both have each point in two coordinates.
+    which it adapts; both have each point in two coordinates, and data augmentation its states besides the parameters.
     """
     parameters = parameter_count(model)
     match engine:
@@ -40,6 +41,8 @@ def require_room(model: Model, engine: Sampler) -> None:
         case NUTS():
             each = 2 * parameters + len(STATISTICS)
             require_number(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
+        case Augmentation():
+            each = 2 * parameters
         case _:
             seeded = NUMBER * parameters * engine.draws * engine.chains > POSTERIOR_BYTES
             each = len(model.coords()["outcome"]) + 1 if seeded else parameters

@@ -138,7 +138,7 @@ def test_influential_rows_are_those_of_leave_one_out():
         khat = bc.loo(clf, X, y, method="psis").pareto_k.values
     assert finding.evidence["row"][0] == 1 + khat.argmax() == 1
     assert "counted from 1: 1)" in finding.reason
-    assert "few rows" in finding.next_step
+    assert "few rows" not in finding.next_step  # as other data sets of 60 rows have no such row
     assert finding.evidence["pareto_k"][0] == pytest.approx(khat.max())
 
 

@@ -6,7 +6,7 @@ import pytest
 from helpers.faults import logistic, missing_by_class, naive, normal_rows
 from scipy import stats
 
-from bayesclf.diagnostics.columns import independence
+from bayesclf.diagnostics.columns import _identifies, all_different, independence
 
 
 def found(case, code, **arguments):
@@ -78,3 +78,38 @@ def test_missing_cells_that_are_in_the_model_are_not_checked():
     finding = found(logistic(numbers, y), "Y04")
     assert (finding.section, "indicators" in finding.reason) == ("not applicable", True)
     assert found(logistic(X, y), "Y04").section == "issue"
+
+
+@pytest.mark.parametrize(("low", "high", "section"), [(0.10, 0.24, "differ"), (0.2, 0.2, "close")])
+def test_shares_of_missing_cells_are_not_called_equal_where_there_are_too_few_rows_to_tell(low, high, section):
+    X, y = normal_rows(100)
+    order = np.argsort(y, kind="stable")
+    empty = np.concatenate([np.arange(50) < 50 * low, np.arange(50) < 50 * high])
+    X["x0"] = X["x0"].mask(empty[np.argsort(order)])
+    finding = found(naive(X, y), "Y04")
+    assert finding.section == "passed"
+    assert f"{low:.0%} to {high:.0%}" in finding.reason
+    assert section in finding.reason
+    assert ("chance" in finding.reason) == (section == "differ")
+
+
+def test_independent_numbers_are_all_different_as_often_as_birthdays():
+    rng = np.random.default_rng(1)
+    share = np.mean([len(np.unique(rng.integers(1000, size=40))) == 40 for _ in range(2000)])
+    exact = np.prod(1 - np.arange(40) / 1000)
+    assert all_different(40, 1000 * 39 / 41) == pytest.approx(exact)
+    assert abs(share - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
+    assert all_different(30, 20) == 0.0
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(30, 0.7), (100, 0.3), (300, 0.1)])
+def test_identifiers_are_found_after_a_split(rows, kept):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        some = rng.permutation(1000 + np.arange(int(rows / kept)))[:rows]
+        assert _identifies(pd.Series(some))
+    measured = [pd.Series(rng.integers(rows * rows // 4, size=rows)) for _ in range(100)]
+    assert sum(map(_identifies, measured)) <= 5
+    assert not any(
+        _identifies(pd.Series(rng.permutation(np.unique(rng.integers(10**6, size=rows))))) for _ in range(20)
+    )

@@ -1,10 +1,12 @@
 """New rows far from the training rows: the far ones are named, and rows like the training rows are not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.faults import gaussian, logistic, naive, normal_rows, word_rows
 from scipy import stats
 
+import bayesclf as bc
 from bayesclf.diagnostics.distance import exceedance, far_limit, leverages
 
 
@@ -56,9 +58,8 @@ def test_false_alarms_about_far_rows_are_as_rare_as_they_should_be(known, asked)
     alarms, repetitions = {"exceedance": 0, "limit": 0}, 1000
     for _ in range(repetitions):
         old, new = rng.exponential(size=known), rng.exponential(size=asked)
-        furthest, spread = np.array([old.max()]), np.array([old.max() - np.median(old)])
         alarms["exceedance"] += exceedance(int((new > old.max()).sum()), known, asked) < 0.01
-        alarms["limit"] += (new > far_limit(furthest, spread, known, asked)).any()
+        alarms["limit"] += (new > far_limit(old.max(), old.max() - np.median(old), known, asked)).any()
     at_most = stats.binom.isf(1e-3, repetitions, 0.01)
     assert max(alarms.values()) <= at_most, alarms
 
@@ -80,6 +81,25 @@ def test_a_far_cell_counts_where_others_are_missing():
     new["x1"] = [0.5, 20.0, 0.5, np.nan]
     finding = found(gaussian(X, y), "Y06", new=new)
     assert finding.evidence["row"].tolist() == [2]
+
+
+def with_gaps(seed, rows, columns=3, share=0.4):
+    X, y = normal_rows(rows, columns, seed=seed)
+    return X.mask(np.random.default_rng(seed).random(X.shape) < share), y
+
+
+def test_a_new_row_is_compared_with_training_rows_that_have_its_cells():
+    """A row with gaps has fewer terms in −log p(x), so that complete new rows were further out than it."""
+    alarms = 0
+    for seed in range(6):
+        case = gaussian(*with_gaps(seed, 100))
+        alarms += found(case, "Y06", new=with_gaps(100 + seed, 40)[0]).section == "tip"
+    assert alarms <= 1
+    new = with_gaps(50, 40)[0]
+    new.iloc[7] = 40.0
+    finding = found(gaussian(*with_gaps(1, 100)), "Y06", new=new)
+    assert finding.section == "tip"
+    assert 8 in finding.evidence["row"].tolist()
 
 
 def test_levels_that_no_training_row_has_are_counted():
@@ -114,3 +134,20 @@ def test_a_new_row_that_breaks_a_sum_of_columns_is_far():
     new = X[:10].copy()
     new.loc[4, "both"] += 1.0
     assert found(logistic(X, y), "Y06", new=new).evidence["row"].tolist() == [5]
+
+
+def test_two_peaks_and_counts_that_vary_too_much_are_unlike_the_model():
+    X, y = normal_rows(300)
+    assert found(gaussian(X, y), "Y07").section == "passed"
+    rng = np.random.default_rng(1)
+    X["x0"] += np.where(rng.random(300) < 0.5, -3, 3)
+    finding = found(gaussian(X, y), "Y07")
+    assert set(finding.evidence["statistic"]) == {"shape"}
+    assert "another family" in finding.next_step
+    rates = rng.gamma(1.0, size=(300, 3)) * np.where(y == "yes", 5, 3)[:, None]
+    counts = pd.DataFrame(rng.poisson(rates))
+    finding = found((bc.MultinomialNB(random_state=1).fit(counts, y), (counts, y)), "Y07")
+    assert "equal pairs of words in a document" in finding.reason
+    assert "BernoulliNB" in finding.next_step
+    fitting = pd.DataFrame(rng.multinomial(20, [0.2, 0.3, 0.5], size=300))
+    assert found((bc.MultinomialNB(random_state=1).fit(fitting, y), (fitting, y)), "Y07").section == "passed"

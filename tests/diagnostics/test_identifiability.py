@@ -1,11 +1,14 @@
 """Checks of what a fit can and cannot learn from its table."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, word_rows
 
 import bayesclf as bc
+from bayesclf.diagnostics import power_scaling
 from bayesclf.errors import DoesNotExist
 
 
@@ -67,6 +70,17 @@ def test_levels_are_collinear_only_with_other_columns():
     assert finding.evidence["columns"] == "wind, gale"
 
 
+def test_columns_that_are_missing_together_are_not_called_weighted_sums():
+    X, y = normal_rows(100, 3)
+    X.loc[::7, ["x0", "x2"]] = np.nan
+    finding = found(logistic(X, y), "M02")
+    assert finding.section == "tip"
+    assert "cells of 'x0' and 'x2' are missing in the same rows" in finding.reason
+    assert "weighted sum" not in finding.reason
+    X["x1"] = X["x0"].isna() * 1.0
+    assert "a weighted sum of" in found(logistic(X, y), "M02").reason
+
+
 def test_levels_with_missing_cells_are_not_collinear_by_themselves():
     X, y = word_rows(200)
     X["wind"] = X["wind"].mask(np.arange(200) % 7 == 0)
@@ -123,7 +137,7 @@ def test_weights_count_as_rows():
         (bc.BernoulliNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 1})),
         (bc.MultinomialNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 0})),
         (bc.GaussianNB(), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
-        (bc.LogisticRegression(inference="map"), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
+        (bc.LogisticRegression(prior_scale=2.5, inference="map"), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
     ],
     ids=["categorical", "joint", "bernoulli", "multinomial", "gaussian", "logistic"],
 )
@@ -198,3 +212,43 @@ def test_identifiers(cells, section):
     finding = found(naive(X.assign(patient=cells(200)), y), "M08")
     assert finding.section == section
     assert ("no column looks like" in finding.reason) == (section == "passed")
+
+
+@pytest.mark.parametrize("rows", [30, 400])
+def test_a_category_without_a_reference_level_does_not_make_a_prior_strong(rows):
+    """The sum of the levels' weights and the intercept trade off, which only the prior determines."""
+    case = logistic(*word_rows(rows), inference=bc.Laplace(draws=500))
+    assert found(case, "M03").section == "passed"
+
+
+def test_contrasts_of_levels_change_no_probability():
+    X, y = word_rows(60)
+    X.loc[::9, "wind"] = None
+    clf, _ = logistic(X, y, inference=bc.Laplace(draws=50))
+    posterior = clf.posterior_draws()
+    moved = power_scaling._contrasts(clf.model_, posterior)
+    known = X.dropna()
+    matrix = clf.model_.design.matrix(clf.rows(known)) * clf.model_.design.scale + clf.model_.design.centre
+
+    def log_odds(draws):
+        return draws["intercept"].values[..., 0, None] + draws["weight"].values[..., 0, :] @ matrix.T
+
+    np.testing.assert_allclose(log_odds(moved), log_odds(posterior), rtol=1e-9)
+    levels = moved["weight"].values[..., 0, -2:]
+    np.testing.assert_allclose(levels @ X["wind"].value_counts().sort_index().to_numpy(), 0.0, atol=1e-9)
+
+
+class TestInfluentialRows:
+    def test_few_rows_alone_are_not_called_influential(self):
+        findings = [found(gaussian(*normal_rows(16, 4, seed=seed)), "P09") for seed in range(6)]
+        assert sum(finding.section == "passed" for finding in findings) >= 5
+        silent = [finding for finding in findings if finding.section == "passed"]
+        assert all("few rows for 18 parameters" in finding.reason for finding in silent)
+
+    @pytest.mark.parametrize("fit", [gaussian, partial(logistic, inference=bc.Laplace(draws=500, limit=np.inf))])
+    def test_a_row_unlike_the_others_is(self, fit):
+        X, y = normal_rows(30)
+        X.loc[3] = -14.0 if y[3] == "yes" else 14.0
+        finding = found(fit(X, y), "P09")
+        assert (finding.section, finding.evidence["row"].iloc[0]) == ("tip", 4)
+        assert "more than rows of this model do" in finding.reason

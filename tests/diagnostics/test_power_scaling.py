@@ -30,6 +30,10 @@ GENERATIVE = {
     "bernoulli": lambda: (bc.BernoulliNB(binarize=0.5), *normal_rows(50)),
     "multinomial": lambda: (bc.MultinomialNB(), *counts()),
     "poisson": lambda: (bc.NaiveBayes({("x0", "x1"): "poisson"}), *counts()),
+    "negative-binomial": lambda: (bc.NaiveBayes({("x0", "x1"): "negative-binomial"}), *counts()),
+    "exponential": lambda: (bc.NaiveBayes({("x0", "x1"): "exponential"}), *positive()),
+    "gamma": lambda: (bc.NaiveBayes({("x0", "x1"): "gamma"}), *above_zero()),
+    "hurdle": lambda: (bc.NaiveBayes({("x0", "x1"): "hurdle"}), *positive()),
     "joint": lambda: (bc.JointBayes(), *words()),
     "tan": lambda: (bc.BayesNetClassifier("tan"), *words()),
 }
@@ -38,6 +42,16 @@ GENERATIVE = {
 def counts():
     X, y = normal_rows(50)
     return X.round().abs(), y
+
+
+def positive():
+    X, y = normal_rows(50)
+    return np.maximum(X, 0.0), y
+
+
+def above_zero():
+    X, y = normal_rows(50)
+    return np.exp(X), y
 
 
 def words():
@@ -104,7 +118,7 @@ def log_prior_by_scipy(family, draw):
             )
         case "bernoulli":
             return stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
-        case "poisson":
+        case "poisson" | "exponential":
             rate = draw["rate"]
             return (stats.gamma.logpdf(rate, family.a, scale=1 / family.b) + np.log(rate)).sum()
         case "gaussian":
@@ -112,6 +126,21 @@ def log_prior_by_scipy(family, draw):
             of_mu = stats.norm.logpdf(draw["mu"], family.m, np.sqrt(sigma2 / family.kappa)).sum()
             per_log = stats.invgamma.logpdf(sigma2, family.a, scale=family.b) + np.log(sigma2)
             return of_mu + per_log.sum()
+        case "negative-binomial":
+            r, theta = draw["dispersion"], draw["theta"]
+            of_r = stats.lognorm.logpdf(r, family.spread, scale=family.median) + np.log(r)
+            of_theta = stats.beta.logpdf(theta, 1 + family.kappa * r, 1 + family.kappa * family.m)
+            return (of_r + of_theta).sum()
+        case "gamma":
+            shape, rate = draw["shape"], draw["rate"]
+            of_shape = stats.lognorm.logpdf(shape, family.spread, scale=family.median) + np.log(shape)
+            of_rate = stats.gamma.logpdf(rate, 1 + family.kappa * shape, scale=1 / family.kappa / family.m)
+            return (of_shape + of_rate + np.log(rate)).sum()
+        case "hurdle":
+            of_zeros = stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
+            return of_zeros + log_prior_by_scipy(family.family, draw)
+        case "log-normal":
+            return log_prior_by_scipy(family.of_logs, draw)
         case "multivariate-gaussian":
             Sigma, d = draw["Sigma"], len(draw["Sigma"])
             of_mu = sum(
@@ -128,6 +157,10 @@ CASES = {
     "bernoulli": "bernoulli",
     "multinomial": "multinomial",
     "poisson": "poisson",
+    "negative-binomial": "negative-binomial",
+    "exponential": "exponential",
+    "gamma": "gamma",
+    "hurdle": "hurdle",
     "multivariate-gaussian": "gda",
     "joint": "joint",
     "network": "tan",

@@ -43,7 +43,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[int]) -> None:
-    clf = bc.LogisticRegression(inference=Auto(LAPLACE), random_state=3).fit(*overlapping)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Auto(LAPLACE), random_state=3).fit(*overlapping)
     assert clf.inference_ == LAPLACE
     assert sizes == [laplace.LEAST_PROPOSALS, 4 * 2000]
     (note,) = clf.notes_
@@ -51,7 +51,7 @@ def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[i
     stats = clf.posterior_["sample_stats"]
     assert float(stats["pareto_k"]) < FINITE_VARIANCE
     assert float(stats["importance_ess"]) > 2000
-    asked_for = bc.LogisticRegression(inference=LAPLACE, random_state=3).fit(*overlapping)
+    asked_for = bc.LogisticRegression(prior_scale=2.5, inference=LAPLACE, random_state=3).fit(*overlapping)
     assert asked_for.notes_ == []
     np.testing.assert_array_equal(clf.predict_proba(overlapping[0]), asked_for.predict_proba(overlapping[0]))
 
@@ -59,11 +59,11 @@ def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[i
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_nuts_otherwise(sizes: list[int]) -> None:
     X, y = load_wine(return_X_y=True)
-    clf = bc.LogisticRegression(inference=Auto(nuts=SHORT), random_state=3).fit(X, y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Auto(nuts=SHORT), random_state=3).fit(X, y)
     assert clf.inference_ == SHORT
     assert sizes == [laplace.LEAST_PROPOSALS]
     assert clf.notes_ == ["the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"]
-    asked_for = bc.LogisticRegression(inference=SHORT, random_state=3).fit(X, y)
+    asked_for = bc.LogisticRegression(prior_scale=2.5, inference=SHORT, random_state=3).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), asked_for.predict_proba(X))
 
 
@@ -77,13 +77,13 @@ def test_nuts_otherwise(sizes: list[int]) -> None:
     ids=["", "k̂ above the limit", "few draws"],
 )
 def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.Laplace, enough: bool) -> None:
-    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     sample, _ = attempt(model, settings, seed=1)
     assert (sample is not None) == enough
 
 
 def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_wine(return_X_y=True)).model_
     monkeypatch.setattr(engines, "HOPELESS", 0.0)
     sample, _ = attempt(model, bc.Laplace(limit=np.inf), seed=0)
     assert sample is None
@@ -92,17 +92,41 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
 
 def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     """On iris about a sixth of the proposals count, so that the usual four a draw would not do."""
-    model = bc.LogisticRegression(inference="map").fit(*load_iris(return_X_y=True)).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_iris(return_X_y=True)).model_
     sample, _ = attempt(model, bc.Laplace(limit=1.0), seed=0)
     assert sample is not None
     assert sample.ess >= 4000
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
 
 
+@pytest.mark.parametrize(
+    ("share", "drawn"), [(0.09, []), (0.11, [2 * 8_000]), (0.36, [2 * 8_000]), (0.39, [8_000])], ids=str
+)
+def test_a_few_proposals_say_how_many_are_worth_drawing(
+    overlapping: tuple[Any, Any], share: float, drawn: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 2,000 draws: none where twice as many proposals promise fewer than 1,600, as many as usual from 3,000 on."""
+    asked: list[int] = []
+
+    class Promised(list[int]):
+        ess, khat = 0.0, np.inf
+
+    def propose(model: Any, number: int, rng: np.random.Generator) -> Any:
+        asked.append(number)
+        found = Promised(range(number))
+        found.ess = share * number
+        return found
+
+    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    monkeypatch.setattr(laplace, "propose", propose)
+    assert attempt(model, LAPLACE, seed=1)[0] is None
+    assert asked == [laplace.LEAST_PROPOSALS, *drawn]
+
+
 def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
     overlapping: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
     sample, note = attempt(model, LAPLACE, seed=1)
     assert sample is None
@@ -117,7 +141,7 @@ def test_exact_where_there_is_a_closed_form(overlapping: tuple[Any, Any]) -> Non
 
 
 def test_draws_alone(overlapping: tuple[Any, Any]) -> None:
-    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     drawn, asked_for = (inference.draw(model, engine, 5) for engine in (Auto(LAPLACE), LAPLACE))
     assert drawn is not None
     assert asked_for is not None
@@ -125,7 +149,7 @@ def test_draws_alone(overlapping: tuple[Any, Any]) -> None:
 
 
 def test_settings_are_stored(overlapping: tuple[Any, Any], tmp_path: Any) -> None:
-    clf = bc.LogisticRegression(inference=Auto(LAPLACE, SHORT), random_state=0).fit(*overlapping)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Auto(LAPLACE, SHORT), random_state=0).fit(*overlapping)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert loaded.inference == clf.inference
@@ -137,14 +161,14 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
     """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"leave \d+ effective draws \(limit 400\)"):
-        clf = bc.LogisticRegression(inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)
     assert len(clf.convergence_problems_) == 1
     with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):
-        bc.LogisticRegression(inference="laplace", random_state=0).fit(X, y)
+        bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(X, y)
 
 
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
-    comparison = bc.compare({"lr": bc.LogisticRegression()}, *overlapping, cv=2)
+    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, *overlapping, cv=2)
     assert comparison.fits["lr"].inference_ == engines.COMPARISON_AUTO.laplace
     assert len(comparison.notes["lr"]) == 3
     assert all("drawn around its mode" in note for note in comparison.notes["lr"])

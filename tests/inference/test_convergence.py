@@ -1,9 +1,23 @@
 """What the checks of draws say at their limits, on draws that are made for it."""
 
+import re
+
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
+from scipy import signal
 
-from bayesclf.inference.convergence import MAX_SATURATED_SHARE, saturation
+from bayesclf.inference import convergence
+from bayesclf.inference.convergence import (
+    LONGER,
+    MAX_RHAT,
+    MAX_SATURATED_SHARE,
+    Scalars,
+    remedy_of,
+    rhat,
+    rhat_limit,
+    saturation,
+)
 
 
 @pytest.mark.parametrize(("reached", "found"), [(1, False), (2, True)])
@@ -14,4 +28,77 @@ def test_a_share_at_the_limit_is_allowed(reached, found):
 
 
 def test_the_next_step_is_a_deeper_tree():
-    assert "inference=NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).remedy
+    assert "inference=NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
+
+
+def chains(rng, parameters, count, draws, rho=0.0):
+    """Return stationary autoregressive draws (scalar, chain, draw)."""
+    noise = rng.normal(size=(parameters, count, draws + 50)) * np.sqrt(1 - rho**2)
+    return signal.lfilter([1.0], [1.0, -rho], noise, axis=-1)[..., 50:]
+
+
+def scalars(draws):
+    return Scalars(tuple(f"weight[{i}]" for i in range(len(draws))), draws, len(draws))
+
+
+def independent_draws(rho, draws):
+    """Return how many independent draws four chains with correlation ρ from draw to draw are worth."""
+    return np.array(4 * draws * (1 - rho) / (1 + rho))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.4])
+def test_the_limit_of_r_hat_is_what_chance_gives_the_largest_of_many(rho):
+    """Simulated: in about one of a hundred posteriors the largest R-hat of 20 parameters is above it."""
+    rng = np.random.default_rng(1)
+    posteriors, parameters, draws = 400, 20, 250
+    values = np.asarray(array_stats.rhat(chains(rng, posteriors * parameters, 4, draws, rho)))
+    largest = values.reshape(posteriors, parameters).max(axis=1)
+    limit = float(rhat_limit(independent_draws(rho, draws), 4, draws, parameters))
+    assert limit > MAX_RHAT
+    assert (largest > MAX_RHAT).mean() > 3 * (largest > limit).mean()
+    assert (largest > limit).sum() <= 11  # more of 400 with probability 0.003 at 1 %
+    assert np.quantile(largest, 0.99) == pytest.approx(limit, abs=0.25 * (limit - 1))
+
+
+def test_the_limit_of_r_hat_is_what_chance_gives_one_parameter():
+    rng = np.random.default_rng(1)
+    values = np.asarray(array_stats.rhat(chains(rng, 500, 4, 250, 0.4)))
+    limit = float(rhat_limit(independent_draws(0.4, 250), 4, 250, 1))
+    assert limit > MAX_RHAT
+    assert (values > MAX_RHAT).mean() > 0.05  # which a fixed limit would call a problem
+    assert (values > limit).sum() <= 13  # more of 500 with probability 0.001 at 1 %
+    assert np.quantile(values, 0.99) == pytest.approx(limit, abs=0.25 * (limit - 1))
+
+
+def test_chains_that_agree_pass_and_chains_that_do_not_fail_however_dependent_the_draws_are():
+    rng = np.random.default_rng(2)
+    agreeing = chains(rng, 20, 4, 500, 0.5)
+    found = rhat(scalars(agreeing))
+    assert found.values.max() > MAX_RHAT
+    assert not found.problem
+    moved = agreeing + np.array([0.0, 0.0, 0.0, 0.7])[:, None]
+    assert rhat(scalars(moved)).problem
+    drifting = np.cumsum(rng.normal(size=(3, 4, 500)), axis=-1)
+    assert rhat(scalars(drifting)).problem
+
+
+def test_a_limit_and_what_is_above_it_are_never_printed_alike():
+    rng = np.random.default_rng(3)
+    draws = chains(rng, 1, 4, 2000)
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        shifted = scalars(draws + middle * np.array([0, 0, 0, 1])[:, None])
+        low, high = (low, middle) if rhat(shifted).problem else (middle, high)
+    problem = rhat(scalars(draws + high * np.array([0, 0, 0, 1])[:, None])).problem
+    value, limit = re.search(r"R-hat is ([\d.]+) \(limit ([\d.]+)\)", problem).groups()
+    assert float(value) > float(limit) == MAX_RHAT
+
+
+def test_remedies_are_given_for_python_and_for_a_command():
+    longer = remedy_of(LONGER, "NUTS")
+    assert "inference=NUTS(draws=2000, tune=1000)" in longer
+    assert "--inference nuts --set nuts.draws=2000 --set nuts.tune=1000" in longer
+    assert "--set nuts.max_treedepth=12" in saturation(np.ones((4, 5)), 10).advice("NUTS")
+    assert "--set nuts.chains=4" in convergence.one_chain().advice("NUTS")

@@ -19,7 +19,9 @@ def test_khat_is_in_terms_of_draws_from_the_approximation(variance, rng):
 
 def test_the_normal_has_the_mean_and_covariance_of_the_draws(mixed_table):
     X, y = mixed_table
-    clf = bc.LogisticRegression(inference=Laplace(draws=250), random_state=1).fit(X[["age", "ward"]], y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(
+        X[["age", "ward"]], y
+    )
     prior = clf.as_prior().prior
     posterior = clf.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
     ill = np.concatenate(
@@ -35,7 +37,10 @@ def test_the_more_rows_the_more_normal(rng):
     X = rng.normal(size=(2000, 2))
     y = X[:, 0] + rng.logistic(size=2000) > 0
     few, many = (
-        bc.LogisticRegression(inference=Laplace(), random_state=1).fit(X[:n], y[:n]).as_prior().prior.khat
+        bc.LogisticRegression(prior_scale=2.5, inference=Laplace(), random_state=1)
+        .fit(X[:n], y[:n])
+        .as_prior()
+        .prior.khat
         for n in (25, 2000)
     )
     assert many < few - 0.1
@@ -43,6 +48,8 @@ def test_the_more_rows_the_more_normal(rng):
 
 def test_too_few_draws_for_a_covariance(mixed_table):
     X, y = mixed_table
-    clf = bc.LogisticRegression(inference=Laplace(draws=5, chains=2), random_state=1).fit(X[["age", "visits"]], y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=5, chains=2), random_state=1).fit(
+        X[["age", "visits"]], y
+    )
     with pytest.raises(Refused, match="10 draws are too few for the covariance of 8 parameters; fit with at least 80"):
         clf.as_prior()

@@ -19,7 +19,7 @@ from scipy import stats
 from bayesclf.errors import InputError
 from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
-from bayesclf.inference.convergence import MAX_RHAT, convergence_problems
+from bayesclf.inference.convergence import convergence_problems
 from bayesclf.inference.nuts import (
     NUTPIE_NAMES,
     NUTS,
@@ -218,6 +218,33 @@ def test_machine_code_gives_the_same_draws_on_any_number_of_cores():
     xr.testing.assert_identical(one.stats, three.stats)
 
 
+@pytest.mark.parametrize(("cores", "told"), [(2, 2), (None, 5)])
+def test_nutpie_takes_the_cores_that_are_given_or_all(cores, told, monkeypatch):
+    def stop(*_, **options):
+        found.append(options["cores"])
+        raise ZeroDivisionError
+
+    found = []
+    monkeypatch.setattr("nutpie.sample", stop)
+    monkeypatch.setattr("bayesclf.inference.nuts.available", lambda: 5)
+    with pytest.raises(ZeroDivisionError):
+        sample_machine_code(Gumbels(1), NUTS(cores=cores), seed=7)
+    assert found == [told]
+
+
+@pytest.mark.parametrize(("cores", "told"), [(2, 2), (None, 1)])
+def test_pymc_is_told_of_cores_and_to_be_silent(cores, told, monkeypatch):
+    def stop(**options):
+        found.append({name: options[name] for name in ("cores", "progressbar", "quiet", "compute_convergence_checks")})
+        raise ZeroDivisionError
+
+    found = []
+    monkeypatch.setattr("pymc.sample", stop)
+    with pytest.raises(ZeroDivisionError):
+        sample(skewed(), NUTS(sampler="pymc", cores=cores), seed=7, signature="skewed")
+    assert found == [{"cores": told, "progressbar": False, "quiet": True, "compute_convergence_checks": False}]
+
+
 def test_nutpie_still_has_the_fields_that_machine_code_fills():
     found = {field.name for field in dataclasses.fields(CompiledPyMCModel)}
     assert found == NUTPIE_FIELDS, (
@@ -392,8 +419,8 @@ def test_the_worst_variable_is_named_with_its_coordinates():
     posterior = dataset(x, label=["setosa", "virginica"], feature=["width", "length", "sepal"])
     disagree, dependent = convergence_problems(posterior, no_stats(), 10)
     rhat = array_stats.rhat(x[:, :, 0, 2])
-    assert disagree.startswith(f"the chains disagree: R-hat is {rhat:.3f} for 'weight[setosa, sepal]', and above")
-    assert f"above {MAX_RHAT} for 2 of 6 parameters" in disagree
+    assert disagree.startswith(f"the chains disagree: R-hat is {rhat:.3f} (limit 1.010) for 'weight[setosa, sepal]'")
+    assert "above its limit for 2 of 6 parameters" in disagree
     assert "'weight[setosa, sepal]'" in dependent
     assert "fewer than 400" in dependent
 
@@ -402,7 +429,7 @@ def test_dependent_stuck_and_broken_draws_are_found():
     slow = np.cumsum(healthy((4, 1000)), axis=1)
     assert any("too dependent" in p for p in convergence_problems(dataset(slow), no_stats(), 10))
     stuck = np.broadcast_to(np.arange(4.0)[:, None], (4, 1000))
-    assert "R-hat is inf for 'weight'" in convergence_problems(dataset(stuck), no_stats(), 10)[0]
+    assert "R-hat is inf (limit 1.010) for 'weight'" in convergence_problems(dataset(stuck), no_stats(), 10)[0]
     broken = healthy((4, 1000))
     broken[0, 3] = np.nan
     (problem,) = convergence_problems(dataset(broken), no_stats(), 10)
@@ -460,3 +487,12 @@ def test_statistics_of_nutpie_get_the_names_that_all_samplers_share():
     assert set(found) == set(STATISTICS)
     for name, (_, expected) in values.items():
         np.testing.assert_array_equal(found[name], expected)
+
+
+def test_a_tree_of_as_many_steps_as_its_depth_allows_has_reached_it():
+    names = {name: name for name in STATISTICS if name != "reached_max_treedepth"}
+    steps = [2**3 - 2, 2**3 - 1, 2**3]
+    values = {name: ("draw", np.array(steps, dtype=STATISTICS[name])) for name in names}
+    tree = xr.DataTree.from_dict({"sample_stats": xr.Dataset(values)})
+    found = sample_statistics(tree, NUTS(max_treedepth=3))["reached_max_treedepth"]
+    np.testing.assert_array_equal(found, [False, True, True])

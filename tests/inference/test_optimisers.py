@@ -5,6 +5,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.inference import optimisers
 from bayesclf.inference.optimisers import OPTIMISERS, largest_curvature
 
 DETERMINISTIC = {
@@ -32,8 +33,8 @@ def test_every_optimiser_is_tested():
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_deterministic_optimisers_reach_the_unique_optimum(rows, name, point):
     engine = {"map": bc.MAP, "mle": bc.MLE}[point](DETERMINISTIC[name])
-    watched = bc.LogisticRegression(inference=engine, random_state=0).fit(*rows)
-    plain = bc.LogisticRegression(inference=point).fit(*rows)
+    watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(*rows)
+    plain = bc.LogisticRegression(prior_scale=2.5, inference=point).fit(*rows)
     np.testing.assert_allclose(watched.predict_proba(rows[0]), plain.predict_proba(rows[0]), atol=1e-7)
     certificate = watched.trace_.certificate
     assert certificate.converged
@@ -44,20 +45,22 @@ def test_deterministic_optimisers_reach_the_unique_optimum(rows, name, point):
 
 @pytest.mark.parametrize("name", ["gradient-ascent", "newton"])
 def test_the_objective_rises_at_every_step(rows, name):
-    trace = bc.LogisticRegression(inference=bc.MAP(DETERMINISTIC[name])).fit(*rows).trace_
+    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(DETERMINISTIC[name])).fit(*rows).trace_
     assert (np.diff(trace.objective) > -1e-9).all()
 
 
 def test_newton_needs_far_fewer_steps_than_ascent(rows):
     steps = {
-        name: bc.LogisticRegression(inference=bc.MAP(DETERMINISTIC[name])).fit(*rows).trace_.certificate.steps
+        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(DETERMINISTIC[name]))
+        .fit(*rows)
+        .trace_.certificate.steps
         for name in ("newton", "gradient-ascent")
     }
     assert 5 * steps["newton"] < steps["gradient-ascent"]
 
 
 def test_the_curvature_bound_holds_at_random_points(rows):
-    model = bc.LogisticRegression(inference="map").fit(*rows).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*rows).model_
     objective, start = model.objective("map")
     bound = largest_curvature(objective)
     rng = np.random.default_rng(0)
@@ -83,7 +86,7 @@ def test_fixed_step_on_some_rows_settles_near_the_optimum_and_a_decaying_one_nea
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
-    model = bc.LogisticRegression(inference="map").fit(X, y).model_
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).model_
     objective, start = model.objective("map")
     mode = model.map()
     best = objective.value(np.column_stack([mode["intercept"][0], mode["weight"][0] * model.design.scale]))
@@ -92,7 +95,7 @@ def test_fixed_step_on_some_rows_settles_near_the_optimum_and_a_decaying_one_nea
         step = 0.005 * batch / largest_curvature(objective)
         ascent = bc.GradientAscent(step=step, batch=batch, decay=decay, passes=200)
         with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-            clf = bc.LogisticRegression(inference=bc.MAP(ascent), random_state=1).fit(X, y)
+            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=1).fit(X, y)
         gaps.append(best - clf.trace_.objective[-20:].mean())
     assert 0 < gaps[1] < gaps[0] < (best - objective.value(start)) / 4
 
@@ -102,14 +105,18 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
     ways = []
     for seed in (1, 1, 2):
         with pytest.warns(ConvergenceWarning):
-            ways.append(bc.LogisticRegression(inference=bc.MAP(ascent), random_state=seed).fit(*rows).trace_.objective)
+            ways.append(
+                bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=seed)
+                .fit(*rows)
+                .trace_.objective
+            )
     np.testing.assert_array_equal(ways[0], ways[1])
     assert not np.array_equal(ways[0], ways[2])
 
 
 def test_separable_classes_stop_an_optimiser_before_it_starts():
     with pytest.raises(DoesNotExist, match="separable"):
-        bc.LogisticRegression(inference=bc.MLE(bc.GradientAscent())).fit([[0.0], [1.0]], [0, 1])
+        bc.LogisticRegression(prior_scale=2.5, inference=bc.MLE(bc.GradientAscent())).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_closed_forms_have_no_optimiser():
@@ -118,7 +125,7 @@ def test_closed_forms_have_no_optimiser():
 
 
 def test_a_watched_fit_can_be_saved(rows, tmp_path):
-    clf = bc.LogisticRegression(inference=bc.MAP(bc.Newton()), random_state=0).fit(*rows)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton()), random_state=0).fit(*rows)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     np.testing.assert_array_equal(loaded.trace_.objective, clf.trace_.objective)
@@ -127,7 +134,7 @@ def test_a_watched_fit_can_be_saved(rows, tmp_path):
 
 def test_the_trace_is_plotted(rows):
     traces = {
-        name: bc.LogisticRegression(inference=bc.MAP(optimiser)).fit(*rows).trace_
+        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(optimiser)).fit(*rows).trace_
         for name, optimiser in DETERMINISTIC.items()
     }
     gap, norm = bc.plots.optimiser_trace(traces).axes
@@ -141,3 +148,23 @@ def test_the_trace_is_plotted(rows):
 def test_settings_that_cannot_be(settings):
     with pytest.raises(InputError):
         bc.GradientAscent(**settings)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_the_step_shrinks_with_the_passes(rows, decay):
+    objective, start = bc.LogisticRegression(inference="map").fit(*rows).model_.objective("map")
+    theta = start
+    for number in range(3):
+        theta = theta + 1e-3 / (1 + decay * number) * objective.gradient(theta)[1]
+    ascent = bc.GradientAscent(step=1e-3, decay=decay, passes=3)
+    np.testing.assert_allclose(ascent.run(objective, start, np.random.default_rng(0)).theta, theta, rtol=1e-12)
+
+
+def test_curvature_is_not_looked_at_where_that_is_expensive_or_impossible(rows, monkeypatch):
+    objective, start = bc.LogisticRegression(inference="map").fit(*rows).model_.objective("map")
+    certificates = []
+    for limit, step in ((start.size, None), (start.size - 1, None), (start.size, 1e308)):
+        monkeypatch.setattr(optimisers, "DENSE_PARAMETERS", limit)
+        ascent = bc.GradientAscent(step=step, passes=2)
+        certificates.append(ascent.run(objective, start, np.random.default_rng(0)).certificate.definite)
+    assert certificates == [True, None, None]

@@ -1,0 +1,332 @@
+"""Why predictions are over- or under-confident: few rows, the prior, or what the model assumes, each tested by refits.
+
+A cause is named only if removing it removes the gap between confidence and accuracy, and each of the others is ruled
+out: what removing it removes is less than half of the gap, beyond its error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.logistic import LEARNED, LogisticRegression
+from bayesclf.classifiers.naive_bayes import CategoricalNB
+from bayesclf.diagnostics import thresholds
+from bayesclf.diagnostics.context import Context
+from bayesclf.diagnostics.finding import NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import HeldOut, Labelled, Split, held_out, independent_groups
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
+from bayesclf.evaluation.scores import RowScores
+from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.tables.columns import SparseTable
+from bayesclf.typing import Array, Integers
+
+STREAM = 7
+"""Number of the random stream, next to those of the classifier and of other checks."""
+
+AVERAGING = ("bayes-optimal", "predictive")
+"""Rules that average over the posterior."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A mean over rows with its standard error: a gap between confidence and accuracy, or a difference of two.
+
+    Attributes
+    ----------
+    mean, error
+        Of the probability of the predicted class minus 1 where it is right and 0 where not.
+    """
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, values: Array) -> Step:
+        """Return the mean of values (row)."""
+        return cls(float(values.mean()), float(values.std() / np.sqrt(len(values))))
+
+    @property
+    def matters(self) -> bool:
+        """Whether it exceeds both its error and the negligible size."""
+        return self.mean > max(thresholds.Z * self.error, thresholds.MIN_OVERCONFIDENCE)
+
+    def below(self, limit: float) -> bool:
+        """Return whether it is below a limit beyond its error."""
+        return self.mean + thresholds.Z * self.error < limit
+
+    def __str__(self) -> str:
+        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A possible cause of a gap, and how much of the gap goes away without it.
+
+    Attributes
+    ----------
+    name
+        Such as "few rows".
+    test
+        What was changed, such as "twice the rows".
+    remedy
+        What to do if it is the cause.
+    removed
+        What the change removes; None where it was not tested, or excluded without a refit.
+    why
+        Why it was not tested, or why it is excluded.
+    excluded
+        Whether it cannot be the cause.
+    """
+
+    name: str
+    test: str
+    remedy: str
+    removed: Step | None = None
+    why: str = ""
+    excluded: bool = False
+
+    @property
+    def explains(self) -> bool:
+        """Whether the change removes some of the gap, beyond its error."""
+        return self.removed is not None and self.removed.matters and not self.excluded
+
+    def ruled_out(self, gap: Step) -> bool:
+        """Return whether the change removes less than half of a gap, beyond its error."""
+        return self.excluded or (self.removed is not None and self.removed.below(abs(gap.mean) / 2))
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.why or f'{self.test} removes {self.removed}'})"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The possible causes of a gap, and the one that remains.
+
+    Attributes
+    ----------
+    gap
+        Positive where predictions are over-confident.
+    causes
+        Each with its test.
+    """
+
+    gap: Step
+    causes: tuple[Cause, ...]
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause, or None where it is not identified."""
+        explaining = [cause for cause in self.causes if cause.explains]
+        others = [cause for cause in self.causes if not cause.explains]
+        alone = len(explaining) == 1 and all(cause.ruled_out(self.gap) for cause in others)
+        return explaining[0] if alone else None
+
+    def __str__(self) -> str:
+        if self.cause is not None:
+            others = [str(cause) for cause in self.causes if cause is not self.cause]
+            return f"the cause is {self.cause}; ruled out: {'; '.join(others)}"
+        return f"the cause is not identified among {'; '.join(map(str, self.causes))}"
+
+    @property
+    def next_step(self) -> str:
+        """What to do about the cause, or about those that may be."""
+        if self.cause is not None:
+            return self.cause.remedy
+        possible = [cause.remedy for cause in self.causes if not cause.ruled_out(self.gap)]
+        return f"try, and compare: {'; '.join(possible)}" if possible else "compare with another model (against=…)"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per tested cause: what was changed, and what that removes with its standard error."""
+        tested = [(cause.test, cause.removed) for cause in self.causes if cause.removed is not None]
+        lines = [(test, removed.mean, removed.error) for test, removed in tested]
+        return pd.DataFrame(lines, columns=["rule", "removed", "removed_error"])
+
+
+def gap_of(found: RowScores, y: Integers) -> Array:
+    """Return the probability of the predicted class minus 1 where it is right, (row)."""
+    return np.asarray(np.exp(found.log_proba.max(axis=1)) - (found.log_proba.argmax(axis=1) == y))
+
+
+def explain(context: Context, rule: str) -> Explanation:
+    """Test the possible causes of the gap between confidence and accuracy under a rule.
+
+    ============ ================================================================================================
+    few rows     fits on half of the rows: what these have more of, the rows that were added have removed
+    the prior    a learned prior where there is one; else maximum likelihood, which has no prior: where that differs
+                 by less than half of the gap, the prior is not its cause
+    independence fits on rows whose columns are permuted within the classes, which makes them independent and leaves
+                 everything else as it was
+    shape        logistic regression, which assumes none, where replicated data have other shapes of columns
+    ============ ================================================================================================
+
+    Parameters
+    ----------
+    context
+        Of the check.
+    rule
+        Of the predictions, one that averages over the posterior where there is one.
+    """
+    answers = context.held_out
+    gap = gap_of(answers.of(rule), answers.y)
+    causes: list[Cause] = []
+    generative = isinstance(context.classifier.model_, GenerativeModel)
+    assumed = {INDEPENDENCE: _independence, SHAPE: _shape} if generative else {FORM: _form}
+    for cause, test in {ROWS: _rows, PRIOR: _prior, **assumed}.items():
+        try:
+            causes.append(test(context, rule, gap))
+        except (Skipped, NotApplicable, Refused, DoesNotExist, InputError) as reason:
+            causes.append(replace(cause, why=f"not tested: {reason}"))
+    return Explanation(Step.of(gap), tuple(causes))
+
+
+ROWS = Cause("few rows", "going from half of the rows to all", "gather more rows")
+PRIOR = Cause("the prior", "a learned prior", "take a prior that fits the problem, such as prior_scale='learned'")
+INDEPENDENCE = Cause(
+    "what the model assumes about its columns, independence within the classes",
+    "permuting columns within the classes",
+    "join dependent columns in a block, or take GaussianDiscriminantAnalysis, BayesNetClassifier or LogisticRegression",
+)
+SHAPE = Cause(
+    "what the model assumes about its columns, their shape within the classes",
+    "logistic regression",
+    "transform the columns, take other families for them (Y07 names them), or LogisticRegression",
+)
+FORM = Cause(
+    "what the model assumes, log-odds that are sums over the columns",
+    "the other model",
+    "take the other model, or add products of columns",
+)
+
+
+def _rows(context: Context, rule: str, gap: Array) -> Cause:
+    """Compare with fits on both halves of the training rows of each fold."""
+    rng = np.random.default_rng([context.seed, STREAM])
+    halves = [_halved(context.training.y, split, rng) for split in context.splits]
+    sign = np.sign(gap.mean())
+    more = [_gap(_refits(context, context.training, [half[side] for half in halves]), rule) for side in (0, 1)]
+    return replace(ROWS, removed=Step.of(sign * (np.mean(more, axis=0) - gap)))
+
+
+def _halved(y: Integers, split: Split, rng: np.random.Generator) -> tuple[Split, Split]:
+    """Return two splits with half of the training rows each, stratified by label."""
+    train, test = split
+    order = rng.permutation(train)
+    order = order[np.argsort(y[order], kind="stable")]
+    return (np.sort(order[::2]), test), (np.sort(order[1::2]), test)
+
+
+def _prior(context: Context, rule: str, gap: Array) -> Cause:
+    """Compare with a prior that is learned, or with maximum likelihood."""
+    toward = np.sign(gap.mean())
+    learned = _with_learned_prior(context.classifier)
+    if learned is not None:
+        other = held_out(learned, context.training, context.splits, context.seed, compared=AVERAGING)
+        return replace(PRIOR, removed=Step.of(toward * (gap - _gap(other, rule))))
+    answers = context.held_out
+    fits = held_out(context.classifier, context.training, context.splits, context.seed, compared=("mle",))
+    step = Step.of(toward * (gap - gap_of(fits.of("mle"), answers.y)))
+    cause = replace(PRIOR, removed=step, test="maximum likelihood, without a prior,")
+    unchanged = all(Step(sign * step.mean, step.error).below(abs(gap.mean()) / 2) for sign in (1, -1))
+    if cause.explains or unchanged:  # another prior might remove what maximum likelihood has more
+        return cause
+    raise Skipped("this model has no learned prior, and maximum likelihood differs too much to rule the prior out")
+
+
+def _with_learned_prior(classifier: BayesClassifier) -> BayesClassifier | None:
+    """Return the classifier with a prior that is learned from the rows; None where there is none."""
+    parameters = classifier.get_params(deep=False)
+    learned: dict[str, object] = {}
+    if isinstance(classifier, LogisticRegression):
+        scale = parameters["prior_scale"]
+        learned = {"prior_scale": LEARNED} if np.isscalar(scale) and not isinstance(scale, str) else {}
+    elif isinstance(classifier, CategoricalNB) and np.isscalar(parameters["alpha"]):
+        learned = {"alpha": LearntAlpha()}
+    if not learned:
+        return None
+    found: BayesClassifier = clone(classifier).set_params(**learned)
+    return found
+
+
+def _independence(context: Context, rule: str, gap: Array) -> Cause:
+    """Compare with rows whose columns are permuted within the classes: exchangeable with the rows if it holds."""
+    model = context.classifier.model_
+    assert isinstance(model, GenerativeModel)  # else it assumes no independence
+    groups = independent_groups(model)
+    if len(set(groups.values())) < 2:
+        return replace(INDEPENDENCE, why="the model treats no columns as independent", excluded=True)
+    rng = np.random.default_rng([context.seed, STREAM, 1])
+    permuted = []
+    for _ in range(thresholds.PERMUTED_TABLES):
+        training = _permuted(context.training, context.classifier, groups, rng)
+        permuted.append(_gap(_refits(context, training, context.splits), rule))
+    sign, other, own = np.sign(gap.mean()), Step.of(np.mean(permuted, axis=0)), Step.of(gap)
+    removed = float(sign * (own.mean - other.mean))
+    return replace(INDEPENDENCE, removed=Step(removed, float(np.hypot(own.error, other.error))))
+
+
+def _permuted(
+    training: Labelled, classifier: BayesClassifier, groups: dict[str, int], rng: np.random.Generator
+) -> Labelled:
+    """Return the rows with each group of columns permuted within the classes."""
+    if isinstance(training.table, SparseTable):
+        raise Skipped("the table is sparse")
+    if classifier.columns_[0].kind == "text":
+        raise Skipped("the table is one column of text")
+    table = training.table.reset_index(drop=True)
+    order = np.argsort(training.y, kind="stable")
+    for group in sorted(set(groups.values())):
+        names = [name for name in table if groups.get(str(name)) == group]
+        drawn = order.copy()
+        for label in np.unique(training.y):
+            own = np.flatnonzero(training.y[order] == label)
+            drawn[own] = rng.permutation(order[own])
+        for name in names:
+            column = table[name]
+            cells = column.iloc[drawn]
+            cells.index = pd.Index(order)
+            table = table.assign(**{str(name): cells.sort_index()})
+    return Labelled(table, classifier.rows(table), training.y, training.classes)
+
+
+def _form(context: Context, rule: str, gap: Array) -> Cause:
+    """Compare logistic regression with the model that was given."""
+    sign, other = np.sign(gap.mean()), context.reference
+    best = next(name for name in (*AVERAGING, "map") if name in other.answered)
+    return replace(FORM, removed=Step.of(sign * (gap - gap_of(other.answered[best], other.y))))
+
+
+def _shape(context: Context, rule: str, gap: Array) -> Cause:
+    """Compare with logistic regression if replicated data have other shapes of columns."""
+    classifier, training = context.classifier, context.training
+    assert isinstance(classifier.model_, GenerativeModel)  # else it assumes no shapes
+    if not any(block.family.kind in ("number", "count") for block in classifier.model_.blocks):
+        return replace(SHAPE, why="categories have no shape", excluded=True)
+    tree = predictive_check(classifier, context.X, context.y, thresholds.PREDICTIVE_DRAWS, prior=False)
+    table = p_value_table(tree)
+    off = table[(table["adjusted_p_value"] < thresholds.SIGNIFICANCE) & ~table["statistic"].str.startswith("class")]
+    if off.empty and len(training) < thresholds.MIN_SHAPE_ROWS:
+        raise Skipped(f"{len(training)} rows are too few to see shapes")
+    if off.empty:
+        return replace(SHAPE, why="replicated data have the same shapes", excluded=True)
+    other = context.against if context.against is not None else LogisticRegression(prior_scale=LEARNED)
+    found = held_out(other, training, context.splits, context.seed, by_chains=False)
+    best = next(name for name in (*AVERAGING, "map") if name in found.answered)
+    return replace(SHAPE, removed=Step.of(np.sign(gap.mean()) * (gap - gap_of(found.answered[best], found.y))))
+
+
+def _refits(context: Context, training: Labelled, parts: list[Split]) -> HeldOut:
+    """Return the answers of the classifier's settings to other rows; only logistic regression may take chains."""
+    logistic = isinstance(context.classifier, LogisticRegression)
+    return held_out(context.classifier, training, parts, context.seed, by_chains=logistic, compared=AVERAGING)
+
+
+def _gap(answers: HeldOut, rule: str) -> Array:
+    return gap_of(answers.of(rule), answers.y)

@@ -1,0 +1,419 @@
+"""False alarms and power of every check of `diagnose`, by simulation.
+
+Run from the project's folder; an interrupted run resumes where it was:
+
+    .venv/bin/python benchmarks/checks.py --simulations 500 --results FILE.jsonl --table docs/checks.md
+
+Each simulation draws a table, fits a classifier and runs all checks. Well-specified tables are drawn from the model
+that is fitted; for each check there is also one fault that it is there to find. All run in one process, by exact
+inference or Laplace's approximation, as chains would take days: checks of chains are given chains that are drawn
+without a model. A check passes if its rate of false alarms is at most 5 % and two standard errors.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, signal
+
+import bayesclf as bc
+from bayesclf.diagnostics import CHECKS
+from bayesclf.inference import convergence
+
+SIZES = (30, 100, 1000)
+FAULT_SHARE = 5
+"""Simulations of a well-specified table for each of a table with a fault, whose rate need not be as exact."""
+ANSWERS = ("issue", "tip", "passed")
+NEW_ROWS = 50
+LEVEL, ANY_LEVEL = 0.05, 0.20
+LAPLACE = bc.Laplace(draws=500, limit=np.inf)
+OF_CHAINS = ("P01", "P02", "P03", "P07")
+NOT_SIMULATED = {
+    "P05": "counts what the sampler recorded",
+    "P06": "counts what the sampler recorded",
+    "P08": "k̂ of one approximation, against ArviZ's limit",
+}
+
+type Table = tuple[pd.DataFrame, np.ndarray]
+type Case = tuple[bc.classifiers.base.BayesClassifier, pd.DataFrame, np.ndarray, pd.DataFrame]
+
+
+def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """Return as many labels of each of two classes, in random order."""
+    return rng.permutation(np.arange(rows) % 2)
+
+
+def numbers(rng: np.random.Generator, rows: int) -> Table:
+    """Return normal columns, two of three of which bear on the class."""
+    y = labels(rng, rows)
+    return pd.DataFrame(rng.normal(size=(rows, 3)) + np.outer(y, [1.2, 0.8, 0.0]), columns=["a", "b", "c"]), y
+
+
+def categories(rng: np.random.Generator, rows: int) -> Table:
+    """Return columns of two and three levels, independent within the classes."""
+    y = labels(rng, rows)
+    shares = {"d": ([0.7, 0.3], [0.3, 0.7]), "e": ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]), "f": ([0.4, 0.3, 0.3],) * 2}
+    drawn = {}
+    for name, of_class in shares.items():
+        words = np.array(["low", "mid", "top"], dtype=object)[: len(of_class[0])]
+        drawn[name] = words[[rng.choice(len(words), p=of_class[k]) for k in y]]
+    return pd.DataFrame(drawn), y
+
+
+def mixed(rng: np.random.Generator, rows: int, missing: float = 0.0) -> Table:
+    """Return numbers and categories of one class each row, of which some cells are missing at random."""
+    X, y = numbers(rng, rows)
+    other, codes = categories(rng, rows)
+    order = np.argsort(y, kind="stable")
+    other = other.iloc[np.argsort(codes, kind="stable")].set_index(order).sort_index()
+    table = pd.concat([X, other], axis=1)
+    return table.mask(rng.random(table.shape) < missing), y
+
+
+def words(rng: np.random.Generator, rows: int) -> Table:
+    """Return numbers and one category."""
+    X, y = mixed(rng, rows)
+    return X[["a", "b", "c", "e"]], y
+
+
+def gaps(rng: np.random.Generator, rows: int) -> Table:
+    """Return numbers and categories with a fifth of the cells missing."""
+    return mixed(rng, rows, 0.2)
+
+
+WELL: dict[str, tuple[Callable[[np.random.Generator, int], Table], Callable[[int], Any]]] = {
+    "numbers": (numbers, lambda seed: bc.GaussianNB(random_state=seed)),
+    "categories": (categories, lambda seed: bc.CategoricalNB(random_state=seed)),
+    "mixed, missing cells": (gaps, lambda seed: bc.NaiveBayes(random_state=seed)),
+    "weights": (numbers, lambda seed: bc.GaussianNB(random_state=seed)),
+    "logistic": (words, lambda seed: bc.LogisticRegression(inference=LAPLACE, random_state=seed)),
+}
+"""Tables from the model that is fitted, and their classifiers."""
+
+
+def well_specified(kind: str, rows: int, seed: int) -> Case:
+    """Return a fit of a model that is true, its rows, and new rows from the same model."""
+    rng = np.random.default_rng([seed, rows, list(WELL).index(kind)])
+    draw, classifier = WELL[kind]
+    (X, y), (new, _) = draw(rng, rows), draw(rng, NEW_ROWS)
+    weight = rng.integers(1, 4, size=rows).astype(float) if kind == "weights" else None
+    return classifier(seed).fit(X, y, sample_weight=weight), X, y, new
+
+
+def gaussian(X: pd.DataFrame, y: np.ndarray, new: pd.DataFrame | None = None) -> Case:
+    """Fit naive Bayes to numbers or categories."""
+    return bc.NaiveBayes(random_state=1).fit(X, y), X, y, X if new is None else new
+
+
+def logistic(X: pd.DataFrame, y: np.ndarray, **settings: Any) -> Case:
+    """Fit logistic regression."""
+    return bc.LogisticRegression(**{"inference": LAPLACE, "random_state": 1} | settings).fit(X, y), X, y, X
+
+
+def repeated(rng: np.random.Generator, rows: int) -> Case:
+    """Return six columns that say the same up to a little noise."""
+    X, y = numbers(rng, rows)
+    noise = rng.normal(0, 0.05, size=(rows, 6))
+    return gaussian(pd.DataFrame(X[["a"]].to_numpy() + noise, columns=list("abcdef")), y)
+
+
+def with_column(column: Callable[[np.random.Generator, pd.DataFrame], Any]) -> Callable[..., Case]:
+    """Return a fault that is one column more."""
+
+    def fault(rng: np.random.Generator, rows: int) -> Case:
+        X, y = numbers(rng, rows)
+        return gaussian(X.assign(new=column(rng, X)), y)
+
+    return fault
+
+
+def outlier(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    X.loc[0, "a"] = 15.0
+    return gaussian(X, y)
+
+
+def separated(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    return logistic(X + 10.0 * y[:, None], y, inference="map")
+
+
+def collinear(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    return logistic(X.assign(both=X["a"] + X["b"]), y, inference="map")
+
+
+def narrow(rng: np.random.Generator, rows: int) -> Case:
+    return logistic(*numbers(rng, rows), prior_scale=0.02)
+
+
+def contrary(rng: np.random.Generator, rows: int) -> Case:
+    return logistic(*numbers(rng, rows), prior_mean=-3.0, prior_scale=0.2)
+
+
+def noise(rng: np.random.Generator, rows: int) -> Case:
+    return gaussian(pd.DataFrame(rng.normal(size=(rows, 3))), labels(rng, rows))
+
+
+def missing_in_one_class(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    return gaussian(X.assign(a=X["a"].mask(rng.random(rows) < np.where(y == 1, 0.5, 0.1))), y)
+
+
+def wide(rng: np.random.Generator, rows: int) -> Case:
+    y = labels(rng, rows)
+    return gaussian(pd.DataFrame(rng.normal(size=(rows, min(rows // 2, 50))) + 0.1 * y[:, None]), y)
+
+
+def shifted(rng: np.random.Generator, rows: int) -> Case:
+    (X, y), (new, _) = numbers(rng, rows), numbers(rng, NEW_ROWS)
+    return gaussian(X, y, new + 4.0)
+
+
+def two_peaks(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    return gaussian(X.assign(a=X["a"] + np.where(rng.random(rows) < 0.5, -3.0, 3.0)), y)
+
+
+FAULTS: dict[str, tuple[str, Callable[[np.random.Generator, int], Case]]] = {
+    "P04": ("50 draws", lambda rng, rows: _few_draws(rng, rows)),
+    "P09": ("a cell of 15 sds", outlier),
+    "M01": ("classes 10 sds apart", separated),
+    "M02": ("a column that is the sum of two", collinear),
+    "M03": ("prior sd of weights 0.02", narrow),
+    "M04": ("prior mean of weights −3, sd 0.2", contrary),
+    "M05": (
+        "a level with two rows",
+        with_column(lambda _, X: np.where(np.arange(len(X)) < 2, "x", "z").astype(object)),
+    ),
+    "M06": ("a constant column", with_column(lambda _, X: 1.0)),
+    "M07": ("a column in other units", with_column(lambda _, X: 32 + 1.8 * X["a"])),
+    "M08": ("row numbers after a split of 70 %", with_column(lambda rng, X: _identifiers(rng, len(X)))),
+    "M09": ("5 % of the cells 0, others near 70", with_column(lambda rng, X: _spiked(rng, X))),
+    "Y01": ("columns of noise", noise),
+    "Y02": ("six columns that say the same", repeated),
+    "Y03": ("six columns that say the same", repeated),
+    "Y04": ("cells missing in 50 % and 10 %", missing_in_one_class),
+    "Y05": ("half as many columns as rows, 50 at most", wide),
+    "Y06": ("new rows 4 sds away", shifted),
+    "Y07": ("a column with peaks at −3 and 3", two_peaks),
+}
+"""Faults by the check that is there to find them."""
+
+
+def _few_draws(rng: np.random.Generator, rows: int) -> Case:
+    X, y = numbers(rng, rows)
+    return bc.GaussianNB(inference=bc.Exact(draws=12), random_state=1).fit(X, y), X, y, X
+
+
+def _identifiers(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return rng.permutation(1000 + np.arange(int(rows / 0.7)))[:rows]
+
+
+def _spiked(rng: np.random.Generator, X: pd.DataFrame) -> Any:
+    return (70 + 10 * X["c"]).mask(rng.permutation(len(X)) < max(1, len(X) // 20), 0.0)
+
+
+def chains(seed: int, fault: str = "") -> dict[str, bool]:
+    """Return which checks of chains report 4 × 1,000 draws of 20 parameters, drawn without a model."""
+    rng = np.random.default_rng(seed)
+    rho = 0.99 if fault in ("P02", "P03") else 0.3
+    noise = rng.normal(size=(20, 4, 1100)) * np.sqrt(1 - rho**2)
+    draws = signal.lfilter([1.0], [1.0, -rho], noise, axis=-1)[..., 100:]
+    if fault == "P01":
+        draws[0, 0] += 0.5
+    found = convergence.Scalars(tuple(f"x{j}" for j in range(20)), draws, 20)
+    energy = rng.normal(size=(4, 1000))
+    if fault == "P07":
+        energy = signal.lfilter([1.0], [1.0, -0.97], energy, axis=-1)
+    return {
+        "P01": bool(convergence.rhat(found).problem),
+        "P02": bool(convergence.sample_size(found, convergence.ess(found, "bulk"), "").problem),
+        "P03": bool(convergence.sample_size(found, convergence.ess(found, "tail"), "").problem),
+        "P07": bool(convergence.energy(energy).problem),
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of table of one size: well specified, or with the fault of a check."""
+
+    kind: str
+    rows: int
+    check: str = ""
+
+    def simulate(self, seed: int) -> dict[str, bool]:
+        """Return whether each check reported something, where it could answer."""
+        if self.kind == "chains":
+            return chains(seed, self.check)
+        if self.check:
+            case = FAULTS[self.check][1](np.random.default_rng([seed, self.rows]), self.rows)
+        else:
+            case = well_specified(self.kind, self.rows, seed)
+        clf, X, y, new = case
+        found = clf.diagnose(X, y, new=new, checks=[self.check] if self.check else None, progress=False).findings
+        answered = {finding.code: finding.section for finding in found}
+        answers = {code: section in ("issue", "tip") for code, section in answered.items() if section in ANSWERS}
+        if answers.get("M01") and not self.check and separable(X, y):
+            del answers["M01"]  # a true report of the table, however it came about
+        return answers
+
+
+def separable(X: pd.DataFrame, y: np.ndarray) -> bool:
+    """Return whether a hyperplane has all rows of each of two classes on its own side, by linear programming."""
+    rows = np.column_stack([np.ones(len(X)), pd.get_dummies(X).to_numpy(dtype=float)])
+    signed = np.where(y == 1, 1, -1)[:, None] * rows
+    best = optimize.linprog(-signed.sum(axis=0), -signed, np.zeros(len(X)), bounds=(-1, 1))
+    return bool(-best.fun > 1e-7)
+
+
+def cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
+    """Yield every kind of table, sizes within it."""
+    yield Cell("chains", 0)
+    yield from (Cell("chains", 0, code) for code in OF_CHAINS)
+    for rows in sizes:
+        yield from (Cell(kind, rows) for kind in WELL)
+        yield from (Cell("fault", rows, code) for code in FAULTS)
+
+
+def run(simulations: int, sizes: tuple[int, ...], results: Path, seconds: float) -> None:
+    """Append the simulations that are not yet there, one line each, a simulation of every cell in turn."""
+    done = {(line["kind"], line["rows"], line["check"], line["seed"]) for line in read(results)}
+    results.parent.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    with results.open("a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(simulations):
+            for cell in cells(sizes):
+                if (cell.kind, cell.rows, cell.check, seed) in done or (cell.check and seed % FAULT_SHARE):
+                    continue
+                if time.monotonic() - started > seconds:
+                    return
+                line = {"kind": cell.kind, "rows": cell.rows, "check": cell.check, "seed": seed}
+                file.write(json.dumps(line | {"found": cell.simulate(seed)}) + "\n")
+                file.flush()
+
+
+def read(results: Path) -> list[dict[str, Any]]:
+    """Return the simulations of a file; none if there is no file, and not a last line that was cut off."""
+    if not results.exists():
+        return []
+    lines = results.read_text().split("\n")
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def rates(lines: list[dict[str, Any]]) -> dict[tuple[str, str, int, bool], tuple[int, int]]:
+    """Return how often each check reported something and how often it answered, by (code, kind, rows, fault or not).
+
+    The code "any" is that of at least one report of a well-specified table.
+    """
+    counts: dict[Any, Counter[bool]] = defaultdict(Counter)
+    for line in lines:
+        for code, fired in line["found"].items():
+            if not line["check"] or code == line["check"]:
+                counts[code, line["kind"], line["rows"], bool(line["check"])][fired] += 1
+        if not line["check"] and line["kind"] != "chains":
+            counts["any", line["kind"], line["rows"], False][any(line["found"].values())] += 1
+    return {key: (count[True], count.total()) for key, count in counts.items()}
+
+
+def passes(fired: int, of: int, level: float = LEVEL) -> bool:
+    """Return whether a rate is at most the level and two standard errors."""
+    return fired / of <= level + 2 * np.sqrt(level * (1 - level) / of)
+
+
+def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
+    """Return the page of the documentation."""
+    found = rates(lines)
+    numbers_of = [of for (code, *_), (_, of) in found.items() if code == "any"]
+    least, most = min(numbers_of, default=0), max(numbers_of, default=0)
+    said = f"{least}" if least == most else f"{least} to {most}"
+    missed = [
+        f"{code} on {kind}, {rows:,} rows" if rows else f"{code} on {kind}"
+        for (code, kind, rows, fault), (fired, of) in sorted(found.items())
+        if not fault and not passes(fired, of, ANY_LEVEL if code == "any" else LEVEL)
+    ]
+    parts = [
+        "# False alarms and power of the checks",
+        "",
+        "`benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm, and "
+        f"tables with one fault, which one check is there to find: {said} simulations of each kind of well-specified "
+        "table, a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % "
+        "for *any*, a report by at least one check) are marked with an asterisk. "
+        f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'None is.'}",
+        "",
+        "## Well-specified tables",
+        "",
+        "Columns: rows. A dash: the check does not apply to this model, or lacks what it needs. M01 counts where it is "
+        "wrong: not in samples of 30 rows that are separable.",
+    ]
+    for kind in WELL:
+        parts += ["", f"### {kind.capitalize()}", "", *_lines(found, kind, sizes)]
+    parts += ["", "### Chains", "", "Drawn without a model: 4 × 1,000 draws of 20 parameters.", ""]
+    parts += ["| check | false alarms | power |", "|---|---:|---:|"]
+    for code in OF_CHAINS:
+        shares = [_share(found.get((code, "chains", 0, fault)), marked=not fault) for fault in (False, True)]
+        parts.append(f"| {code} {CHECKS[code].title} | {shares[0]} | {shares[1]} |")
+    parts += ["", "## Faults", "", f"| check | fault | {' | '.join(f'{rows:,} rows' for rows in sizes)} |"]
+    parts.append(f"|---|---|{'---:|' * len(sizes)}")
+    for code, (fault, _) in FAULTS.items():
+        shares = [_share(found.get((code, "fault", rows, True)), marked=False) for rows in sizes]
+        parts.append(f"| {code} {CHECKS[code].title} | {fault} | {' | '.join(shares)} |")
+    parts += ["", "Not simulated:"]
+    parts += [f"- {code} {CHECKS[code].title}: {why}." for code, why in NOT_SIMULATED.items()]
+    return "\n".join(parts) + "\n"
+
+
+def _lines(found: dict[Any, tuple[int, int]], kind: str, sizes: tuple[int, ...]) -> Iterator[str]:
+    """Yield a table of the checks that answered on some size."""
+    yield f"| check | {' | '.join(f'{rows:,}' for rows in sizes)} |"
+    yield f"|---|{'---:|' * len(sizes)}"
+    for code in (*CHECKS, "any"):
+        shares = [found.get((code, kind, rows, False)) for rows in sizes]
+        if any(shares):
+            level = ANY_LEVEL if code == "any" else LEVEL
+            title = "**any check**" if code == "any" else f"{code} {CHECKS[code].title}"
+            yield f"| {title} | {' | '.join(_share(share, True, level) for share in shares)} |"
+
+
+def _share(counts: tuple[int, int] | None, marked: bool, level: float = LEVEL) -> str:
+    if counts is None:
+        return "–"
+    fired, of = counts
+    return f"{100 * fired / of:.0f}{'*' if marked and not passes(fired, of, level) else ''}"
+
+
+def main(words: list[str]) -> int:
+    """Simulate, write the table, and return 1 if a check misses its rate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--simulations", type=int, default=500, help="of each cell, those that are stored included")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="rows")
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checks.jsonl"))
+    parser.add_argument("--table", type=Path, help="file to write the table to")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="after which no simulation is begun")
+    given = parser.parse_args(words)
+    run(given.simulations, tuple(given.sizes), given.results, given.seconds)
+    lines = read(given.results)
+    text = table(lines, tuple(given.sizes))
+    print(text)
+    if given.table:
+        given.table.write_text(text)
+    bad = [
+        key
+        for key, (fired, of) in rates(lines).items()
+        if not key[3] and not passes(fired, of, ANY_LEVEL if key[0] == "any" else LEVEL)
+    ]
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
