@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, Refused
-from bayesclf.inference import NUTS
+from bayesclf.inference import MARKOV_CHAINS
 from bayesclf.inference.convergence import MIN_BFMI
 from bayesclf.inference.optimisers import Trace
 from bayesclf.plots import style
@@ -33,7 +33,7 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
     Parameters
     ----------
     classifier
-        A classifier fitted by NUTS.
+        A classifier fitted by NUTS or data augmentation.
     limit
         Most parameters to draw.
 
@@ -69,7 +69,7 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
     Parameters
     ----------
     classifier
-        A classifier fitted by NUTS.
+        A classifier fitted by NUTS or data augmentation.
     limit
         Most parameters to draw.
 
@@ -182,7 +182,7 @@ def _worst(classifier: BayesClassifier, limit: int, plot: Callable[..., Any], vi
 def _sampled(classifier: BayesClassifier) -> Any:
     """Return the draws of a sampler, or refuse where their order has no meaning."""
     posterior = posterior_of(classifier)
-    if not isinstance(classifier.inference_, NUTS):
+    if not isinstance(classifier.inference_, MARKOV_CHAINS):
         raise Refused(
             f"the draws of {type(classifier.inference_).__name__} are independent of each other, so a trace shows "
             "nothing; draw the forest plot instead"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.standing import Standing
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 
@@ -69,6 +71,38 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
         best = finite.max() if metric == "accuracy" else finite.min()
         ax.axvline(best, color="0.55", linewidth=0.8, alpha=0.7, zorder=1)
     ax.set_xlabel(METRICS[metric] + (" (log scale)" if ax.get_xscale() == "log" else "") + _left_out(table, scored))
+    style.quiet(ax, "x")
+    return figure
+
+
+def draw_standings(found: Sequence[Standing], names: Sequence[str]) -> Figure:
+    """Draw the log loss of the best entry of each model, with the standard error of its difference from the first.
+
+    Parameters
+    ----------
+    found
+        Standings, the best first; infinite ones are drawn at the right margin.
+    names
+        What each is called.
+    """
+    figure, ax = style.axes(None, (4.9, 0.75 + 0.46 * len(found)))
+    finite = np.array([standing.loss for standing in found if np.isfinite(standing.loss)])
+    if finite.size and 0 < finite.min() * LOG_SCALE_FROM < finite.max():
+        ax.set_xscale("log")
+    for place, standing in enumerate(found):
+        look = style.look_of(standing.rule)
+        if np.isfinite(standing.loss):
+            if standing.error > 0:
+                ends = [max(standing.loss + sign * standing.error, 0.02 * standing.loss) for sign in (-1, 1)]
+                ax.plot(ends, [place] * 2, color=look.color, linewidth=1.8)
+            ax.plot(standing.loss, place, marker=look.marker, color=look.color, markersize=7, linestyle="none")
+        size = f"{standing.loss:.3f}" if np.isfinite(standing.loss) else "∞"
+        ax.text(1.02, place, size, transform=ax.get_yaxis_transform(), va="center", ha="left")
+    ax.axvline(found[0].loss, color="0.55", linewidth=0.8, alpha=0.7, zorder=1)
+    ax.set_yticks(range(len(found)), [textwrap.fill(style.plain(name, 44), 24) for name in names])
+    ax.set_ylim(len(found) - 0.4, -0.6)
+    ax.margins(x=0.06)
+    ax.set_xlabel("log loss, smaller is better" + (" (log scale)" if ax.get_xscale() == "log" else ""))
     style.quiet(ax, "x")
     return figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,16 @@ from bayesclf import plots
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
+from bayesclf.evaluation.stack import STACK
+from bayesclf.evaluation.standing import BASELINE
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
+from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
-from bayesclf.report import document, figures, table, verdict
+from bayesclf.report import document, figures, names, table, verdict
 from bayesclf.report.classifier_page import groups
+from bayesclf.report.names import first_upper
+from bayesclf.report.per_class import errors
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, listed, number, percent
 
@@ -30,6 +36,9 @@ FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "tr
 
 MOST_DISAGREEMENTS = 20
 """Rows on which rules disagree that are listed for each model."""
+
+MOST_CLASSES = 6
+"""Classes whose shares are shown at the top."""
 
 CHECKED = ("P0", "M")
 """Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
@@ -44,23 +53,29 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         return part
 
     scores = comparison.table
-    anchors = {model: f"model-{index}" for index, model in enumerate(comparison.models, 1)}
     disagreements, labels = comparison.disagreements, comparison.classes[comparison.y]
     diagnoses = {
         name: done(f"checks of {name}", diagnose(fit, comparison.X, labels, checks=CHECKED))
         for name, fit in comparison.fits.items()
     }
+    judged = verdict.verdict(comparison, scores, diagnoses)
+    order = [model for model in (standing.model for standing in judged.models) if model in comparison.models]
+    order += [model for model in comparison.models if model not in order]
+    anchors = {model: f"model-{index}" for index, model in enumerate(order, 1)}
     return document.fill(
         "comparison.html.j2",
-        title=f"Comparison of {' and '.join(comparison.models) if len(anchors) < 3 else 'classifiers'}",
+        title=_title(comparison),
         subtitle=_size(comparison),
-        verdict=verdict.verdict(comparison, scores, diagnoses),
+        verdict=judged,
+        defined=verdict.DEFINED,
         reading=verdict.READING,
+        standing=_standing_figure(comparison, judged),
+        errors=errors(comparison, *comparison.best) if judged.models else "",
         scores=_scores_figure(scores),
         headings=table.headings(comparison),
         lines=table.score_lines(comparison, scores, anchors),
         costs=table.cost_table(comparison),
-        rules=[rule for rule in RULES.values() if any(name == rule.name for _, name in comparison.answers)],
+        rules=[(rule, names.RULES[rule]) for rule in RULES if any(name == rule for _, name in comparison.answers)],
         bins=CALIBRATION_BINS,
         models=[
             done(
@@ -75,6 +90,8 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         classes=table.class_counts(comparison.y, comparison.classes),
         made=document.made(
             command,
+            ("Date", comparison.date),
+            ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
             ("Folds", _folds(comparison)),
             ("Seed", str(comparison.seed)),
             ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
@@ -96,13 +113,48 @@ def _folds(comparison: Comparison) -> str:
     return f"{comparison.cv}, stratified by class; {times}"
 
 
+def _title(comparison: Comparison) -> str:
+    """Say what is predicted, and from which table."""
+    return f"Predicting {comparison.target or 'the class'}{f' in {comparison.data}' if comparison.data else ''}"
+
+
+def _hash(comparison: Comparison) -> str:
+    """Return the first digits of a hash of the columns and labels, by which equal tables are recognized."""
+    hashed = sha256("\x00".join(map(str, comparison.X.columns)).encode())
+    hashed.update(pd.util.hash_pandas_object(comparison.X.astype(object).astype(str), index=False).to_numpy().tobytes())
+    hashed.update("\x00".join(map(str, comparison.classes)).encode())
+    hashed.update(np.ascontiguousarray(comparison.y, dtype=np.int64).tobytes())
+    return hashed.hexdigest()[:12]
+
+
 def _size(comparison: Comparison) -> str:
+    """Say how large the table is, how frequent the classes are, how the rows were split, and when."""
     rows, features = comparison.X.shape
     folds = counted(comparison.cv, "split") if comparison.splitter else f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
-    classes = counted(len(comparison.classes), "class", "classes")
-    return " · ".join([counted(rows, "row"), counted(features, "column"), classes, folds])
+    shares = [f"{label} {share}" for label, _, share in table.class_counts(comparison.y, comparison.classes)]
+    classes = f"{counted(len(shares), 'class', 'classes')}: {listed(shares, MOST_CLASSES, ', …')}"
+    parts = [counted(rows, "row"), counted(features, "column"), classes, folds, comparison.date]
+    return " · ".join(part for part in parts if part)
+
+
+def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup | str:
+    """Draw the log loss of each model at its best rule, and of the baseline."""
+    if not judged.models:
+        return ""
+    called = [
+        "Baseline: class shares"
+        if (standing.model, standing.rule) == BASELINE
+        else names.full_name(comparison, standing.model)
+        for standing in judged.models
+    ]
+    return figures.svg(
+        lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
+        "standing",
+        "Log loss of each model at its best rule",
+        "Dots from the smallest log loss down; bars are standard errors of the difference from the first.",
+    )
 
 
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
@@ -120,11 +172,13 @@ def _section(
     comparison: Comparison, name: str, anchor: str, disagreeing: pd.DataFrame, diagnosis: Diagnosis | None
 ) -> dict[str, Any]:
     """Return what the template shows of one model; one that was refused has no figures, only a sentence for each."""
+    left_out = {} if comparison.forecast is None else comparison.forecast.left_out
     section = {
         "name": name,
+        "full_name": first_upper(names.full_name(comparison, name)),
         "anchor": anchor,
         "engine": "refused",
-        "seconds": f"{number(comparison.seconds[name], 2)} s",
+        "seconds": f"{number(comparison.seconds.get(name, 0.0), 2)} s",
         "notes": comparison.notes.get(name, ()),
         "rules": comparison.rules_of(name),
         "figures": dict.fromkeys(FIGURES, "The model was refused, so there is nothing to show."),
@@ -139,6 +193,16 @@ def _section(
             "rules": (),
             "figures": _figures(comparison, name, anchor),
         }
+    if name == STACK and comparison.mixture is not None:
+        used = sum(weight > 0 for weight in comparison.mixture.weights.values())
+        return section | {
+            "engine": f"Mixture of {counted(used, 'line')} of this comparison",
+            "rules": (),
+            "figures": _figures(comparison, name, anchor),
+        }
+    if name in left_out:
+        nothing = dict.fromkeys(FIGURES, "The model was left out, so there is nothing to show.")
+        return section | {"engine": "left out", "notes": (left_out[name],), "figures": nothing}
     if diagnosis is None:
         return section
     fit, rows = comparison.fits[name], disagreeing["row"].to_numpy(dtype=int)
@@ -161,7 +225,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         "coverage": "",
     }
     if fit is None:
-        found |= {"disagreement": "", "forest": "It has no posterior.", "trace": ""}
+        found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
         found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)

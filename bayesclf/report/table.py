@@ -96,7 +96,8 @@ def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, 
             lines.append(Line(model, anchors[model], rule, best, _cells(record, best)))
     for (model, reason), rules in failures(comparison).items():
         lines.append(Line(model, anchors[model], ", ".join(rules), False, (), reason))
-    return sorted(lines, key=lambda line: comparison.models.index(line.model))
+    order = list(anchors)
+    return sorted(lines, key=lambda line: order.index(line.model))
 
 
 def failures(comparison: Comparison) -> dict[tuple[str, str], list[str]]:

@@ -1,8 +1,8 @@
-"""The verdict: which entry of the comparison is best, how clearly, and what not to trust."""
+"""The verdict: which model to use, how good it is, how clearly, and what not to trust."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,14 @@ from scipy import stats
 
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE
+from bayesclf.evaluation.score_table import Key, mean
+from bayesclf.evaluation.standing import BASELINE, CONFIDENCE, MATTERS, Standing, standings
+from bayesclf.report.extremes import extremes
+from bayesclf.report.names import entry_name, first_upper, full_name
+from bayesclf.report.per_class import area_under_roc, confusion
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
+from bayesclf.typing import Array
 from bayesclf.wording import counted, joined, number, pair, percent
 
 if TYPE_CHECKING:
@@ -20,14 +26,20 @@ if TYPE_CHECKING:
 
     from bayesclf.diagnostics import Diagnosis
 
-CLEAR = 0.95
-"""Confidence level at which a difference is called clear."""
-
 OVERCONFIDENT_FROM = 0.01
 """Smallest excess of mean confidence over accuracy that counts as over-confidence, if it is also clear."""
 
+MOST_CLASSES = 6
+"""Classes whose shares found are shown; of more, the classes that are found least often."""
+
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
+
+DEFINED = (
+    f"Clear differences hold for all entries together at a confidence level of {100 * CONFIDENCE:.0f} %. Differences "
+    f"of log loss below {MATTERS:g}, one percent in the probability of the true class, do not matter and count as ties."
+)
+"""What the words of the verdict mean."""
 
 READING = (
     "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "
@@ -35,29 +47,44 @@ READING = (
     "be too sure of itself wherever its columns are correlated.",
     "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
     "Twice the Bayes-optimal error bounds the Gibbs error for targets drawn from the prior only, not on real data.",
-    "Standard errors are Nadeau and Bengio's, which allow for the overlap of training sets; differences are paired on "
-    "the same folds. Many entries were compared, so the score of the best is slightly optimistic.",
+    "Many entries were compared, so the score of the best is slightly optimistic.",
 )
 """What holds for every comparison."""
 
 
 @dataclass(frozen=True)
+class Fact:
+    """A number of the recommended model: what it is, beside it the number without any model, and its meaning."""
+
+    name: str
+    value: str
+    baseline: str
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """Sentences of the first screen.
+    """What the first screen says.
 
     Attributes
     ----------
     headline
-        The entry with the smallest log loss.
+        Which model to use, or that none is better than the shares of the classes.
     findings
-        How it compares with the others, by log loss and accuracy.
+        How the other models compare with it, then its rules.
     cautions
         What not to trust in this comparison.
+    facts
+        How good the recommended model is.
+    models
+        Where the models stand, each at its best rule, and the baseline; the best one first.
     """
 
     headline: str
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
+    facts: tuple[Fact, ...] = ()
+    models: tuple[Standing, ...] = ()
 
 
 def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
@@ -66,93 +93,175 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     Without checks, the convergence problems that the fits reported are used instead.
     """
     issues = _issues(comparison, diagnoses)
-    cautions = (*_unavailable(comparison), *_infinite(table), *issues, *_overconfident(comparison))
+    cautions = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
-    best = next(record for record in records if (record["model"], record["rule"]) == comparison.best)
-    others = [record for record in records if record is not best]
-    folds = len(comparison.splits)
-    common = (*_accuracy(records, best, folds), *_cheapest(records, best, folds))
-    if np.isinf(best["log_loss"]):
+    scores = {_key(record): record for record in records}
+    common = (*_accuracy(comparison, scores), *_cheapest(comparison, scores))
+    best = comparison.best
+    if np.isinf(scores[best]["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
         return Verdict(headline, common, cautions)
-    headline = (
-        f"Use {_name(best)}: it has the smallest log loss, {pair(best['log_loss'], best['log_loss_se'])}, "
-        f"and an accuracy of {percent(best['accuracy'], best['accuracy_se'])}."
+    leaders = [_leader(comparison, model) for model in comparison.models if comparison.rules_of(model)]
+    ranked = standings(comparison, [*leaders, BASELINE])
+    models = ranked if _key(ranked[0]) == best else standings(comparison, leaders)
+    others = [standing for standing in models[1:] if _key(standing) != BASELINE]
+    useful = any(_key(standing) == BASELINE and standing.kind == "behind" for standing in ranked)
+    return Verdict(
+        _headline(comparison, scores[best], ranked, useful),
+        (*(_against_best(comparison, standing) for standing in others), *_rules(comparison, best), *common),
+        cautions,
+        _facts(comparison, scores[best]),
+        tuple(ranked),
     )
-    return Verdict(headline, (*_runners_up(others, best, folds), *common), cautions)
 
 
-def _name(record: dict[Any, Any]) -> str:
-    return record["model"] if record["rule"] == NO_RULE else f"{record['model']} under {record['rule']}"
+def _key(entry: Any) -> Key:
+    """Return the model and rule of a line of the table, or of a standing."""
+    return (entry.model, entry.rule) if isinstance(entry, Standing) else (entry["model"], entry["rule"])
 
 
-def is_clear(difference: float, error: float, folds: float = np.inf) -> bool:
-    """Return whether a difference is significant at `CLEAR` by Student's t over the folds.
-
-    Nadeau and Bengio's corrected statistic is referred to t with one degree of freedom less than there are folds: five
-    folds need 2.8 standard errors, not 2.
-    """
-    quantile = stats.t.ppf((1 + CLEAR) / 2, folds - 1) if np.isfinite(folds) else stats.norm.ppf((1 + CLEAR) / 2)
-    return bool(np.isinf(difference) or abs(difference) > quantile * error + 1e-12)
+def _leader(comparison: Comparison, model: str) -> Key:
+    """Return a model's entry with the smallest log loss, the first of those that tie."""
+    return min(
+        ((model, rule) for rule in comparison.rules_of(model)), key=lambda key: mean(comparison, key, "log_loss")
+    )
 
 
-def _runners_up(others: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Compare the best entry with the next rule of its model and with the best entry of every other model."""
-    sentences = []
-    finite = sorted((r for r in others if np.isfinite(r["log_loss"])), key=lambda record: float(record["log_loss"]))
-    by_model: dict[str, dict[Any, Any]] = {}
-    for record in finite:
-        by_model.setdefault(record["model"], record)
-    for record in by_model.values():  # in the order of their log loss
-        difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
-        size = f"difference {pair(difference, error)}"
-        if is_clear(difference, error, folds):
-            sentences.append(f"The best entry is clearly ahead of {_name(record)} ({size}).")
-        elif abs(difference) < 1e-12:
-            sentences.append(f"{_name(record)} has the same log loss.")
-        else:
-            sentences.append(f"The best entry is not clearly ahead of {_name(record)} ({size}).")
-    near = sum(not is_clear(record["log_loss_diff"], record["log_loss_diff_se"], folds) for record in finite)
-    if len(others) > len(by_model):
-        share = "All" if near == len(others) else f"{near} of the {len(others)}"
-        verb = "is" if near == 1 else "are"
-        sentences.append(f"{share} other entries {verb} not clearly behind it by log loss.")
-    return tuple(sentences)
+def _headline(comparison: Comparison, best: dict[Any, Any], ranked: Sequence[Standing], useful: bool) -> str:
+    """Say which model to use, or that none is worth using."""
+    name = entry_name(comparison, *_key(best))
+    if useful:
+        return f"Use {name}."
+    shares = next(standing.loss for standing in ranked if _key(standing) == BASELINE)
+    return (
+        "No model is clearly better than always giving the shares of the classes, whose log loss is "
+        f"{number(shares)}; {name}, has the smallest of the models, {pair(best['log_loss'], best['log_loss_se'])}."
+    )
 
 
-def _accuracy(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Name the most accurate entry, against the one with the smallest log loss."""
-    top = max(record["accuracy"] for record in records)
-    leaders = [record for record in records if top - record["accuracy"] < 1e-9]
-    others = counted(len(leaders) - 1, "other entry", "other entries")
-    if best in leaders:
-        shared = f", shared with {others}" if len(leaders) > 1 else ""
-        return (f"Its accuracy is the best as well{shared}.",) if np.isfinite(best["log_loss"]) else ()
-    leader = leaders[0]
-    equal = f" (as has {others})" if len(leaders) > 1 else ""
-    sentence = f"{_name(leader)} has the best accuracy{equal}, {percent(leader['accuracy'], leader['accuracy_se'])}"
-    if not np.isfinite(best["log_loss"]):
-        return (f"{sentence}.",)
-    points, error = 100 * leader["accuracy_diff"], 100 * leader["accuracy_diff_se"]
-    word = "clearly" if is_clear(points, error, folds) else "indistinguishably"
-    return (f"{sentence}, {word} above that entry (by {pair(points, error, 1)} percentage points).",)
+def _against_best(comparison: Comparison, standing: Standing) -> str:
+    """Say where a model stands, at its best rule."""
+    name = first_upper(entry_name(comparison, standing.model, standing.rule))
+    size = pair(standing.difference, standing.error)
+    if standing.kind == "tied":
+        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss is larger by {size} only"
+        return f"{name} is tied with it: {amount}."
+    if standing.kind == "open":
+        return f"{name} is not clearly behind: its log loss is larger by {size}."
+    reason = extremes(comparison, standing.model, standing.rule)
+    amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
+    return f"{name} is clearly behind: {amount}{f'; {reason}' if reason else ''}."
 
 
-def _cheapest(records: list[dict[Any, Any]], best: dict[Any, Any], folds: int) -> tuple[str, ...]:
-    """Name the entry whose decisions cost least, where the comparison has costs."""
-    if "cost" not in best:
+def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
+    """Compare the rules of the recommended model, in one sentence."""
+    model, rule = best
+    found = standings(comparison, [(model, other) for other in comparison.rules_of(model)])[1:]
+    parts = []
+    for kind, words in (("tied", "tied with"), ("open", "not clearly behind"), ("behind", "clearly behind")):
+        named = [
+            standing.rule if kind == "tied" else f"{standing.rule} (by {pair(standing.difference, standing.error)})"
+            for standing in found
+            if standing.kind == kind
+        ]
+        if named:
+            parts.append(f"{joined(named)} {'is' if len(named) == 1 else 'are'} {words} {rule}")
+    if parts:
+        yield f"Of the rules of {model}, {'; '.join(parts)}."
+
+
+def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
+    """Name the most accurate entry, if it is not the one with the smallest log loss."""
+    best = comparison.best
+    found = standings(comparison, list(scores), "error")
+    own = next(standing for standing in found if _key(standing) == best)
+    leader = found[0]
+    if own.difference < 1e-9 or not np.isfinite(scores[best]["log_loss"]):
         return ()
-    leader = min(records, key=lambda record: (float(record["cost"]), record is not best))
-    rejected = f", with {percent(leader['rejected'])} of the rows rejected" if leader["rejected"] > 0 else ""
-    price = f"{pair(leader['cost'], leader['cost_se'])} per row{rejected}"
-    if leader is best:
+    name = entry_name(comparison, *_key(leader))
+    size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
+    word = "clearly " if own.kind == "behind" else "not clearly "
+    return (f"The best accuracy is that of {name}, {word}above that of the recommended one (by {size}).",)
+
+
+def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
+    """Name the entry whose decisions cost least, where the comparison has costs."""
+    if comparison.costs is None:
+        return ()
+    best = comparison.best
+    found = standings(comparison, [best, *(key for key in scores if key != best)], "cost")
+    leader, own = found[0], next(standing for standing in found if _key(standing) == best)
+    record = scores[_key(leader)]
+    rejected = f", with {percent(record['rejected'])} of the rows rejected" if record["rejected"] > 0 else ""
+    price = f"{pair(record['cost'], record['cost_se'])} per row{rejected}"
+    if leader is own:
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
-    saved, error = -leader["cost_diff"], leader["cost_diff_se"]
-    word = "clearly" if is_clear(saved, error, folds) else "indistinguishably"
-    size = f"{word} below that entry's (by {pair(saved, error)})"
-    return (f"At the given costs the decisions of {_name(leader)} are the cheapest, {price}: {size}.",)
+    word = "clearly" if own.kind == "behind" else "not clearly"
+    size = f"{word} below those of the recommended one (by {pair(own.difference, own.error)})"
+    name = entry_name(comparison, *_key(leader))
+    return (f"At the given costs the decisions of {name} are the cheapest, {price}: {size}.",)
+
+
+def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
+    """Return how good the recommended model is, beside what one has without it."""
+    key = _key(best)
+    wrong, loss = (standings(comparison, [BASELINE], metric)[0].loss for metric in ("error", "log_loss"))
+    found = [
+        Fact(
+            "Accuracy",
+            percent(best["accuracy"], best["accuracy_se"]),
+            percent(1 - wrong),
+            "Share of rows whose class was predicted; without a model, by always naming the commonest class.",
+        ),
+        Fact(
+            "Log loss",
+            pair(best["log_loss"], best["log_loss_se"]),
+            number(loss),
+            "Mean of −log of the probability given to the true class, smaller is better; without a model, by always "
+            "giving the shares of the classes.",
+        ),
+    ]
+    area = area_under_roc(comparison, *key)
+    if np.isfinite(area):
+        meaning = (
+            "Probability that a row of the one class has a larger predicted probability of it than one of the other"
+        )
+        each = "" if len(comparison.classes) == 2 else "; mean over the classes, each against the rest"
+        found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
+    return (*found, *_found(comparison, key), *_calibration(best))
+
+
+def _found(comparison: Comparison, key: Key) -> list[Fact]:
+    """Return the share found of each class, or of the classes that are found least often."""
+    counts = confusion(comparison, *key)
+    rows = counts.sum(axis=1)
+    right = counts.diagonal()
+    order = np.flatnonzero(rows > 0)
+    if len(order) > MOST_CLASSES:
+        order = order[np.argsort(right[order] / rows[order], kind="stable")][:MOST_CLASSES]
+    commonest = np.bincount(comparison.y).argmax()
+    return [
+        Fact(
+            f"{comparison.classes[code]} found",
+            f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
+            "100 %" if code == commonest else "0 %",
+            "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
+        )
+        for code in order
+    ]
+
+
+def _calibration(best: dict[Any, Any]) -> list[Fact]:
+    if "calibration_error" not in best:
+        return []
+    value = f"{number(best['calibration_error'])}, calibrated {number(best['calibration_expected'])}"
+    meaning = (
+        "How far predicted probabilities are from the shares that come true, on average; beside it what calibrated "
+        "probabilities would show on as many rows."
+    )
+    return [Fact("Calibration error", value, "", meaning)]
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -166,12 +275,13 @@ def _unavailable(comparison: Comparison) -> list[str]:
     ]
 
 
-def _infinite(table: pd.DataFrame) -> list[str]:
+def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
     if "log_loss_infinite" not in table:
         return []
     return [
-        f"{_name(record)} gave the true class the probability 0 in {counted(int(record['log_loss_infinite']), 'row')}, "
-        f"so its log loss is infinite; over the rest it is {number(record['log_loss_finite'])}."
+        f"{first_upper(entry_name(comparison, *_key(record)))} gave the true class of "
+        f"{counted(int(record['log_loss_infinite']), 'row')} the probability 0, so its log loss is infinite; over the "
+        f"rest it is {number(record['log_loss_finite'])}."
         for record in table[table["log_loss_infinite"] > 0].to_dict("records")
     ]
 
@@ -204,7 +314,7 @@ def in_sentence(title: str) -> str:
 
 
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the rules of each model whose confidence exceeds their accuracy.
+    """Name the rules of each model whose confidence exceeds their accuracy, and what averaging changes.
 
     Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
     construction.
@@ -220,30 +330,43 @@ def _overconfident(comparison: Comparison) -> list[str]:
         points = number(100 * clear[worst], 1)
         excess = f"its mean confidence exceeds its accuracy by {points} points"
         if worst == NO_RULE:
-            sentences.append(f"{model} is over-confident: {excess}.")
+            sentences.append(f"{full_name(comparison, model)} is over-confident: {excess}.")
             continue
-        text = f"{model} is over-confident under {joined(clear)}: under {worst} {excess}"
-        sentences.append(f"{text}{_averaging(gaps)}.")
-    return sentences
+        text = f"{full_name(comparison, model)} is over-confident under {joined(clear)}: under {worst} {excess}"
+        sentences.append(f"{text}{_averaging(comparison, model, worst, rules)}.")
+    return [first_upper(sentence) for sentence in sentences]
 
 
-def _averaging(gaps: dict[str, float]) -> str:
-    """Say whether over-confidence is still clear under the rules that average over the posterior, if there are any."""
-    averaged = [rule for rule in gaps if RULES[rule].averages]
-    unclear, left = ([rule for rule in averaged if (gaps[rule] > 0) == over] for over in (False, True))
-    if unclear and left:
-        still = f"but still under {joined(left)}"
-        return f"; averaged over the posterior it is no longer clear under {joined(unclear)}, {still}"
-    if left:
-        return "; averaging over the posterior does not remove it"
-    return "; averaged over the posterior it is no longer clear" if unclear else ""
+def _averaging(comparison: Comparison, model: str, worst: str, rules: Sequence[str]) -> str:
+    """Say by how much averaging over the posterior reduces the excess of a plug-in rule, by the paired difference."""
+    averaged = next((rule for rule in rules if RULES[rule].averages), None)
+    if averaged is None or RULES[worst].averages:
+        return ""
+    before, after = (excess_confidence(comparison, model, rule) for rule in (worst, averaged))
+    saved = before - after
+    error = float(saved.std(ddof=1) / np.sqrt(len(comparison.y)))
+    size = f"{pair(100 * float(saved.mean()), 100 * error, 1)} points"
+    if not is_clear(float(saved.mean()), error):
+        return f"; averaging over the posterior ({averaged}) does not clearly change that (by {size})"
+    word = "reduces" if saved.mean() > 0 else "changes"
+    left = number(100 * float(after.mean()), 1)
+    return f"; averaging over the posterior ({averaged}) {word} the excess by {size}, to {left}"
+
+
+def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
+    """Return P of the predicted class minus 1 if it is right, else 0, of the rows of all repeats, (row)."""
+    log_proba, y = comparison.stacked(model, rule)
+    return np.asarray(np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y))
 
 
 def overconfidence(comparison: Comparison, model: str, rule: str) -> float:
     """Return mean confidence − accuracy if that is clear and not small, else 0."""
-    log_proba, y = comparison.stacked(model, rule)
-    confidence = float(np.exp(log_proba.max(axis=1)).mean())
-    accuracy = float((log_proba.argmax(axis=1) == y).mean())
-    error = np.sqrt(max(confidence * (1 - confidence), 1e-6) / len(comparison.y))
-    gap = confidence - accuracy
+    gap = float(excess_confidence(comparison, model, rule).mean())
+    confidence = float(np.exp(comparison.stacked(model, rule)[0].max(axis=1)).mean())
+    error = np.sqrt(max(confidence * (1 - confidence), 1e-6) / len(comparison.y))  # of the accuracy, if it were equal
     return gap if gap > OVERCONFIDENT_FROM and is_clear(gap, float(error)) else 0.0
+
+
+def is_clear(difference: float, error: float) -> bool:
+    """Return whether a difference is more than 1.96 standard errors."""
+    return bool(abs(difference) > stats.norm.ppf((1 + CONFIDENCE) / 2) * error + 1e-12)

@@ -25,7 +25,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def lr(rows):
-    return bc.LogisticRegression(inference="laplace", random_state=0).fit(*rows)
+    return bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(*rows)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_chosen_columns_keep_their_order_and_more_classes_get_panels():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
     y = np.array(["$1$", "w" * 200, "z"])[np.arange(60) % 3]
-    lr = bc.LogisticRegression(inference="laplace", random_state=0).fit(X, y)
+    lr = bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(X, y)
     figure = plots.posterior_weights(lr, features=["c", "a"])
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["c", "a"]
     assert [ax.get_title(loc="left") for ax in figure.axes] == [style.plain(label) for label in lr.classes_[:2]]
@@ -110,7 +110,7 @@ def test_chosen_columns_keep_their_order_and_more_classes_get_panels():
 def test_what_cannot_be_compared_is_refused(rows, lr):
     X, y = rows
     with pytest.raises(Refused, match="leaves no posterior"):
-        plots.posterior_weights(bc.LogisticRegression(inference="map").fit(X, y))
+        plots.posterior_weights(bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y))
     words = X[["word", "three"]]
     with pytest.raises(Refused, match="has no posterior of weights"):
         plots.posterior_weights(lr, bc.CategoricalNB(inference="map").fit(words, y).to_logistic())

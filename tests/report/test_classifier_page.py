@@ -30,8 +30,8 @@ def fits(table):
     nuts = bc.NUTS(draws=600, tune=300)
     models = {
         "nb": bc.NaiveBayes(random_state=1),
-        "sampled": bc.LogisticRegression(inference=nuts, random_state=1),
-        "point": bc.LogisticRegression(inference="map"),
+        "sampled": bc.LogisticRegression(prior_scale=2.5, inference=nuts, random_state=1),
+        "point": bc.LogisticRegression(prior_scale=2.5, inference="map"),
     }
     return {name: model.fit(X, y) for name, model in models.items()}
 

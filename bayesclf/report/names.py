@@ -1,0 +1,72 @@
+"""Models and rules as a report calls them, for readers who have never seen their short names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import NO_RULE
+from bayesclf.evaluation.stack import STACK
+
+MODELS = {
+    "AODE": "averaged one-dependence estimators",
+    "BayesNetClassifier": "belief network",
+    "BernoulliNB": "Bernoulli naive Bayes",
+    "CategoricalNB": "categorical naive Bayes",
+    "GaussianDiscriminantAnalysis": "Gaussian discriminant analysis",
+    "GaussianNB": "Gaussian naive Bayes",
+    "JointBayes": "unrestricted Bayes classifier",
+    "LogisticRegression": "logistic regression",
+    "MultinomialNB": "multinomial naive Bayes",
+    "NaiveBayes": "naive Bayes",
+    "TextNB": "naive Bayes for texts",
+}
+"""Classifiers by the name of their class; others are called by it."""
+
+HOW = {
+    "mle": "at its maximum likelihood estimate",
+    "map": "with its most probable parameters",
+    "mean": "with the posterior means of its parameters",
+    "bayes-optimal": "averaged over its posterior",
+    "predictive": "averaged over its posterior, given the new row",
+    "gibbs": "with parameters drawn from its posterior",
+}
+"""How a model answers under each rule."""
+
+RULES = {
+    "mle": "the parameters under which the training rows are most probable; no prior",
+    "map": "the single most probable parameters, given the prior and the training rows",
+    "mean": "the average of the parameters, as far as the training rows leave them uncertain",
+    "bayes-optimal": "the average of the predicted probabilities over all parameters, each as far as it is probable",
+    "predictive": "the same average, where the columns of the new row also tell which parameters are probable",
+    "gibbs": "parameters drawn at random for each row, each as often as they are probable",
+}
+"""What answers under each rule."""
+
+
+def full_name(comparison: Comparison, model: str) -> str:
+    """Return what a model is, and in brackets its name in the comparison.
+
+    A classifier of scikit-learn is called by its class, a pipeline by that of its last step.
+    """
+    if model == STACK and comparison.mixture is not None:
+        return "mixture of several entries (stack)"
+    fitted: Any = comparison.fits.get(model, comparison.peers.get(model))
+    if isinstance(fitted, Pipeline):
+        fitted = fitted.steps[-1][1]
+    kind = type(fitted).__name__
+    words = model if fitted is None else MODELS.get(kind, kind)
+    return words if words.casefold() == model.casefold() else f"{words} ({model})"
+
+
+def entry_name(comparison: Comparison, model: str, rule: str) -> str:
+    """Return a model and how it answers, with the names of both in the comparison."""
+    name = full_name(comparison, model)
+    return name if rule == NO_RULE else f"{name}, {HOW[rule]} ({rule})"
+
+
+def first_upper(sentence: str) -> str:
+    """Return a sentence that begins with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
