@@ -328,3 +328,55 @@ def test_only_what_is_between_the_markers_is_rewritten(tmp_path):
 def test_the_readme_has_the_tables_of_the_results():
     readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     assert import_module("tables").rewritten(readme, BENCHMARKS / "results") == readme
+
+
+class TestChecks:
+    """False alarms and power of `diagnose`, by few simulations of what is cheap."""
+
+    @pytest.fixture
+    def checks(self):
+        return import_module("checks")
+
+    def test_an_interrupted_run_resumes_and_every_check_is_in_the_table(self, checks, tmp_path, monkeypatch):
+        monkeypatch.setattr(checks, "cells", lambda sizes: [checks.Cell("chains", 0), checks.Cell("fault", 30, "M06")])
+        results = tmp_path / "checks.jsonl"
+        checks.run(1, (30,), results, np.inf)
+        results.write_text(results.read_text() + '{"kind": "cha')  # cut off
+        first = checks.read(results)
+        assert [line["kind"] for line in first] == ["chains", "fault"]
+        assert first[1]["found"] == {"M06": True}
+        monkeypatch.setattr(checks.Cell, "simulate", None)
+        checks.run(1, (30,), results, np.inf)  # nothing is left to do
+        assert checks.read(results) == first
+        simulated = {*checks.FAULTS, *checks.OF_CHAINS, *checks.NOT_SIMULATED}
+        assert simulated == set(import_module("bayesclf.diagnostics").CHECKS)
+        page = checks.table(first, (30,))
+        assert all(f"{code} " in page for code in simulated)
+
+    def test_rates_count_answers_and_any_report_and_leave_faults_apart(self, checks):
+        found = [{"M01": False, "Y01": True}, {"M01": False}, {"M01": True, "Y01": True}]
+        lines = [{"kind": "numbers", "rows": 30, "check": "", "found": one} for one in found]
+        lines.append({"kind": "fault", "rows": 30, "check": "Y01", "found": {"Y01": True}})
+        rates = checks.rates(lines)
+        assert rates["M01", "numbers", 30, False] == (1, 3)
+        assert rates["Y01", "numbers", 30, False] == (2, 2)
+        assert rates["any", "numbers", 30, False] == (2, 3)
+        assert rates["Y01", "fault", 30, True] == (1, 1)
+
+    @pytest.mark.parametrize(("fired", "of", "passes"), [(0, 500, True), (34, 500, True), (35, 500, False)])
+    def test_a_check_passes_up_to_two_standard_errors_above_its_level(self, checks, fired, of, passes):
+        assert checks.passes(fired, of) == passes
+
+    def test_separable_tables_are_those_without_a_maximum_likelihood_estimate(self, checks):
+        from bayesclf import LogisticRegression
+        from bayesclf.errors import DoesNotExist
+
+        for seed in range(8):
+            X, y = checks.words(np.random.default_rng(seed), 24)
+            clf = LogisticRegression(inference="map").fit(X, y)
+            try:
+                clf.hypotheses("mle")
+                separable = False
+            except DoesNotExist:
+                separable = True
+            assert checks.separable(X, y) == separable

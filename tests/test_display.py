@@ -113,9 +113,11 @@ def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
     assert best.split()[1:3] == [model, rule]
     score = found.table.set_index(["model", "rule"]).loc[found.best]
     assert f"{score['log_loss']:.3f} ± {score['log_loss_se']:.3f}" in best
-    assert f"Use {model} under {rule}: " in repr(found)
+    words = " ".join(repr(found).split())
+    assert "No model is clearly better than always giving the shares of the classes" in words
+    assert f"({model}), averaged over its posterior ({rule})" in words
     assert f"<tr><td><b>{model}</b></td><td><b>{rule}</b></td>" in found._repr_html_()
-    assert f"Use {model} under {rule}: " in found._repr_html_()
+    assert "No model is clearly better" in found._repr_html_()
 
 
 def test_a_comparison_without_answers_says_why(play_tennis):

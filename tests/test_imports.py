@@ -47,6 +47,7 @@ UPWARD = {
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),
     ("evaluation.comparison", "report.overview"),
+    ("evaluation.comparison", "stacking"),
     ("evaluation.learning", "plots"),
     ("families", "models.base"),
 }

@@ -29,14 +29,14 @@ def test_logistic_regression_of_a_column_of_different_strings():
     X = pd.DataFrame({"age": np.arange(rows) % 90.0, "id": [f"customer {i}" for i in range(rows)]})
     y = np.arange(rows) % 2
     match = r"column 'id' has 15,000 levels, .* would take about 11.7 GiB .* leave 'id' out \(--drop on the command"
-    assert peak_of_refusal(lambda: bc.LogisticRegression(inference="map").fit(X, y), match) < ALLOWED
+    assert peak_of_refusal(lambda: bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y), match) < ALLOWED
 
 
 def test_logistic_regression_of_many_numbers(monkeypatch):
     monkeypatch.setattr(memory, "MOST_BYTES", 2**20)
     X, y = np.random.default_rng(0).normal(size=(200, 1_000)), np.arange(200) % 2
     with pytest.raises(Refused, match=r"the 1,000 columns of 200 rows would take about .* leave columns out"):
-        bc.LogisticRegression().fit(X, y)
+        bc.LogisticRegression(prior_scale=2.5).fit(X, y)
 
 
 def test_discriminant_analysis_of_many_columns():
@@ -55,7 +55,7 @@ def test_a_tree_of_a_column_with_very_many_levels():
 @pytest.mark.parametrize(
     ("make", "columns", "rows"),
     [
-        (lambda: bc.LogisticRegression(inference="map"), 150, 1_000),
+        (lambda: bc.LogisticRegression(prior_scale=2.5, inference="map"), 150, 1_000),
         (lambda: bc.GaussianDiscriminantAnalysis("class", inference="map"), 250, 100),
     ],
     ids=["logistic", "discriminant"],

@@ -15,7 +15,7 @@ Y = np.array(["no", "yes"] * 20)
 X = np.random.default_rng(0).normal(size=(40, 2)) + (Y == "yes")[:, None]
 FRAME = pd.DataFrame(X, columns=["a", "b"])
 FIT = bc.GaussianNB(random_state=1).fit(FRAME, Y)
-LR = bc.LogisticRegression(inference="map").fit(X, Y)
+LR = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, Y)
 
 MISTAKES = {
     "a classifier as prior": (

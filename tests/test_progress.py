@@ -211,7 +211,9 @@ def test_reports_tell_of_checks_and_models(rows, tmp_path):
 
 def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
     told = Told()
-    clf = bc.LogisticRegression(inference=bc.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1)
+    clf = bc.LogisticRegression(
+        prior_scale=2.5, inference=bc.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1
+    )
     clf.fit(*rows)
     assert told[-1] == ("sampling", 1200, 1200)
     clf.save(tmp_path / "lr.nc")

@@ -30,7 +30,9 @@ ONE_COLUMN = {
     "selected": lambda: bc.NaiveBayes(select=True, inference=EXACT, random_state=1),
     "shared covariance": lambda: bc.GaussianDiscriminantAnalysis(inference=EXACT, random_state=1),
     "own covariance": lambda: bc.GaussianDiscriminantAnalysis("class", inference=EXACT, random_state=1),
-    "logistic": lambda: bc.LogisticRegression(inference=bc.Laplace(draws=100, limit=5.0), random_state=1),
+    "logistic": lambda: bc.LogisticRegression(
+        prior_scale=2.5, inference=bc.Laplace(draws=100, limit=5.0), random_state=1
+    ),
 }
 ALL_COLUMNS = {
     "class": lambda: bc.GaussianNB("class", inference=EXACT, random_state=1),

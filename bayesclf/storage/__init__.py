@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import declared, domains, netcdf
+from bayesclf.storage import declared, domains, netcdf, trial
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
 from bayesclf.storage.netcdf import MAX_BYTES
@@ -199,5 +199,6 @@ def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Datase
         setattr(clf, attribute, value)
     declared.check(clf, fitted)
     domains.check(clf)
+    trial.check(clf)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

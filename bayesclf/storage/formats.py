@@ -29,7 +29,7 @@ class Changes:
     renamed
         Name in the next version, of a class or a member.
     added
-        Members that the older version lacks, with the value that they would have had.
+        Members that the older version lacks, with the value that they would have had, or a function that returns it.
     removed
         Members that the next version lacks.
     """
@@ -49,24 +49,40 @@ class Changes:
         for key, value in self.added.items():
             owner, _, name = key.partition(".")
             if owner in owners and has_fitted_form(name) == fitted:
-                found.append((name, value))
+                found.append((name, value() if callable(value) else value))
         if len(dict(found)) < len(found):
             raise ValueError(f"the {owners[0]} in it has a member twice")
         return dict(found)
+
+
+def _augmentation() -> Any:
+    from bayesclf.inference import Augmentation
+
+    return Augmentation()
 
 
 CHANGES = {
     1: Changes(
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
+            "Auto.augmentation": _augmentation,
             "Axes.units": (),
+            "Bernoulli.basis": "simplex",
             "BayesClassifier.target_name_": None,
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
             "Column.unit": 1.0,
+            "ColumnBlock.candidate": "",
             "GenerativeModel.posterior_given": False,
+            "LearntAlpha.least_levels": 1,
+            "LearntAlpha.value": None,
             "LogisticRegression.prior": None,
+            "Multinomial.basis": "simplex",
+            "NaiveBayes.choices_": (),
+            "NaiveBayes._undecided": None,
+            "NaiveBayes.families": "gaussian",
+            "NaiveBayes.alpha": 2.0,
         },
     )
 }
@@ -133,7 +149,9 @@ def classes() -> dict[str, type]:
         LearntClassPrior,
         Selected,
     )
+    from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
+    from bayesclf.families.histogram_cells import CellLayout
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
@@ -150,7 +168,19 @@ def classes() -> dict[str, type]:
     listed: tuple[type, ...] = (
         *FAMILIES.values(),
         *(family.statistics_type for family in FAMILIES.values()),
-        *(Axes, HalfNormal, LearntAlpha, LKJ, Selected, Smoothed, KnownClassPrior, LearntClassPrior),
+        *(
+            Axes,
+            HalfNormal,
+            LearntAlpha,
+            LKJ,
+            ByEvidence,
+            CellLayout,
+            Choices,
+            Selected,
+            Smoothed,
+            KnownClassPrior,
+            LearntClassPrior,
+        ),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
         *ENGINES.values(),

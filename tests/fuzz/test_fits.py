@@ -22,7 +22,7 @@ WEIGHTS = {
     "infinite": lambda n: np.full(n, np.inf),
     "two axes": lambda n: np.ones((n, 2)),
 }
-PER_FIT = 4
+PER_FIT = 5
 """Predictions by each fitted classifier, and so at least as many as fits after the refusals."""
 
 
@@ -66,5 +66,5 @@ def test_any_table_and_settings(model, effort):
         classifier=classifiers(model),
         recipe=recipes(model),
         weights=mostly(("none",), tuple(WEIGHTS), of=6),
-        predictions=st.lists(one, min_size=PER_FIT, max_size=6),
+        predictions=st.lists(one, min_size=PER_FIT, max_size=PER_FIT + 2),
     )

@@ -19,7 +19,10 @@ MOST_KILOBYTES = 300_000
 MODELS = {
     "gnb": (lambda: bc.GaussianNB(inference=Exact(draws=5, chains=2), random_state=1), NUMBERS),
     "nb": (lambda: bc.NaiveBayes(inference=Exact(draws=5, chains=2), random_state=1), MIXED),
-    "lr": (lambda: bc.LogisticRegression(inference=Laplace(draws=5, chains=2, limit=10), random_state=1), WORDS),
+    "lr": (
+        lambda: bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=5, chains=2, limit=10), random_state=1),
+        WORDS,
+    ),
     "text": (lambda: bc.TextNB(inference="map"), TEXTS),
     "tan": (lambda: bc.BayesNetClassifier(inference="map"), WORDS),
 }

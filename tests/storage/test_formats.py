@@ -198,7 +198,7 @@ def test_a_family_brings_its_statistics(monkeypatch):
 def test_statistics_are_of_the_class_that_a_family_names(family):
     axes = {"category": bc.families.Axes(("no", "yes"), ("a", "b"), (("u", "v"), ("u", "v")))}
     codes = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
-    cells = codes if family.kind == "category" else codes.astype(float)
+    cells = codes if family.kind == "category" else 1.0 + codes
     found = family().statistics(cells, Y, axes.get(family.kind, bc.families.Axes(("no", "yes"), ("a", "b"))))
     assert type(found) is family.statistics_type
 

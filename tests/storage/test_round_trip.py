@@ -163,7 +163,7 @@ class TestRoundTrip:
         assert_equal(loaded.partial_fit(X, Y).predict_proba(X), mine.predict_proba(X))
 
     def test_nuts(self, path):
-        clf = bc.LogisticRegression(inference=bc.NUTS(draws=20, tune=30, chains=2), random_state=1)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=20, tune=30, chains=2), random_state=1)
         with pytest.warns(ConvergenceWarning):
             clf.fit(NUMBERS, Y)
         loaded = reloaded(clf, path)
@@ -220,7 +220,7 @@ class TestRoundTrip:
 
     def test_large_arrays_are_compressed(self, path):
         X = pd.DataFrame({"digit": (np.arange(3000) % 7).astype(str), "number": np.arange(3000.0)})
-        clf = bc.LogisticRegression(inference="map").fit(X, np.arange(3000) % 2)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, np.arange(3000) % 2)
         clf.save(path)
         assert path.stat().st_size < clf.model_.X.nbytes
 
