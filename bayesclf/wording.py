@@ -231,6 +231,22 @@ def number(value: float, digits: int = 3) -> str:
     return f"−{text}" if value < 0 and float(text) else text
 
 
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> duration(0.013), duration(2.34), duration(59.96), duration(125), duration(7300)
+    ('0.01 s', '2.3 s', '1 min 0 s', '2 min 5 s', '2 h 1 min')
+    """
+    if seconds < 0.95:
+        return f"{max(seconds, 0.01):.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def pair(value: float, error: float, digits: int = 3) -> str:
     """Return "value ± standard error", or the value alone where the error is NaN.
 

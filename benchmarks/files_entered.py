@@ -39,7 +39,7 @@ def predict() -> Callable[[], object]:
 
 def nuts() -> Callable[[], object]:
     X, y = breast_cancer()
-    return lambda: bc.LogisticRegression(inference="nuts", random_state=1).fit(X, y)
+    return lambda: bc.LogisticRegression(prior_scale=2.5, inference="nuts", random_state=1).fit(X, y)
 
 
 def compare() -> Callable[[], object]:

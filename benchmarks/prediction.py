@@ -43,7 +43,9 @@ def fitted() -> bc.LogisticRegression:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, FEATURES))
     y = X @ rng.normal(scale=0.5, size=FEATURES) + rng.logistic(size=2000) > 0
-    return bc.LogisticRegression(inference=bc.Laplace(draws=DRAWS // 4, chains=4), random_state=0).fit(X, y)
+    return bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=DRAWS // 4, chains=4), random_state=0).fit(
+        X, y
+    )
 
 
 def products() -> Callable[[int], Any]:

@@ -41,6 +41,9 @@ METRICS = ("error", "log_loss")
 
 RULES = ("map", "bayes-optimal")
 
+PRIOR_SCALE = 2.5
+"""Prior sd of a logistic weight per sd of its column."""
+
 CLEAR = 2.0
 """Standard errors from which on a paired difference is called clear."""
 
@@ -79,7 +82,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 def classifier(name: str, **options: Any) -> BayesClassifier:
     """Return a new classifier by its name here."""
     if name == "LR":
-        return LogisticRegression(**options)
+        return LogisticRegression(prior_scale=PRIOR_SCALE, **options)
     return GaussianNB(variance="feature" if name == "GNB2" else "class-feature", **options)
 
 

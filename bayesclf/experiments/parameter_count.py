@@ -89,7 +89,9 @@ KINDS = {
     "GNB2": Kind(
         "Gaussian naive Bayes, σ_i", partial(bc.GaussianNB, variance="feature"), "3n + 1", lambda n: 3 * n + 1, "Wehbe"
     ),
-    "LR": Kind("logistic regression", bc.LogisticRegression, "n + 1", lambda n: n + 1, "Wehbe"),
+    "LR": Kind(
+        "logistic regression", partial(bc.LogisticRegression, prior_scale=2.5), "n + 1", lambda n: n + 1, "Wehbe"
+    ),
 }
 """The classifiers by name. Mitchell's own 2(2^n − 1) and 2n leave out P(y)."""
 

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
 from bayesclf.families.units import at_unit_scale
-from bayesclf.inference import NUTS
+from bayesclf.inference import MARKOV_CHAINS
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.typing import Array
 
@@ -59,10 +60,12 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
 
-        After NUTS there are also `ess_bulk`, `ess_tail` and `r_hat`. A point fit has only `odds_ratio`, `coefficient`
-        and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` says what the table is of: `classifier`,
+        After NUTS or data augmentation there are also `ess_bulk`, `ess_tail` and `r_hat`. A point fit has only
+        `odds_ratio`, `coefficient` and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` says what the table
+        is of: `classifier`,
         `engine`, `ci_prob`, `reference` (the class of odds 1), and in sentences what is not there, `no_intervals` for
-        a point fit and `not_held` for draws that are not in memory.
+        a point fit and `not_held` for draws that are not in memory; `families` has what each column was taken for,
+        where naive Bayes chose it by evidence, as in "capital_gain: zero-inflated log-normal, .98".
 
     Raises
     ------
@@ -95,6 +98,8 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         about["no_intervals"] = f"a fit by {engine} is a point estimate; fit with an engine that draws for intervals"
     else:
         about["ci_prob"] = ci_prob
+    if isinstance(classifier, NaiveBayes) and classifier.choices_:
+        about["families"] = [said for choices in classifier.choices_ for said in choices.sentences()]
     table.attrs = about | dict(table.attrs)
     return table
 
@@ -205,8 +210,8 @@ def _lines(group: xr.Dataset, name: str) -> tuple[list[tuple[str, str, str]], Ar
 
 
 def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]:
-    """Return effective sample sizes and R-hat of draws (draw, line), those of one chain together, after NUTS."""
-    if not isinstance(classifier.inference_, NUTS) or classifier.draws_ is None:
+    """Return effective sample sizes and R-hat of draws (draw, line), those of chains together."""
+    if not isinstance(classifier.inference_, MARKOV_CHAINS) or classifier.draws_ is None:
         return {}
     from arviz_base import rcParams
     from arviz_stats.base import array_stats

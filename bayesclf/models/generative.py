@@ -121,6 +121,12 @@ class GenerativeModel:
             return "draws of the posterior were given"
         return next(filter(None, (b.family.not_conjugate(b.statistics) for b in self.blocks)), "")
 
+    def not_augmentable(self) -> str:
+        """Return why data augmentation cannot sample the posterior, likewise: a block's own reason."""
+        if self.posterior_given:
+            return self.not_conjugate()
+        return next(filter(None, (b.family.not_augmentable(b.statistics) for b in self.blocks)), "")
+
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
         if self.posterior_given:

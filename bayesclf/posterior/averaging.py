@@ -17,13 +17,12 @@ from bayesclf.posterior.answers import (
     blocks,
     over_rows,
     require_effective_draws,
-    weights_given_x,
 )
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 
-__all__ = ["Averages", "average", "blocks", "conditional", "interval", "log_weights_of"]
+__all__ = ["Averages", "average", "blocks", "conditional", "interval"]
 
 SHORT_OF = 1 - 1e-12
 """Factor of a tail: .945 of 4,000 draws are 3,780, though in floating point a little more, and so one draw further."""
@@ -117,21 +116,6 @@ def conditional(hypotheses: HypothesisSet, rows: Rows) -> Conditional:
     of_parts = (Answers.of(np.moveaxis(part.log_scores(rows), 0, -1), part, Memory()) for part in hypotheses.parts())
     log_proba, log_x, impossible = zip(*((of.log_proba, of.log_x, of.impossible) for of in of_parts), strict=True)
     return Conditional(np.concatenate(log_proba, axis=2), np.concatenate(log_x, axis=1), np.concatenate(impossible, 1))
-
-
-def log_weights_of(hypotheses: HypothesisSet, answer: Conditional, given_x: bool, first: int = 0) -> Array:
-    """Return log w_s, (draw), or with `given_x` log P(h_s | D, x), (row, draw); `first` is the block's first row.
-
-    Raises
-    ------
-    Refused
-        Where too few draws have nearly all the weight given x.
-    """
-    if not given_x or not hypotheses.generative:
-        return hypotheses.log_weights
-    log_weights, log_mass, log_square = weights_given_x(hypotheses, answer.log_x)
-    require_effective_draws(hypotheses, log_mass, log_square, first)
-    return log_weights
 
 
 def _bounds(answers: Answers, tails: Array) -> Array:

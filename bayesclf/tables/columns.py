@@ -229,10 +229,10 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
         return "number"
     if not text or truths or isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
-    cells = column.dropna().astype(str)
-    words = cells.head(TEXT_SAMPLE).str.count(r"\S+").mean()
-    wordy = len(cells) > 0 and words > TEXT_MIN_WORDS
-    return "text" if wordy and cells.nunique() > TEXT_MIN_DISTINCT * len(cells) else "category"
+    cells = column.to_numpy()[~column.isna().to_numpy()]  # of NumPy, as pandas takes far longer for short columns
+    words = [len(str(cell).split()) for cell in cells[:TEXT_SAMPLE]]
+    wordy = sum(words) > TEXT_MIN_WORDS * len(words)
+    return "text" if wordy and len(set(map(str, cells))) > TEXT_MIN_DISTINCT * len(cells) else "category"
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 
-from bayesclf.tables import missing
 from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
+from bayesclf.tables.missing import spike
 from bayesclf.wording import IN_ALL, flagged_rows, listed
 
 IDENTIFIER = 0.9
@@ -18,6 +21,9 @@ MANY_ROWS = 20
 
 ALMOST_NUMBERS = 0.5
 """A column of categories in which more than this share of the cells are numbers gets a note."""
+
+NUMERIC = re.compile(r"\d|inf", re.IGNORECASE)
+"""What every number has."""
 
 SUMMARY_WIDTH = 48
 """The most characters of a cell in a summary."""
@@ -70,51 +76,54 @@ def describe_columns(
     lines = []
     for name, column in frame.items():
         kind = "label" if name == target else dtypes.get(str(name)) or column_kind(column)
+        missing = column.isna().to_numpy()
+        cells = column.to_numpy()[~missing].tolist() if missing.any() else column.tolist()
+        levels = Counter(cells)  # pandas counts a short column in a hundred times as long
         lines.append(
             {
                 "column": name,
                 "kind": kind,
                 "dtype": str(column.dtype),
-                "missing": int(column.isna().sum()),
-                "distinct": int(column.nunique()),
-                "summary": _summary(column, kind),
-                "note": _note(name, column, kind),
+                "missing": len(column) - len(cells),
+                "distinct": len(levels),
+                "summary": _summary(cells, levels, kind),
+                "note": _note(name, column, kind, levels),
             }
         )
     return pd.DataFrame(lines)
 
 
-def _summary(column: pd.Series, kind: str) -> str:
-    cells = column.dropna()
-    if cells.empty:
+def _summary(cells: list[Any], levels: Counter[Any], kind: str) -> str:
+    if not cells:
         return "no values"
     if kind == "number":
-        return f"{cells.min():.6g} to {cells.max():.6g}"
+        return f"{min(levels):.6g} to {max(levels):.6g}"
     if kind == "text":
-        return _start(cells.iloc[0])
-    levels = (f"{_start(level)} {count}" for level, count in cells.value_counts().items() if count)
-    return listed(levels, LISTED_LEVELS)
+        return _start(cells[0])
+    return listed((f"{_start(level)} {count}" for level, count in levels.most_common()), LISTED_LEVELS)
 
 
 def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: Hashable, column: pd.Series, kind: str) -> str:
-    if column.isna().all():
+def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) -> str:
+    if not levels:
         return f"column {name!r} has no values at all; leave it out"
-    found = missing.spike(column) if kind == "number" else None
+    found = spike(column) if kind == "number" else None
     if found:
         return found.sentence(name)
-    if kind == "category" and len(column) >= MANY_ROWS and column.nunique() > IDENTIFIER * len(column):
+    if kind == "category" and len(column) >= MANY_ROWS and len(levels) > IDENTIFIER * len(column):
         return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
     if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
-        return _almost_numbers(name, column)
+        return _almost_numbers(name, column, levels)
     return ""
 
 
-def _almost_numbers(name: Hashable, column: pd.Series) -> str:
+def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> str:
     """Say which cells keep a column from being read as numbers, if the others are numbers."""
+    if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
+        return ""
     words = as_words(column)
     bad = not_numbers(words)
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():

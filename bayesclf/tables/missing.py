@@ -91,7 +91,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     >>> spike(pd.Series([0, 0, 0, 0, 1, 1, 2, 3, 5, 8] * 10)) is None
     True
     """
-    if column_kind(column, text=False) != "number" or pd.api.types.is_bool_dtype(column.dtype):
+    if len(column) < MIN_OTHERS + MIN_SPIKE or column_kind(column, text=False) != "number":
         return None
     cells = column.to_numpy(dtype=float, na_value=np.nan)
     cells = cells[np.isfinite(cells)]

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.cases import PRIORS, TREES
+from helpers.cases import DISCRETE, PRIORS
 from scipy import integrate, stats
 
 import bayesclf as bc
@@ -35,7 +35,7 @@ def one_step_ahead(case, X, y):
     return total
 
 
-@pytest.mark.parametrize("case", [*PRIORS, *TREES], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*PRIORS, *DISCRETE], ids=lambda case: case.name)
 @pytest.mark.parametrize("n", [0, 1, 24])
 def test_evidence_is_the_product_of_predictions_one_step_ahead(case, n):
     X, y = case.data(5, n)

@@ -69,7 +69,7 @@ def test_partial_fit_takes_a_column_that_varies_later(case, mixed_table):
     by_parts = case.make().partial_fit(X[:30], y[:30], classes=np.unique(y))
     assert "'dose'" in by_parts.notes_[0]
     by_parts.partial_fit(X[30:], y[30:])
-    assert by_parts.notes_ == []
+    assert not any("one value only" in note for note in by_parts.notes_)
     assert_same_answers(case.make().fit(X, y), by_parts, X, RULES)
 
 

@@ -6,7 +6,20 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from helpers.cases import BERNOULLI, CATEGORICAL, GAUSSIAN, MULTINOMIAL, MULTIVARIATE_GAUSSIAN, POISSON, TABLES
+from helpers.cases import (
+    BERNOULLI,
+    CATEGORICAL,
+    EXPONENTIAL,
+    GAMMA,
+    GAUSSIAN,
+    HURDLE,
+    LOG_NORMAL,
+    MULTINOMIAL,
+    MULTIVARIATE_GAUSSIAN,
+    NEGATIVE_BINOMIAL,
+    POISSON,
+    TABLES,
+)
 from scipy import stats
 
 from bayesclf import inference
@@ -21,6 +34,11 @@ CASES = (
     BERNOULLI[1],
     MULTINOMIAL[1],
     POISSON[1],
+    EXPONENTIAL[1],
+    GAMMA[0],
+    NEGATIVE_BINOMIAL[0],
+    LOG_NORMAL[0],
+    HURDLE[1],
     *(next(case for case in GAUSSIAN if case.family.variance == variance) for variance in SHARED_OVER),
     *MULTIVARIATE_GAUSSIAN[:2],
 )

@@ -1,5 +1,7 @@
 """The posterior of every family, against Bayes' theorem, quadrature and its marginals."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from helpers.families import STANDARD_ERRORS, assert_drawn_from, assert_same_parameters, every_prior
@@ -8,15 +10,19 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import logsumexp
 
-from bayesclf.families import Axes, Categorical, Gaussian
+from bayesclf.families import Axes, Categorical, Family, Gaussian
 
 
 def hyperparameters(family):
-    return {
-        name: np.asarray(getattr(family, name))
-        for name in ("alpha", "beta", "m", "kappa", "a", "b", "nu", "psi")
-        if hasattr(family, name)
-    }
+    """Return all arrays among the fields of a family, and of families in it."""
+    found = {}
+    for field in fields(family):
+        value = getattr(family, field.name)
+        if isinstance(value, np.ndarray):
+            found[field.name] = value
+        elif isinstance(value, Family):
+            found |= hyperparameters(value)
+    return found
 
 
 @every_prior

@@ -61,7 +61,7 @@ def compiled(structure):
 
 def structure_of(case):
     family = case.family
-    return family.name, getattr(family, "variance", None), getattr(family, "covariance", None)
+    return family.name, family.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
 
 
 @cache

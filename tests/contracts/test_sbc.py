@@ -4,8 +4,9 @@ Talts, Betancourt, Simpson, Vehtari and Gelman (2018), arXiv:1804.06788. Truths 
 explicit proper priors; an empirical prior would see the rows twice and fail.
 
 Where the posterior has a closed form, the exact engine is tested here, and NUTS against the exact posterior in
-`test_nuts_agrees.py`: together they say that NUTS is calibrated, more precisely than a few dozen ranks could. Logistic
-regression has no closed form, and both its engines are tested here.
+`test_nuts_agrees.py`: together they say that NUTS is calibrated, more precisely than a few dozen ranks could. Where
+only missing cells are in the way, data augmentation is tested. Logistic regression has no closed form, and both its
+engines are tested here.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
+from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.inference import NUTS, Exact, Laplace
+from bayesclf.inference import NUTS, Augmentation, Exact, Laplace
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +74,23 @@ def joint(rng):
     return {"pi": pi, "theta": theta}, pd.DataFrame(columns), y
 
 
+SIMPLEXES = (2, *(3,) * 2, *(2,) * 3)
+"""Lengths of the simplexes of a tree, of x0, x1 given x0 and x2 given x1."""
+TREE_CELLS = np.random.default_rng(4).uniform(0.6, 3.0, (3, sum(SIMPLEXES)))
+
+
+def tree(rng):
+    """Return a truth and rows of three columns of words along a tree."""
+    pi, y = labels(rng)
+    parts = np.split(TREE_CELLS, np.cumsum(SIMPLEXES)[:-1], axis=1)
+    theta = [[rng.dirichlet(row) for row in part] for part in parts]
+    x0 = [rng.choice(2, p=theta[0][k]) for k in y]
+    x1 = [rng.choice(3, p=theta[1 + parent][k]) for parent, k in zip(x0, y, strict=True)]
+    x2 = [rng.choice(2, p=theta[3 + parent][k]) for parent, k in zip(x1, y, strict=True)]
+    columns = {f"x{j}": pd.Categorical.from_codes(own, list("uvw"[: 2 + j % 2])) for j, own in enumerate((x0, x1, x2))}
+    return {"pi": pi, "theta": np.hstack(theta)}, pd.DataFrame(columns), y
+
+
 def bernoulli(rng):
     """Return a truth and rows of three events."""
     pi, y = labels(rng)
@@ -94,6 +113,42 @@ def gaussian(variance, rng):
     mu = rng.normal(M, np.sqrt(sigma2 / KAPPA))
     X = rng.normal(mu[y], np.sqrt(np.broadcast_to(sigma2, M.shape))[y])
     return {"pi": pi, "mu": mu, "sigma2": sigma2.squeeze()}, pd.DataFrame(X, columns=["x0", "x1"]), y
+
+
+def exponential(rng):
+    """Return a truth and rows of three columns of waiting times."""
+    pi, y = labels(rng)
+    rate = rng.gamma(SHAPES[0], 1 / SHAPES[1])
+    return {"pi": pi, "rate": rate}, pd.DataFrame(rng.exponential(1 / rate[y]), columns=list("uvw")), y
+
+
+def gamma(rng):
+    """Return a truth and rows of two columns of positive numbers."""
+    pi, y = labels(rng)
+    shape = np.exp(np.log(1.5) + 0.7 * rng.normal(size=(3, 2)))
+    rate = rng.gamma(1 + 0.8 * shape) / (0.8 * 3.0)
+    return (
+        {"pi": pi, "shape": shape, "rate": rate},
+        pd.DataFrame(rng.gamma(shape[y]) / rate[y], columns=["x0", "x1"]),
+        y,
+    )
+
+
+def negative_binomial(rng):
+    """Return a truth and rows of two columns of counts."""
+    pi, y = labels(rng)
+    r = np.exp(np.log(1.5) + 0.7 * rng.normal(size=(3, 2)))
+    theta = rng.beta(1 + 0.8 * r, 1 + 0.8 * 3.0)
+    X = pd.DataFrame(rng.negative_binomial(r[y], theta[y]), columns=["x0", "x1"])
+    return {"pi": pi, "dispersion": r, "theta": theta}, X, y
+
+
+def hurdle(rng):
+    """Return a truth and rows of two columns, some cells 0 and the logarithms of the others normal."""
+    truth, logs, y = gaussian("class-feature", rng)
+    theta = rng.beta(*SHAPES[:, :, :2])
+    X = np.exp(logs).where(rng.random(logs.shape) > theta[y], 0.0)
+    return {**truth, "theta": theta}, X, y
 
 
 PSI = np.array([[3.0, 1.2], [1.2, 2.0]])
@@ -203,11 +258,23 @@ def assert_uniform(found, draws, bins):
 COMMON = {"class_concentration": CONCENTRATION}
 EXPLICIT = {"m": M, "kappa": KAPPA, **COMMON}
 
+
+def blocks(family, columns=("x0", "x1")):
+    return bc.NaiveBayes({tuple(columns): family}, **COMMON)
+
+
 CASES = {
     "categorical": (categorical, bc.CategoricalNB(ALPHA, **COMMON)),
     "joint": (joint, bc.JointBayes(CELLS, **COMMON)),
     "bernoulli": (bernoulli, bc.BernoulliNB(*SHAPES, **COMMON)),
     "multinomial": (multinomial, bc.MultinomialNB(SHAPES[0], **COMMON)),
+    "exponential": (exponential, blocks(Exponential(*SHAPES), "uvw")),
+    "gamma": (gamma, blocks(Gamma(median=1.5, spread=0.7, kappa=0.8, m=3.0))),
+    "negative binomial": (
+        negative_binomial,
+        blocks(NegativeBinomial(median=1.5, spread=0.7, kappa=0.8, m=3.0)),
+    ),
+    "hurdle": (hurdle, blocks(Hurdle(LogNormal(Gaussian(m=M, kappa=KAPPA, a=A, b=B)), *SHAPES[:, :, :2]))),
     **{
         f"gaussian {variance}": (partial(gaussian, variance), bc.GaussianNB(variance, a=A, b=B, **EXPLICIT))
         for variance in SHARED_OVER
@@ -245,6 +312,30 @@ def with_engine(clf, engine):
 def test_exact(name):
     simulate, clf = CASES[name]
     assert_uniform(*ranks(simulate, with_engine(clf, EXACT), 500), bins=10)
+
+
+GAPS = 0.3
+"""Share of cells that are missing."""
+AUGMENTED = Augmentation(draws=295, tune=50, chains=2)
+WITH_GAPS = {
+    **{name: CASES[name] for name in ("joint", "discriminant shared", "discriminant class")},
+    "tree": (tree, bc.BayesNetClassifier((("x0", "x1"), ("x1", "x2")), alpha=TREE_CELLS, **COMMON)),
+}
+
+
+def gappy(simulate, rng):
+    """Return a truth, rows that lack cells, and labels."""
+    truth, X, y = simulate(rng)
+    return truth, X.mask(rng.random(X.shape) < GAPS), y
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", WITH_GAPS)
+def test_data_augmentation(name):
+    """Every 10th draw is kept, as of NUTS: nearly independent ones."""
+    simulate, clf = WITH_GAPS[name]
+    drawn = ranks(partial(gappy, simulate), with_engine(clf, AUGMENTED), 200, thin=10)
+    assert_uniform(*drawn, bins=10)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -218,10 +218,12 @@ def test_settings_of_experiments_are_of_the_kind_of_their_defaults(name, tmp_pat
 BILLION = 10**9
 ROOM = {
     "exact": bc.GaussianNB(inference=bc.Exact(draws=BILLION)),
-    "laplace": bc.LogisticRegression(inference=bc.Laplace(draws=BILLION)),
-    "nuts": bc.LogisticRegression(inference=bc.NUTS(draws=BILLION)),
-    "tuning": bc.LogisticRegression(inference=bc.NUTS(tune=BILLION)),
-    "auto": bc.LogisticRegression(inference=bc.Auto(bc.Laplace(draws=BILLION), bc.NUTS(draws=BILLION))),
+    "laplace": bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=BILLION)),
+    "nuts": bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=BILLION)),
+    "tuning": bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(tune=BILLION)),
+    "auto": bc.LogisticRegression(
+        prior_scale=2.5, inference=bc.Auto(bc.Laplace(draws=BILLION), bc.NUTS(draws=BILLION))
+    ),
 }
 
 
@@ -245,7 +247,9 @@ def test_a_billion_of_anything_is_refused(call):
 
 @pytest.mark.parametrize("kind", [bc.Exact, bc.Laplace, bc.NUTS])
 def test_the_number_in_the_sentence_is_the_most_that_is_taken(kind):
-    model = (FIT if kind is bc.Exact else bc.LogisticRegression(inference="map").fit(NUMBERS, LABELS)).model_
+    model = (
+        FIT if kind is bc.Exact else bc.LogisticRegression(prior_scale=2.5, inference="map").fit(NUMBERS, LABELS)
+    ).model_
     with pytest.raises(Refused) as refusal:
         require_room(model, kind(draws=BILLION))
     most = int(str(refusal.value).partition("at most ")[2].split()[0].replace(",", ""))

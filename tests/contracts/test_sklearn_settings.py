@@ -15,7 +15,7 @@ spec = importlib.util.spec_from_file_location("default_checks", Path(__file__).w
 default_checks = sys.modules["default_checks"] = importlib.util.module_from_spec(spec)  # where pickle looks for it
 spec.loader.exec_module(default_checks)
 
-LOGISTIC = {"inference": "map"}
+LOGISTIC = {"prior_scale": 2.5, "inference": "map"}
 SETTINGS = [
     *(bc.GaussianNB(rule=rule) for rule in ("map", "mean", "predictive", "gibbs")),
     *(bc.GaussianNB(variance) for variance in ("feature", "class", "shared")),
@@ -25,6 +25,7 @@ SETTINGS = [
     bc.GaussianNB(rule=bc.rules.Gibbs("label")),
     bc.NaiveBayes(select=True),
     bc.NaiveBayes(missing="level"),
+    bc.NaiveBayes(families="auto"),
     bc.CategoricalNB(basis="softmax"),
     bc.CategoricalNB(missing="level"),
     bc.CategoricalNB(alpha=LearntAlpha(), basis="softmax"),
@@ -40,10 +41,10 @@ SETTINGS = [
     default_checks.BinnedTan(inference="exact"),
     bc.LogisticRegression(prior_form="reference", **LOGISTIC),
     bc.LogisticRegression(intercept_at="zero", **LOGISTIC),
-    bc.LogisticRegression(standardize=False, prior_scale=10.0, **LOGISTIC),
+    bc.LogisticRegression(standardize=False, **{**LOGISTIC, "prior_scale": 10.0}),
     bc.LogisticRegression(intercept_scale=np.inf, **LOGISTIC),
     bc.LogisticRegression(missing="error", **LOGISTIC),
-    bc.LogisticRegression(inference="auto"),
+    bc.LogisticRegression(prior_scale=2.5, inference="auto"),
 ]
 DRAWN_LABEL = {"check_classifiers_train"}
 """Left out under a rule that draws the label: the most probable one is not always predicted."""

@@ -110,7 +110,7 @@ def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path
     outcome = run(EXPERIMENT, settings, tmp_path / "results")
     table = outcome.table.set_index("rule")
     for rule in ("map", "mean", "predictive"):
-        clf = bc.TextNB(class_prior="empirical", random_state=0).fit(texts, y)
+        clf = bc.TextNB(alpha=2.0, class_prior="empirical", random_state=0).fit(texts, y)
         log_proba = clf.predict_log_proba(texts, rule=rule)
         own = log_proba[np.arange(60), np.searchsorted(clf.classes_, y)]
         assert table.loc[rule, "accuracy"] == (clf.predict(texts, rule=rule) == y).mean()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from helpers.case import FEATURES, LABELS, MISSING_SHARE, Case
+from helpers.case import FEATURES, LABELS
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
-from scipy import stats
+from helpers.number_cases import (
+    ExponentialCase,
+    GammaCase,
+    HistogramCase,
+    HurdleCase,
+    LogNormalCase,
+    NegativeBinomialCase,
+    PoissonCase,
+)
 
 from bayesclf.families import (
     Axes,
@@ -16,10 +24,16 @@ from bayesclf.families import (
     Bernoulli,
     Categorical,
     EveryTree,
+    Exponential,
+    Gamma,
     Gaussian,
+    Histogram,
+    Hurdle,
     JointTable,
+    LogNormal,
     Multinomial,
     MultivariateGaussian,
+    NegativeBinomial,
     OneDependence,
     Poisson,
 )
@@ -96,60 +110,33 @@ MULTINOMIAL = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class PoissonCase(Case):
-    """Counts of events, some missing; a point is the rates."""
-
-    def rows(self, rng, y, missing=MISSING_SHARE):
-        X = rng.poisson(np.array([[1.0, 4.0, 0.5], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])[y]).astype(float)
-        return np.where(rng.random(X.shape) < missing, np.nan, X)
-
-    def point(self, rng):
-        return {"rate": rng.gamma(2.0, 1.0, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        cells = stats.poisson.logpmf(np.nan_to_num(X), parameters["rate"][0][y])
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
-
-    def log_prior(self, family, parameters):
-        return stats.gamma.logpdf(parameters["rate"][0], family.a, scale=1 / family.b).sum()
-
-    def marginals(self, family):
-        return {"rate": stats.gamma(family.a, scale=1 / family.b)}
-
-    def to_pymc(self, parameters):
-        return {"rate": parameters["rate"]}
-
-    def cell_grid(self, feature):
-        return np.arange(200.0), np.ones(200)
-
-    @property
-    def absent(self):
-        return np.nan
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["rate"][0]).ravel()
-
-    def constrained(self, vector):
-        return {"rate": np.exp(vector).reshape(1, 3, 3)}
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
-    def naive_mle(self, X, y):
-        return {"rate": np.array([np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
-
-    def standard_errors(self, parameters, n):
-        return {"rate": np.sqrt(parameters["rate"][0] / n)}
-
-
 POISSON = (
     PoissonCase("poisson", Poisson(), Axes(LABELS, FEATURES)),
     PoissonCase(
         "poisson prior given", Poisson(*np.random.default_rng(12).uniform(1.2, 4.0, (2, 3, 3))), Axes(LABELS, FEATURES)
     ),
 )
-CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *POISSON)
+_SHAPES = np.random.default_rng(13).uniform(1.2, 4.0, (4, 3, 3))
+EXPONENTIAL = (
+    ExponentialCase("exponential", Exponential(), Axes(LABELS, FEATURES)),
+    ExponentialCase("exponential prior given", Exponential(*_SHAPES[:2]), Axes(LABELS, FEATURES)),
+)
+GAMMA = (GammaCase("gamma", Gamma(), Axes(LABELS, FEATURES)),)
+NEGATIVE_BINOMIAL = (
+    NegativeBinomialCase("negative binomial", NegativeBinomial(median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
+)
+LOG_NORMAL = (LogNormalCase("log-normal", LogNormal(), Axes(LABELS, FEATURES)),)
+HURDLE = (
+    HurdleCase("hurdle log-normal", Hurdle(), Axes(LABELS, FEATURES), LOG_NORMAL[0]),
+    HurdleCase(
+        "hurdle exponential prior given",
+        Hurdle(EXPONENTIAL[1].family, *_SHAPES[2:]),
+        Axes(LABELS, FEATURES),
+        EXPONENTIAL[1],
+    ),
+)
+NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)
+CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS)
 """Families whose parameters have a density."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))
@@ -171,5 +158,15 @@ TREES = tuple(
 PLUG_INS = (TreesCase("one-dependence estimators", OneDependence(), Axes(LABELS, FEATURES, _LEVELS)),)
 """Families without a posterior."""
 
-EVERY = (*CASES, *TREES, *PLUG_INS)
+
+HISTOGRAMS = (
+    HistogramCase("histogram", Histogram(), Axes(LABELS, FEATURES)),
+    HistogramCase("histogram a=4, 3 quantiles", Histogram(4.0, 3), Axes(LABELS, FEATURES)),
+)
+"""Families with sets of cuts."""
+
+DISCRETE = (*TREES, *HISTOGRAMS)
+"""Families with a discrete parameter."""
+
+EVERY = (*CASES, *DISCRETE, *PLUG_INS)
 """A family without an entry here fails the contract."""

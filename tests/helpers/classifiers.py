@@ -63,13 +63,15 @@ class FilledCase(Case):
 
 GENERATIVE = (
     Case("nb", bc.NaiveBayes, NUMBERS + WORDS),
+    Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
+    Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
     Case("categorical", bc.CategoricalNB, WORDS),
     *(FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c}) for c in COVARIANCE_DIMS),
     *(Case(f"gnb {variance}", bc.GaussianNB, NUMBERS, {"variance": variance}) for variance in SHARED_OVER),
-    Case("bernoulli", bc.BernoulliNB, EVENTS),
-    Case("multinomial", bc.MultinomialNB, COUNTS, empty=0.0),
+    Case("bernoulli", bc.BernoulliNB, EVENTS, {"alpha": 2.0}),
+    Case("multinomial", bc.MultinomialNB, COUNTS, {"alpha": 2.0}, empty=0.0),
     FilledCase("joint", bc.JointBayes, WORDS),
     FilledCase("tan", bc.BayesNetClassifier, WORDS),
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
@@ -79,8 +81,8 @@ FIXED = (FilledCase("aode", bc.AODE, WORDS, {"inference": "map"}),)
 """Plug-ins without a posterior."""
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (
-    Case("lr numbers", bc.LogisticRegression, NUMBERS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
-    Case("lr mixed", bc.LogisticRegression, NUMBERS + WORDS, {}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case("lr numbers", bc.LogisticRegression, NUMBERS, {"prior_scale": 2.5}, Laplace(draws=500), 1e-6, PLUG_IN),
+    Case("lr mixed", bc.LogisticRegression, NUMBERS + WORDS, {"prior_scale": 2.5}, Laplace(draws=500), 1e-6, PLUG_IN),
     Case(
         "lr scale",
         bc.LogisticRegression,

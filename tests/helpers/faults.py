@@ -102,7 +102,10 @@ def naive(X, y, **settings):
 
 def logistic(X, y, **settings):
     """Fit logistic regression, at its mode unless said otherwise, and return it with its rows."""
-    return bc.LogisticRegression(random_state=1, **{"inference": "map"} | settings).fit(X, y), (X, y)
+    return bc.LogisticRegression(random_state=1, **{"inference": "map", "prior_scale": 2.5} | settings).fit(X, y), (
+        X,
+        y,
+    )
 
 
 def outlier():

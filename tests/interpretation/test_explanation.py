@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarn
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
 EXACT = {"inference": Exact(draws=15), "random_state": 4}
-LAPLACE = {"inference": Laplace(draws=15, limit=5.0), "random_state": 4}
+LAPLACE = {"prior_scale": 2.5, "inference": Laplace(draws=15, limit=5.0), "random_state": 4}
 TEXTS = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize lunch"]
 
 TABLES = {
@@ -357,7 +357,7 @@ class TestCompareWeights:
         """Measured from other places they are still weights of the same classifier."""
         X, y = rows
         nb = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, inference="map").fit(X, y)
-        lr = bc.LogisticRegression(inference="map").fit(X, y)
+        lr = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
         found = bc.compare_weights(nb, lr)
         assert found[["low", "high"]].isna().all(axis=None)
         weights = found[found["model"] == model].set_index(["outcome", "feature"])["mean"]
@@ -372,7 +372,7 @@ class TestCompareWeights:
     def test_a_column_that_a_model_lacks_has_no_weight(self, rows):
         X, y = rows
         nb = bc.GaussianNB("feature", **EXACT).fit(X[NUMBERS], y)
-        found = bc.compare_weights(nb, bc.LogisticRegression(inference="map").fit(X, y))
+        found = bc.compare_weights(nb, bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y))
         implied = found[(found["model"] == "implied") & found["feature"].str.startswith("ward")]
         assert implied["mean"].isna().all()
 
@@ -380,7 +380,7 @@ class TestCompareWeights:
         X, y = mixed_table
         X = X[["visits", "calls"]]
         nb = bc.MultinomialNB(inference="map").fit(X, y)
-        found = bc.compare_weights(nb, bc.LogisticRegression(inference="map").fit(X, y))
+        found = bc.compare_weights(nb, bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y))
         own = found[(found["model"] == "implied") & (found["outcome"] == "ill")].set_index("feature")["mean"]
         at_means = nb.predict_log_proba(pd.DataFrame([X.mean()]))[0]
         assert own["(intercept)"] == pytest.approx(at_means[0] - at_means[2])
@@ -389,7 +389,9 @@ class TestCompareWeights:
         X, y = rows
         nb, lr = fitted
         with pytest.raises(InputError, match="different classes, ill, mild, well and ill, well"):
-            bc.compare_weights(nb, bc.LogisticRegression(inference="map").fit(X, np.where(y == "ill", "ill", "well")))
+            bc.compare_weights(
+                nb, bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, np.where(y == "ill", "ill", "well"))
+            )
         with pytest.raises(Refused, match="a variance for each class"):
             bc.compare_weights(bc.NaiveBayes(**EXACT).fit(X, y), lr)
         with pytest.raises(InputError, match="ci_prob"):

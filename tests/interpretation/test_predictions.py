@@ -45,7 +45,7 @@ def test_parts_can_be_left_out(fitted, left_out):
 
 def test_a_point_fit_says_what_it_lacks(mixed_table):
     X, y = mixed_table
-    clf = bc.LogisticRegression(inference="map").fit(X[COLUMNS], y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
     table = clf.predict_frame(X[COLUMNS])
     assert "in_set_0.9(ill)" in table
     assert not any("low" in name or "entropy" in name for name in table)
@@ -80,7 +80,10 @@ def polars(X):
 @pytest.mark.parametrize("convert", [arrow, polars])
 @pytest.mark.parametrize(
     "clf",
-    [bc.NaiveBayes(inference=Exact(draws=50), random_state=2), bc.LogisticRegression(inference=Laplace(draws=50))],
+    [
+        bc.NaiveBayes(inference=Exact(draws=50), random_state=2),
+        bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=50)),
+    ],
     ids=["nb", "lr"],
 )
 def test_a_table_of_another_library_gives_one_of_that_library(clf, convert, mixed_table):

@@ -16,7 +16,7 @@ COLUMNS = ["age", "dose", "ward"]
 @pytest.fixture(scope="module")
 def drawn(mixed_table):
     X, y = mixed_table
-    return bc.LogisticRegression(inference=Laplace(draws=250), random_state=2).fit(X[COLUMNS], y)
+    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=2).fit(X[COLUMNS], y)
 
 
 def draws(clf, name):
@@ -40,14 +40,16 @@ def test_a_coefficient_per_sd_is_that_of_a_fit_to_standardized_columns(mixed_tab
     X, y = mixed_table
     X = X[["age", "dose"]].fillna(X[["age", "dose"]].mean())
     z = (X - X.mean()) / X.std(ddof=0)
-    table, standardized = (bc.LogisticRegression(inference="map").fit(rows, y).summary() for rows in (X, z))
+    table, standardized = (
+        bc.LogisticRegression(prior_scale=2.5, inference="map").fit(rows, y).summary() for rows in (X, z)
+    )
     np.testing.assert_allclose(table["coefficient_per_sd"], standardized["coefficient"], rtol=1e-6)
     np.testing.assert_allclose(table["odds_ratio"], np.exp(table["coefficient"]))
 
 
 def test_an_odds_ratio_is_what_one_unit_more_multiplies_the_odds_by(mixed_table):
     X, y = mixed_table
-    clf = bc.LogisticRegression(inference="map").fit(X[COLUMNS], y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
     row = pd.DataFrame({"age": [40.0, 41.0], "dose": 1.0, "ward": "north"})
     ill, _, well = clf.predict_proba(row).T
     assert (ill / well)[1] / (ill / well)[0] == pytest.approx(clf.summary()["odds_ratio"]["ill", "age"])
@@ -69,7 +71,7 @@ def test_lines_are_classes_by_columns_and_attributes_say_what_of(drawn):
 
 def test_a_point_fit_has_no_intervals(mixed_table):
     X, y = mixed_table
-    clf = bc.LogisticRegression(inference="map").fit(X[COLUMNS], y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
     assert clf.summary().columns.tolist() == ["odds_ratio", "coefficient", "coefficient_per_sd"]
     assert "MAP" in clf.summary().attrs["no_intervals"]
     point = bc.GaussianNB(inference="mle").fit(X[["age"]], y).summary()
@@ -99,7 +101,7 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
             ["visits"],
             marks=pytest.mark.slow,
         ),
-        (bc.LogisticRegression(inference=bc.NUTS(draws=100, tune=100, chains=2)), ["age", "visits"]),
+        (bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=100, tune=100, chains=2)), ["age", "visits"]),
     ],
     ids=["nb", "gda", "gnb by nuts", "lr by nuts"],
 )

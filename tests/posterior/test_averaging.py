@@ -1,6 +1,7 @@
 """Averages over equally weighted hypotheses whose scores are linear in columns of the rows; intervals; answers."""
 
 import tracemalloc
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,7 @@ import threadpoolctl
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from bayesclf import rules
+from bayesclf.errors import Refused
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic import scores as linear_scores
 from bayesclf.models.logistic.design import LogisticDesign
@@ -328,3 +330,11 @@ class TestGibbs:
         drawn = rules._pick(np.exp(hypotheses.log_weights), np.random.default_rng([5, 0]).random(200))
         found = rules.log_proba("gibbs", hypotheses, numbered(200), seed=5)
         np.testing.assert_allclose(found, each[np.arange(200), :, drawn], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("effective", "enough"), [(1.0, True), (0.5, False)])
+def test_one_of_two_draws_is_enough(effective, enough):
+    """At least half of the draws must count where there are few: Σ w = 1 and Σ w² = 1/effective."""
+    two = linear(np.zeros((2, 1, 1)))
+    with nullcontext() if enough else pytest.raises(Refused, match=r"row 4 leaves 0\.5 effective draws of 2 "):
+        answers.require_effective_draws(two, np.zeros(1), -np.log([effective]), first=3)
