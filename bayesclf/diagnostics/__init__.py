@@ -99,7 +99,7 @@ def diagnose(
         for check in run:
             findings.append(check(context))
             tell(check.title, len(findings), len(run))
-    return Diagnosis(type(classifier).__name__, tuple(findings))
+    return Diagnosis(type(classifier).__name__, tuple(findings), context.held_out_if_made)
 
 
 def _chosen(codes: Sequence[str] | None) -> list[Check]:

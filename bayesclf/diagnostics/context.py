@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,9 +81,9 @@ class Context:
 
     @property
     def new_rows(self) -> EncodedTable:
-        """The rows to be predicted; raises `Skipped` without them."""
+        """The rows to be predicted; raises `NotApplicable` without them."""
         if self.new is None:
-            raise Skipped("give the rows to be predicted, clf.diagnose(X, y, new=X_new)")
+            raise NotApplicable("no rows to be predicted were given, as in clf.diagnose(X, y, new=X_new)")
         return self.new
 
     @property
@@ -145,6 +145,12 @@ class Context:
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
         return held_out(self.classifier, self.training, self.splits, self.seed)
+
+    @property
+    def held_out_if_made(self) -> HeldOut | None:
+        """The answers to held-out rows, if a check needed them; without the fits that gave them."""
+        made: HeldOut | None = vars(self).get("held_out")
+        return None if made is None else replace(made, fits=())
 
     @cached_property
     def reference(self) -> HeldOut:

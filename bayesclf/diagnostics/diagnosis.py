@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from bayesclf import display
 from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section, as_table
+from bayesclf.diagnostics.held_out import HeldOut
 
 WIDTH = 100
 """Characters per line."""
@@ -39,10 +40,13 @@ class Diagnosis:
         Name of the classifier's class.
     findings
         One for each check that was run, in the order of the codes.
+    held_out
+        Answers to held-out rows, if a check needed them.
     """
 
     name: str
     findings: tuple[Finding, ...]
+    held_out: HeldOut | None = field(default=None, repr=False)
 
     @cached_property
     def sections(self) -> dict[Section, tuple[Finding, ...]]:

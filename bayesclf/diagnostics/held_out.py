@@ -125,6 +125,8 @@ class HeldOut:
         The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
         The numbers of training and held-out rows, in words.
+    train
+        Mean number of rows that the classifiers were fitted on.
     """
 
     own: str
@@ -134,6 +136,7 @@ class HeldOut:
     frequencies: Array
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
+    train: float
 
     def of(self, rule: str) -> RowScores:
         """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
@@ -224,6 +227,7 @@ def held_out(
         np.repeat(shares, sizes, axis=0),
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
         _setting(parts, len(training)) + _approximation(fits),
+        float(np.mean([len(train) for train, _ in parts])),
     )
 
 

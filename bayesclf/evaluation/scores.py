@@ -119,6 +119,24 @@ def resampled_standard_error(values: Array, train: int, test: int) -> float:
     return float(np.sqrt((1 / folds + test / train) * values.var(ddof=1)))
 
 
+def standard_error_of_rows(values: Array, train: float) -> float:
+    """Return the standard error of the mean of scores of held-out rows, or of their differences, (row).
+
+    s √(1/n + 1/n_train): the allowance of `resampled_standard_error` for training sets that overlap, applied to rows
+    instead of folds. NaN if a value is infinite.
+
+    Parameters
+    ----------
+    values
+        (row).
+    train
+        Mean number of rows that the models were fitted on.
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float("nan")
+    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / train))
+
+
 @dataclass(frozen=True)
 class Reliability:
     """A reliability diagram of the predicted class.

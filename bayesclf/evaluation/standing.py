@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.score_table import HeldOut, Key
+from bayesclf.evaluation.scores import standard_error_of_rows
 from bayesclf.typing import Array
 from bayesclf.wording import NEGLIGIBLE
 
@@ -161,17 +162,12 @@ def _ordered(entries: Sequence[Key], losses: Array, truncated: Array, train: flo
         if np.isinf(means[best]):
             found.append(Standing(model, rule, float(means[place]), np.nan, np.nan, "open"))
             continue
-        difference, error = float(means[place] - means[best]), _error(losses[:, place] - losses[:, best], train)
+        difference = float(means[place] - means[best])
+        error = standard_error_of_rows(losses[:, place] - losses[:, best], train)
         cautious = truncated[:, place] - losses[:, best]
-        clear = np.isinf(difference) or cautious.mean() - quantile * _error(cautious, train) > NEGLIGIBLE
+        least = cautious.mean() - quantile * standard_error_of_rows(cautious, train)
+        clear = np.isinf(difference) or least > NEGLIGIBLE
         small = difference < matters and (clear or difference + quantile * error < matters)
         kind: Kind = "tied" if small else "behind" if clear else "open"
         found.append(Standing(model, rule, float(means[place]), difference, error, kind))
     return found
-
-
-def _error(values: Array, train: float) -> float:
-    """Return the standard error of the mean of differences (row) between models of `train` rows; NaN if infinite."""
-    if len(values) < 2 or not np.isfinite(values).all():
-        return float("nan")
-    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / train))

@@ -155,6 +155,29 @@ def reliability(
     return figure
 
 
+@style.figure
+def draw_reliability(log_proba: Array, y: Integers, rule: str, seed: int, ax: Axes | None = None) -> Figure:
+    """Draw the panel of `reliability` for answers to held-out rows.
+
+    Parameters
+    ----------
+    log_proba
+        log P(k | x), (row, outcome).
+    y
+        Label codes (row).
+    rule
+        Name of the rule that they are of.
+    seed
+        Of the labels drawn for the band.
+    """
+    curve = reliability_curve(log_proba, y, seed)
+    figure, ax = style.axes(ax, (4.2, 3.4))
+    _draw_expected(ax, curve)
+    _draw(ax, curve, rule, rule)
+    ax.set(xlabel="probability of the predicted class", ylabel="share right")
+    return figure
+
+
 def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
     """Draw where the rows are, and where the curve would lie if the probabilities were calibrated."""
     low, high = curve.confidence[0], curve.confidence[-1]

@@ -101,6 +101,10 @@ def most_panels() -> int:
     return int(az.rcParams["plot.max_subplots"] or 40)
 
 
+NO_CLASS = 0.01
+"""Distance from the middle of the panel of what belongs to no class: ArviZ gives its height to no class."""
+
+
 def _looks(chosen: list[Quantity], axis: str | None, classes: int) -> dict[str, Any]:
     """Return aesthetics: a height and color for each class; ArviZ takes the first where there is no class axis."""
     with_axis = [axis is not None and axis in quantity.draws.dims for quantity in chosen]
@@ -108,7 +112,7 @@ def _looks(chosen: list[Quantity], axis: str | None, classes: int) -> dict[str, 
         return {}
     heights, colors = [-float(k) for k in range(classes)], [style.class_color(k) for k in range(classes)]
     if not all(with_axis):
-        heights, colors = [-(classes - 1) / 2, *heights], ["0.5", *colors]
+        heights, colors = [NO_CLASS - (classes - 1) / 2, *heights], ["0.5", *colors]
     return {"aes": {"y": [axis], "color": [axis]}, "y": heights, "color": colors}
 
 

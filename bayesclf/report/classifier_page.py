@@ -17,10 +17,17 @@ from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import as_table
-from bayesclf.report import document, figures, table
+from bayesclf.diagnostics.held_out import HeldOut
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
+from bayesclf.plots.calibration import draw_reliability
+from bayesclf.report import document, figures, names, table
+from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
+from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, joined
+from bayesclf.typing import Integers
+from bayesclf.wording import counted, joined, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,32 +53,37 @@ CAPTIONS = {
     ),
     "entropy": (
         "Entropy of predictions, aleatoric and epistemic",
-        "Epistemic entropy is what more rows would remove, given the model.",
+        "Entropy of the predictions for the training rows; its epistemic part is what more rows would remove, given "
+        "the model.",
     ),
 }
 """Title and caption of each figure."""
 
 
+MOST_PARAMETERS = 100
+"""Lines of the table of parameters."""
+
+
 def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
     diagnosis = diagnose(classifier, X, y)
-    name = type(classifier).__name__
     frame = None if X is None else _shown_columns(classifier, X)
     labels = None if frame is None else checked_labels(y, len(frame))
+    codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
     return document.fill(
         "classifier.html.j2",
-        title=name,
-        subtitle=_subtitle(classifier, frame),
+        title=_title(classifier),
+        subtitle=_subtitle(classifier, frame, codes),
         headline=headline(diagnosis),
+        answers=None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out),
         issues=diagnosis.issues,
         tips=diagnosis.tips,
         notes=classifier.notes_,
         groups=groups(diagnosis),
         figures=_posterior_figures(classifier),
+        parameters=_parameters(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, labels),
-        classes=[]
-        if labels is None
-        else table.class_counts(np.searchsorted(classifier.classes_, labels), classifier.classes_),
+        classes=[] if codes is None else table.class_counts(codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
         rows=0 if frame is None else len(frame),
@@ -82,6 +94,76 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
             ("Seed", str(classifier.seed_)),
         ),
     )
+
+
+def _title(classifier: BayesClassifier) -> str:
+    """Say what is predicted, and by which model."""
+    kind = names.first_upper(names.kind_name(classifier))
+    return f"{kind}, predicting {classifier.target_name_}" if classifier.target_name_ else kind
+
+
+def _answers(classifier: BayesClassifier, held_out: HeldOut) -> dict[str, Any] | None:
+    """Return how good the classifier's answers to held-out rows are, under the rule that it answers by.
+
+    Where that rule cannot answer, the first of the rules that can.
+    """
+    if not held_out.answered:
+        return None
+    rule = held_out.own if held_out.own in held_out.answered else next(iter(held_out.answered))
+    found, y, classes = held_out.answered[rule], held_out.y, classifier.classes_
+    log_proba = found.log_proba
+    counts = confusion(log_proba, y)
+    loss = mean_log_loss(found.log_loss)
+    share = held_out.frequencies
+    commonest = float((share.argmax(axis=1) == y).mean())
+    with np.errstate(divide="ignore"):  # a class without a training row has the share 0
+        shares = float(-np.log(share[np.arange(len(y)), y]).mean())
+    right, infinite = 1 - found.error, loss.infinite
+    told = calibration_error(log_proba, y, classifier.seed_)
+    shown = facts(
+        log_proba,
+        y,
+        classes,
+        Score(float(right.mean()), standard_error_of_rows(right, held_out.train), commonest),
+        Score(loss.mean, standard_error_of_rows(found.log_loss, held_out.train), shares),
+    )
+    words = f"{names.first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), predicts the class of"
+    named = [str(label) for label in classes]
+    return {
+        "headline": f"{words} {shown[0].value} of held-out rows; without it, {shown[0].baseline}.",
+        "setting": held_out.setting,
+        "facts": [*shown, calibration(told.error, told.expected)],
+        "errors": errors(counts, classes),
+        "infinite": f"the true class of {counted(infinite, 'row')} got the probability 0" if infinite else "",
+        "classes": named,
+        "confusion": [(name, [f"{int(count):,}" for count in line]) for name, line in zip(named, counts, strict=True)]
+        if len(classes) <= MOST_CLASSES
+        else [],
+        "figure": figures.drawn(
+            lambda: draw_reliability(log_proba, y, rule, classifier.seed_),
+            "held-out-reliability",
+            "Reliability of the predicted probabilities",
+            "Share of right predictions on held-out rows against predicted probability.",
+        ),
+    }
+
+
+def _parameters(classifier: BayesClassifier) -> dict[str, Any] | None:
+    """Return the table that `summary` gives, its first lines; None where the summary is refused."""
+    try:
+        found = classifier.summary()
+    except (Refused, DoesNotExist):
+        return None
+    frame = found.reset_index()
+    lines = frame.head(MOST_PARAMETERS).itertuples(index=False, name=None)
+    return {
+        "headings": [str(name).replace("_", " ") for name in frame],
+        "lines": [[table.cell(value) for value in line] for line in lines],
+        "all": len(frame),
+        "odds": "reference" in found.attrs,
+        "reference": str(found.attrs.get("reference", "")),
+        "families": found.attrs.get("families", []),
+    }
 
 
 def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
@@ -107,9 +189,14 @@ def headline(diagnosis: Diagnosis) -> str:
     return f"Not to be trusted as it is: {joined(named)}."
 
 
-def _subtitle(classifier: BayesClassifier, frame: Any) -> str:
+def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:
+    """Say how large the table is, how frequent the classes are, and by which engine the posterior was found."""
     sizes = [] if frame is None else [counted(len(frame), "row")]
-    sizes += [counted(len(classifier.columns_), "column"), counted(len(classifier.classes_), "class", "classes")]
+    classes = counted(len(classifier.classes_), "class", "classes")
+    if codes is not None:
+        shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_)]
+        classes += f": {listed(shares, MOST_CLASSES, ', …')}"
+    sizes += [counted(len(classifier.columns_), "column"), classes]
     return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
 
 
@@ -150,7 +237,7 @@ def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tup
     return _drawn(
         {
             "replicated": lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
-            "entropy": lambda: plots.uncertainty(classifier, X, y),
+            "entropy": lambda: plots.uncertainty(classifier, X),
         }
     )
 

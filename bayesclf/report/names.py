@@ -46,18 +46,23 @@ RULES = {
 """What answers under each rule."""
 
 
-def full_name(comparison: Comparison, model: str) -> str:
-    """Return what a model is, and in brackets its name in the comparison.
+def kind_name(classifier: Any) -> str:
+    """Return what a classifier is; that of scikit-learn, and any other without a name of its own, by its class.
 
-    A classifier of scikit-learn is called by its class, a pipeline by that of its last step.
+    A pipeline is called by its last step.
     """
+    if isinstance(classifier, Pipeline):
+        classifier = classifier.steps[-1][1]
+    kind = type(classifier).__name__
+    return MODELS.get(kind, kind)
+
+
+def full_name(comparison: Comparison, model: str) -> str:
+    """Return what a model is, and in brackets its name in the comparison."""
     if model == STACK and comparison.mixture is not None:
         return "mixture of several entries (stack)"
     fitted: Any = comparison.fits.get(model, comparison.peers.get(model))
-    if isinstance(fitted, Pipeline):
-        fitted = fitted.steps[-1][1]
-    kind = type(fitted).__name__
-    words = model if fitted is None else MODELS.get(kind, kind)
+    words = model if fitted is None else kind_name(fitted)
     return words if words.casefold() == model.casefold() else f"{words} ({model})"
 
 

@@ -24,7 +24,7 @@ from bayesclf.progress import Tell, silent
 from bayesclf.report import document, figures, names, table, verdict
 from bayesclf.report.classifier_page import groups
 from bayesclf.report.names import first_upper
-from bayesclf.report.per_class import errors
+from bayesclf.report.per_class import confusion, errors
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, listed, number, percent
 
@@ -70,7 +70,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         defined=verdict.DEFINED,
         reading=verdict.READING,
         standing=_standing_figure(comparison, judged),
-        errors=errors(comparison, *comparison.best) if judged.models else "",
+        errors=_errors(comparison) if judged.models else "",
         scores=_scores_figure(scores),
         headings=table.headings(comparison),
         lines=table.score_lines(comparison, scores, anchors),
@@ -155,6 +155,12 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
         "Log loss of each model at its best rule",
         "Dots from the smallest log loss down; bars are standard errors of the difference from the first.",
     )
+
+
+def _errors(comparison: Comparison) -> str:
+    """Name the errors of the recommended entry."""
+    counts = confusion(*comparison.stacked(*comparison.best))
+    return errors(counts / len(comparison.tested), comparison.classes)
 
 
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:

@@ -14,8 +14,8 @@ from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.score_table import Key, mean
 from bayesclf.evaluation.standing import BASELINE, CONFIDENCE, MATTERS, Standing, standings
 from bayesclf.report.extremes import extremes
+from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, first_upper, full_name
-from bayesclf.report.per_class import area_under_roc, confusion
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
 from bayesclf.typing import Array
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 OVERCONFIDENT_FROM = 0.01
 """Smallest excess of mean confidence over accuracy that counts as over-confidence, if it is also clear."""
-
-MOST_CLASSES = 6
-"""Classes whose shares found are shown; of more, the classes that are found least often."""
 
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
@@ -50,16 +47,6 @@ READING = (
     "Many entries were compared, so the score of the best is slightly optimistic.",
 )
 """What holds for every comparison."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A number of the recommended model: what it is, beside it the number without any model, and its meaning."""
-
-    name: str
-    value: str
-    baseline: str
-    meaning: str
 
 
 @dataclass(frozen=True)
@@ -206,62 +193,17 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
 
 def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
     """Return how good the recommended model is, beside what one has without it."""
-    key = _key(best)
     wrong, loss = (standings(comparison, [BASELINE], metric)[0].loss for metric in ("error", "log_loss"))
-    found = [
-        Fact(
-            "Accuracy",
-            percent(best["accuracy"], best["accuracy_se"]),
-            percent(1 - wrong),
-            "Share of rows whose class was predicted; without a model, by always naming the commonest class.",
-        ),
-        Fact(
-            "Log loss",
-            pair(best["log_loss"], best["log_loss_se"]),
-            number(loss),
-            "Mean of −log of the probability given to the true class, smaller is better; without a model, by always "
-            "giving the shares of the classes.",
-        ),
-    ]
-    area = area_under_roc(comparison, *key)
-    if np.isfinite(area):
-        meaning = (
-            "Probability that a row of the one class has a larger predicted probability of it than one of the other"
-        )
-        each = "" if len(comparison.classes) == 2 else "; mean over the classes, each against the rest"
-        found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
-    return (*found, *_found(comparison, key), *_calibration(best))
-
-
-def _found(comparison: Comparison, key: Key) -> list[Fact]:
-    """Return the share found of each class, or of the classes that are found least often."""
-    counts = confusion(comparison, *key)
-    rows = counts.sum(axis=1)
-    right = counts.diagonal()
-    order = np.flatnonzero(rows > 0)
-    if len(order) > MOST_CLASSES:
-        order = order[np.argsort(right[order] / rows[order], kind="stable")][:MOST_CLASSES]
-    commonest = np.bincount(comparison.y).argmax()
-    return [
-        Fact(
-            f"{comparison.classes[code]} found",
-            f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
-            "100 %" if code == commonest else "0 %",
-            "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
-        )
-        for code in order
-    ]
-
-
-def _calibration(best: dict[Any, Any]) -> list[Fact]:
-    if "calibration_error" not in best:
-        return []
-    value = f"{number(best['calibration_error'])}, calibrated {number(best['calibration_expected'])}"
-    meaning = (
-        "How far predicted probabilities are from the shares that come true, on average; beside it what calibrated "
-        "probabilities would show on as many rows."
+    found = facts(
+        *comparison.stacked(*_key(best)),
+        comparison.classes,
+        Score(best["accuracy"], best["accuracy_se"], 1 - wrong),
+        Score(best["log_loss"], best["log_loss_se"], loss),
+        len(comparison.tested),
     )
-    return [Fact("Calibration error", value, "", meaning)]
+    if "calibration_error" in best:
+        found.append(calibration(best["calibration_error"], best["calibration_expected"]))
+    return tuple(found)
 
 
 def _unavailable(comparison: Comparison) -> list[str]:

@@ -38,6 +38,17 @@ def test_forest_of_shared_parameters_and_hostile_names():
     assert "sigma2[<i>]" in words
 
 
+@pytest.mark.parametrize("labels", [2, 3, 4])
+def test_forest_of_weights_and_a_scale_of_no_class(labels):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % labels
+    figure = plots.posterior_forest(bc.LogisticRegression(inference=bc.Laplace(draws=50), random_state=1).fit(X, y))
+    panels = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.lines}
+    free = labels - 1
+    assert {len(ax.lines) // 2 for title, ax in panels.items() if "scale" not in title} == {free}
+    assert [len(ax.lines) // 2 for title, ax in panels.items() if "scale" in title] == [1]
+
+
 def test_figures_of_a_posterior_that_is_not_there(comparison):
     with pytest.raises(Refused, match="leaves no posterior"):
         plots.posterior_forest(comparison.fits["lr in $"])

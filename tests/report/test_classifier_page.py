@@ -12,6 +12,7 @@ from bayesclf.cli import run
 from bayesclf.diagnostics import Diagnosis, Finding
 from bayesclf.errors import InputError
 from bayesclf.report.classifier_page import headline, render
+from bayesclf.wording import percent
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,26 @@ def test_every_check_has_its_place(pages, fits, table):
     assert headline(found) in words
     for finding in (*found.issues, *found.tips):
         assert finding.next_step[1:] in words
+
+
+def test_held_out_scores_come_first(pages, fits, table):
+    words, held_out = Page(pages["nb"]).words, fits["nb"].diagnose(*table).held_out
+    found = held_out.of("bayes-optimal")
+    right = 1 - found.error
+    error = right.std(ddof=1) * np.sqrt(1 / 150 + 1 / 120)
+    assert f"predicts the class of {percent(right.mean(), error)} of held-out rows" in words
+    assert f"{found.log_loss.mean():.3f}" in words
+    assert "Area under the ROC curve" in words
+    assert (
+        words.index("Area under the ROC curve") < words.index("Decisions on held-out rows") < words.index("Posterior")
+    )
+
+
+def test_the_page_has_the_table_of_parameters(pages, fits):
+    ids = Page(pages["sampled"]).words
+    for name in ("odds ratio", "p positive", "r hat", "ess bulk"):
+        assert name in ids
+    assert f"Odds ratios against the class {fits['sampled'].summary().attrs['reference']}" in ids
 
 
 def test_a_sampled_posterior_shows_its_chains(pages):

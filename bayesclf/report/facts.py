@@ -1,0 +1,109 @@
+"""How good answers to held-out rows are, number by number, each beside what one has without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.report.per_class import area_under_roc, confusion
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted, number, pair, percent
+
+MOST_CLASSES = 6
+"""Classes whose shares found are shown; of more, the classes that are found least often."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of a model: what it is, beside it the number without any model, and its meaning."""
+
+    name: str
+    value: str
+    baseline: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean score of held-out rows, its standard error, and what is reached without a model."""
+
+    mean: float
+    error: float
+    baseline: float
+
+
+def facts(
+    log_proba: Array, y: Integers, classes: NDArray[Any], accuracy: Score, log_loss: Score, repeats: int = 1
+) -> list[Fact]:
+    """Return how good answers are.
+
+    Parameters
+    ----------
+    log_proba
+        log P(k | x) of held-out rows, (row, outcome).
+    y
+        Their label codes (row).
+    classes
+        The labels (outcome).
+    accuracy, log_loss
+        Scores of these answers; of the baselines, the first always names the commonest class, the second always gives
+        the shares of the classes.
+    repeats
+        How many times each row was held out.
+    """
+    found = [
+        Fact(
+            "Accuracy",
+            percent(accuracy.mean, accuracy.error),
+            percent(accuracy.baseline),
+            "Share of rows whose class was predicted; without a model, by always naming the commonest class.",
+        ),
+        Fact(
+            "Log loss",
+            pair(log_loss.mean, log_loss.error),
+            number(log_loss.baseline),
+            "Mean of −log of the probability given to the true class, smaller is better; without a model, by always "
+            "giving the shares of the classes.",
+        ),
+    ]
+    area = area_under_roc(log_proba, y)
+    if np.isfinite(area):
+        meaning = (
+            "Probability that a row of the one class has a larger predicted probability of it than one of the other"
+        )
+        each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
+        found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
+    return [*found, *_found(confusion(log_proba, y) / repeats, classes)]
+
+
+def _found(counts: Array, classes: NDArray[Any]) -> list[Fact]:
+    """Return the share found of each class, or of the classes that are found least often."""
+    rows = counts.sum(axis=1)
+    right = counts.diagonal()
+    order = np.flatnonzero(rows > 0)
+    if len(order) > MOST_CLASSES:
+        order = order[np.argsort(right[order] / rows[order], kind="stable")][:MOST_CLASSES]
+    commonest = rows.argmax()
+    return [
+        Fact(
+            f"{classes[code]} found",
+            f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
+            "100 %" if code == commonest else "0 %",
+            "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
+        )
+        for code in order
+    ]
+
+
+def calibration(error: float, expected: float) -> Fact:
+    """Return the calibration error, beside what calibrated probabilities would show on as many rows."""
+    return Fact(
+        "Calibration error",
+        f"{number(error)}, calibrated {number(expected)}",
+        "",
+        "How far predicted probabilities are from the shares that come true, on average; beside it what calibrated "
+        "probabilities would show on as many rows.",
+    )
