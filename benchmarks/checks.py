@@ -169,9 +169,11 @@ def missing_in_one_class(rng: np.random.Generator, rows: int) -> Case:
     return gaussian(X.assign(a=X["a"].mask(rng.random(rows) < np.where(y == 1, 0.5, 0.1))), y)
 
 
-def wide(rng: np.random.Generator, rows: int) -> Case:
-    y = labels(rng, rows)
-    return gaussian(pd.DataFrame(rng.normal(size=(rows, min(rows // 2, 50))) + 0.1 * y[:, None]), y)
+def rare_levels(rng: np.random.Generator, rows: int) -> Case:
+    """Fit columns whose levels have five rows on average: modes at α = 1 are 0 where means are not."""
+    y, levels = labels(rng, rows), max(rows // 5, 2)
+    X = pd.DataFrame({name: rng.integers(levels, size=rows) for name in "abcd"}).astype(str).astype(object)
+    return bc.CategoricalNB(alpha=1.0, random_state=1).fit(X, y), X, y, X
 
 
 def shifted(rng: np.random.Generator, rows: int) -> Case:
@@ -203,7 +205,7 @@ FAULTS: dict[str, tuple[str, Callable[[np.random.Generator, int], Case]]] = {
     "Y02": ("six columns that say the same", repeated),
     "Y03": ("six columns that say the same", repeated),
     "Y04": ("cells missing in 50 % and 10 %", missing_in_one_class),
-    "Y05": ("half as many columns as rows, 50 at most", wide),
+    "Y05": ("levels of five rows, α = 1", rare_levels),
     "Y06": ("new rows 4 sds away", shifted),
     "Y07": ("a column with peaks at −3 and 3", two_peaks),
 }
