@@ -10,6 +10,7 @@ from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
+from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
 from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
@@ -23,6 +24,7 @@ __all__ = [
     "confusion",
     "coverage_curve",
     "decision_boundary",
+    "decision_curve",
     "disagreement",
     "edge_probabilities",
     "elpd_compare",
