@@ -8,7 +8,7 @@ from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
-from bayesclf.plots.learning import learning_curve
+from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
@@ -31,6 +31,7 @@ __all__ = [
     "energy",
     "explanation",
     "learning_curve",
+    "more_rows",
     "optimiser_trace",
     "optimizer_trace",
     "pareto_k",
