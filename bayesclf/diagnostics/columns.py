@@ -327,8 +327,8 @@ def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
 def independence(table: Integers, seed: int) -> float:
     """Return the p-value of the hypothesis that a table's two rows have the same share in each column (class).
 
-    By the χ² test; where an expected count is below `MIN_EXPECTED_ROWS`, by Fisher's exact test for two classes, and for
-    more by the distribution of χ² in random tables with the same margins.
+    By the χ² test; where an expected count is below `MIN_EXPECTED_ROWS`, by Fisher's exact test for two classes, and
+    for more by the distribution of χ² in random tables with the same margins.
     """
     if table.shape[1] < 2:
         return 1.0

@@ -126,7 +126,7 @@ def few_rows():
     return gaussian(*normal_rows(80, 30, distance=0.4), rule="map")
 
 
-def many_levels(rows=100, columns=4, levels=20):
+def many_levels(rows=100, columns=6, levels=30):
     """Return columns of as many levels that few rows have, which modes at α = 1 give probability 0 and means do not."""
     rng = np.random.default_rng(1)
     names = np.array([f"level {i}" for i in range(levels)], dtype=object)
