@@ -48,6 +48,7 @@ UPWARD = {
     ("evaluation.comparison", "report"),
     ("evaluation.comparison", "report.overview"),
     ("evaluation.comparison", "stacking"),
+    ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
     ("evaluation.more_rows", "plots"),
     ("families", "models.base"),

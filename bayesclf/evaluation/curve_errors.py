@@ -36,7 +36,7 @@ def covariance(losses: Array, rows: Integers, split: Integers, sizes: Integers) 
     of_rows = np.atleast_2d(np.cov(by_row.T)) / len(times)
     of_rows = of_rows + JITTER * (of_rows.diagonal().max() or 1.0) * np.eye(len(sizes))
     larger = np.maximum.outer(sizes, sizes).astype(float)
-    splits = split.max() + 1
+    splits = int(split.max()) + 1
     independent = splits / (1 + (splits - 1) * np.minimum(larger / len(times), 1.0))
     variance = max(_excess(losses.mean(axis=0), of_rows, sizes), _between(losses, split, sizes), 0.0)
     return np.asarray(of_rows + variance / larger**2 / independent)
@@ -59,7 +59,7 @@ def _excess(mean: Array, of_rows: Array, sizes: Integers) -> float:
 
 def _between(losses: Array, split: Integers, sizes: Integers) -> float:
     """Return the variance of the splits' mean losses beyond that of their test rows, times m², averaged over sizes."""
-    splits = split.max() + 1
+    splits = int(split.max()) + 1
     if splits < 2:
         return 0.0
     means, tested = _means(losses, split, splits), np.bincount(split, minlength=splits)

@@ -8,6 +8,7 @@ from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
+from bayesclf.plots.instability import instability
 from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
@@ -30,6 +31,7 @@ __all__ = [
     "elpd_compare",
     "energy",
     "explanation",
+    "instability",
     "learning_curve",
     "more_rows",
     "optimiser_trace",

@@ -43,6 +43,7 @@ def cross_validated(rng, rows, *setting, halvings=5):
     return sizes, answers, numbers, fold[numbers]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [(10, 0.0, 1.5), (6, 0.7, 1.5)], ids=["true", "dependent"])
 def test_intervals_hold_the_truth_and_the_trial_what_is_observed(setting):
     """Over data sets of 200 rows from one population, whose expected losses come from fresh training sets."""
@@ -84,8 +85,8 @@ def test_errors_of_a_curve_are_those_over_data_sets_or_somewhat_larger():
     assert ((ratio > 0.9) & (ratio < 2.6)).all(), ratio
 
 
-@pytest.mark.parametrize("exponent", [0.6, 1.0, 1.6])
-def test_a_power_law_without_errors_is_continued(exponent):
+@pytest.mark.parametrize("exponent", [0.6, 1.0])
+def test_a_power_law_with_small_errors_is_continued(exponent):
     m = np.array([25.0, 50.0, 100.0, 200.0])
     curve = lambda at: 0.3 + 0.08 * (at / 200) ** -exponent  # noqa: E731
     drawn = power_laws(m, curve(m), 1e-7 * np.eye(4), 1).at(np.array([400.0, 800.0]))
