@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
+    from bayesclf.evaluation.instability import Instability, instability
     from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
+    from bayesclf.evaluation.more_rows import MoreRows, more_rows
     from bayesclf.inference import (
         MAP,
         MLE,
@@ -60,8 +62,10 @@ _NAMES = {
     ),
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
+    "bayesclf.evaluation.instability": ("Instability", "instability"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
+    "bayesclf.evaluation.more_rows": ("MoreRows", "more_rows"),
     "bayesclf.inference": (
         *("Augmentation", "Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
@@ -120,6 +124,7 @@ __all__ = [
     "GaussianNB",
     "Gibbs",
     "GradientAscent",
+    "Instability",
     "JointBayes",
     "LBFGSOptimiser",
     "LBFGSOptimizer",
@@ -127,6 +132,7 @@ __all__ = [
     "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
+    "MoreRows",
     "MultinomialNB",
     "NaiveBayes",
     "Newton",
@@ -143,9 +149,11 @@ __all__ = [
     "experiments",
     "families",
     "hypotheses",
+    "instability",
     "learning_curve",
     "load",
     "loo",
+    "more_rows",
     "plots",
     "predictive_checks",
     "rules",

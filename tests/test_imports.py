@@ -48,7 +48,9 @@ UPWARD = {
     ("evaluation.comparison", "report"),
     ("evaluation.comparison", "report.overview"),
     ("evaluation.comparison", "stacking"),
+    ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
+    ("evaluation.more_rows", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

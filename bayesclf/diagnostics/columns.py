@@ -327,14 +327,14 @@ def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
 def independence(table: Integers, seed: int) -> float:
     """Return the p-value of the hypothesis that a table's two rows have the same share in each column (class).
 
-    By the χ² test; where an expected count is below `MIN_LEVEL_ROWS`, by Fisher's exact test for two classes, and for
-    more by the distribution of χ² in random tables with the same margins.
+    By the χ² test; where an expected count is below `MIN_EXPECTED_ROWS`, by Fisher's exact test for two classes, and
+    for more by the distribution of χ² in random tables with the same margins.
     """
     if table.shape[1] < 2:
         return 1.0
     asymptotic = stats.chi2_contingency(table, correction=False)
     expected = asymptotic.expected_freq
-    if expected.min() >= thresholds.MIN_LEVEL_ROWS:
+    if expected.min() >= thresholds.MIN_EXPECTED_ROWS:
         return float(asymptotic.pvalue)
     if table.shape[1] == 2:
         return float(stats.fisher_exact(table).pvalue)

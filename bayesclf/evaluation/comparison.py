@@ -20,7 +20,7 @@ from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation import cross_validation, peers, selective
+from bayesclf.evaluation import cross_validation, net_benefit, peers, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.evaluation.forecast import Forecast, Limits, of_comparison
 from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
@@ -246,17 +246,52 @@ class Comparison(Displayed):
         Refused
             For a rule that could not answer; the message says why.
         """
+        self._require_answers(model, rule)
+        if cost is None and self.costs is not None:
+            cost = self.costs.matrix
+        folds = [(part.log_proba[places], self.y[test]) for part, places, test in rows_of_folds(self, (model, rule))]
+        train = int(np.mean([len(train) for train, _ in self.splits]))
+        return selective.cross_validated_curve(folds, train, cost)
+
+    def _require_answers(self, model: str, rule: str) -> None:
+        """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
         answer = self.answers.get((model, rule))
         if answer is None:
             lines = ", ".join(" ".join(key) for key in self.answers)
             raise InputError(f"the comparison has no row {model} {rule}; its rows are {lines}")
         if answer.reason:
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
-        if cost is None and self.costs is not None:
-            cost = self.costs.matrix
-        folds = [(part.log_proba[places], self.y[test]) for part, places, test in rows_of_folds(self, (model, rule))]
-        train = int(np.mean([len(train) for train, _ in self.splits]))
-        return selective.cross_validated_curve(folds, train, cost)
+
+    def decision_curve(self, model: str, rule: str, outcome: Any = None, thresholds: Any = None) -> pd.DataFrame:
+        """Return what acting on the predicted risk of a class is worth, by the risk from which one acts.
+
+        Parameters
+        ----------
+        model, rule
+            A row of the table.
+        outcome
+            Label of the class of interest; of two classes the second by default.
+        thresholds
+            Risks from which one acts, each in (0, 1); 1 % to 99 % by default.
+
+        Returns
+        -------
+        DataFrame
+            One row per threshold: the net benefit with its credible interval, and the probabilities that it is larger
+            than that of acting on no row and of acting on all; see `bayesclf.evaluation.net_benefit.decision_curve`.
+
+        Raises
+        ------
+        InputError
+            For a model and rule, a class or thresholds that the comparison does not have or that cannot be used.
+        Refused
+            For a rule that could not answer; the message says why.
+        """
+        self._require_answers(model, rule)
+        log_proba, y = self.stacked(model, rule)
+        repeats = len(y) / len(np.unique(np.concatenate(self.tested)))
+        code = net_benefit.code_of(self.classes, outcome)
+        return net_benefit.decision_curve(log_proba, y, code, thresholds, repeats, self.seed)
 
     def report(self, path: Any, progress: Progress = None) -> None:
         """Write the self-contained HTML report; `progress` is that of `compare`."""
@@ -292,6 +327,12 @@ class Comparison(Displayed):
         from bayesclf.plots import coverage_curve
 
         return coverage_curve(self, model, **arguments)
+
+    def plot_decision_curve(self, model: str, **arguments: Any) -> Any:
+        """Plot what acting on the risk of a class is worth, by threshold; see `bayesclf.plots.decision_curve`."""
+        from bayesclf.plots import decision_curve
+
+        return decision_curve(self, model, **arguments)
 
     def plot_disagreement(self, model: str, **arguments: Any) -> Any:
         """Plot how often two rules of a model decide differently; see `bayesclf.plots.disagreement`."""

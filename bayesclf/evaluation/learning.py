@@ -12,13 +12,13 @@ import pandas as pd
 
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.errors import InputError
-from bayesclf.evaluation import cross_validation, peers, scores
+from bayesclf.evaluation import cross_validation, curve_errors, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
 from bayesclf.evaluation.inputs import as_table, check_rules, folds_of
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Integers
+from bayesclf.typing import Array, Integers
 from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
@@ -46,11 +46,15 @@ class LearningCurve:
         Of everything.
     notes
         What the user should know about the fits, each sentence once, by model.
+    covariances
+        Of the errors of the mean log losses, (m, m), by model and rule, for expected scores of new rows; none where a
+        rule has no finite score at some size. See `bayesclf.evaluation.curve_errors.covariance`.
     """
 
     table: pd.DataFrame
     seed: int
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    covariances: dict[tuple[str, str], Array] = field(default_factory=dict)
 
     def of(self, metric: str = "log_loss") -> pd.DataFrame:
         """Return one score as `bayesclf.plots.learning_curve` draws it: `model`, `rule`, `m`, `mean` and `se`.
@@ -102,7 +106,7 @@ def learning_curve(
     models, X, y, rules, cv, repeats, random_state, n_jobs, progress
         As in `bayesclf.compare`.
     sizes
-        Training sizes: whole numbers are rows, at least 2, and fractions in (0, 1) are shares of the training rows; by
+        Training sizes: whole numbers are rows, at least 2, and fractions in (0, 1] are shares of the training rows; by
         default six, in equal ratios, up to all of them.
 
     Raises
@@ -142,16 +146,32 @@ def learning_curve(
         for done, (unit, result) in enumerate(results, 1):
             parts[unit] = result
             tell(unit[0], done, len(units))
-    lines, notes = [], {}
+    lines, notes, covariances = [], {}, {}
     for name, model in models.items():
         said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
         notes[name] = (*folds.remarks, *dict.fromkeys(said))
         for rule in peers.rules_of(model, question.rules):
+            by_size = []
             for place, m in enumerate(counts):
                 of_size = range(place, len(splits), len(counts))
-                found = [parts[name, index].scores[rule] for index in of_size]
-                lines.append({"model": name, "rule": rule, "m": m} | _line(found, folds.splits))
-    return LearningCurve(pd.DataFrame(lines), seed, notes)
+                by_size.append([parts[name, index].scores[rule] for index in of_size])
+                lines.append({"model": name, "rule": rule, "m": m} | _line(by_size[-1], folds.splits))
+            errors = _covariance(by_size, folds.splits, counts)
+            if errors is not None:
+                covariances[name, rule] = errors
+    return LearningCurve(pd.DataFrame(lines), seed, notes, covariances)
+
+
+def _covariance(by_size: list[list[RowScores | str]], splits: Sequence[Split], counts: list[int]) -> Array | None:
+    """Return the covariance of the errors of mean log losses (m, m), given scores by size and split; None for none."""
+    losses = []
+    for found in zip(*by_size, strict=True):
+        scored = [one.log_loss for one in found if isinstance(one, RowScores)]
+        if len(scored) < len(counts) or not all(np.isfinite(values).all() for values in scored):
+            return None
+        losses.append(np.stack(scored))
+    answers = curve_errors.joined(losses, [test for _, test in splits])
+    return curve_errors.covariance(*answers, np.array(counts))
 
 
 def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
@@ -161,7 +181,7 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
     counts = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
         whole = isinstance(size, Integral) and not isinstance(size, bool)
-        if not whole and not (isinstance(size, Real) and 0 < float(size) < 1):
+        if not whole and not (isinstance(size, Real) and 0 < float(size) <= 1):
             raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
         count = int(size) if whole else round(float(size) * rows)
         if not 2 <= count <= rows:

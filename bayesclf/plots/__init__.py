@@ -8,8 +8,10 @@ from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
-from bayesclf.plots.learning import learning_curve
+from bayesclf.plots.instability import instability
+from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
+from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
 from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
@@ -23,12 +25,15 @@ __all__ = [
     "confusion",
     "coverage_curve",
     "decision_boundary",
+    "decision_curve",
     "disagreement",
     "edge_probabilities",
     "elpd_compare",
     "energy",
     "explanation",
+    "instability",
     "learning_curve",
+    "more_rows",
     "optimiser_trace",
     "optimizer_trace",
     "pareto_k",

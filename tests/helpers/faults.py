@@ -126,6 +126,15 @@ def few_rows():
     return gaussian(*normal_rows(80, 30, distance=0.4), rule="map")
 
 
+def many_levels(rows=100, columns=6, levels=30):
+    """Return columns of as many levels that few rows have, which modes at α = 1 give probability 0 and means do not."""
+    rng = np.random.default_rng(1)
+    names = np.array([f"level {i}" for i in range(levels)], dtype=object)
+    X = pd.DataFrame({f"x{j}": names[rng.integers(levels, size=rows)] for j in range(columns)})
+    y = np.array(["no", "yes"])[rng.permutation(np.arange(rows) % 2)]
+    return bc.CategoricalNB(alpha=1.0, random_state=1).fit(X, y), (X, y)
+
+
 def missing_by_class(often):
     X, y = word_rows(300)
     rng = np.random.default_rng(3)
@@ -189,7 +198,7 @@ FAULTY = {
     "Y02": repeated,
     "Y03": repeated,
     "Y04": lambda: missing_by_class(0.4),
-    "Y05": lambda: gaussian(*normal_rows(60, 30, distance=0.2)),
+    "Y05": many_levels,
     "Y06": lambda: (*gaussian(*normal_rows(300)), normal_rows(100, seed=9)[0] + 10.0),
     "Y07": skewed,
 }

@@ -1,0 +1,172 @@
+"""How far probabilities would move under other samples of the same size: by the posterior, and by refits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.inputs import as_table
+from bayesclf.evaluation.net_benefit import code_of
+from bayesclf.progress import Progress, shown
+from bayesclf.typing import Array
+
+REFITS = 50
+"""Resampled tables, where no other number is asked for."""
+
+STREAM = 8
+"""Number of the random stream that resamples the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instability:
+    """How far the probabilities of rows move under other samples of the same size.
+
+    Attributes
+    ----------
+    table
+        One row per row of the table: `row` (from 1), `label`, whose probability it is; `probability` of the fit to all
+        rows; its posterior interval (`posterior_low`, `posterior_high`), NaN without a posterior; the interval over
+        refits (`refit_low`, `refit_high`); `change`, the mean absolute difference of the refits' probabilities from it;
+        and `decided_otherwise`, the share of refits with another most probable class.
+    refits
+        Number of refits.
+    """
+
+    table: pd.DataFrame
+    refits: int
+
+    @property
+    def change(self) -> float:
+        """Mean absolute change of a probability, over rows and refits."""
+        return float(self.table["change"].mean())
+
+    @property
+    def decided_otherwise(self) -> float:
+        """Share of rows and refits that are decided differently."""
+        return float(self.table["decided_otherwise"].mean())
+
+    @property
+    def sentence(self) -> str:
+        """What moves how far, in words."""
+        low, high = (self.table[f"refit_{end}"] for end in ("low", "high"))
+        says = (
+            f"in {self.refits} samples of as many rows, drawn from the table, probabilities move by {self.change:.3f} "
+            f"on average, and {self.decided_otherwise:.1%} of the rows are decided differently; half of the "
+            f"{CI_PROB:.0%} intervals are wider than {(high - low).median():.3f}"
+        )
+        posterior = (self.table["posterior_high"] - self.table["posterior_low"]).median()
+        return says if np.isnan(posterior) else f"{says}, half of those of the posterior than {posterior:.3f}"
+
+    def plot(self, **arguments: Any) -> Any:
+        """Draw both intervals by probability; see `bayesclf.plots.instability`."""
+        from bayesclf.plots import instability
+
+        return instability(self, **arguments)
+
+
+def instability(
+    classifier: BayesClassifier,
+    X: Any,
+    y: Any,
+    rule: str | None = None,
+    outcome: Any = None,
+    refits: int = REFITS,
+    random_state: Any = 0,
+    progress: Progress = None,
+) -> Instability:
+    """Fit a classifier to tables of as many rows, drawn from the rows with replacement, and compare its answers.
+
+    The posterior says how uncertain a probability is if the model is true, the refits how it varies with the sample,
+    whether it is true or not. Where the model is true and its prior weak the two agree; where refits move further, the
+    posterior is too sure.
+
+    Parameters
+    ----------
+    classifier
+        Fitted or not; its settings are used.
+    X, y
+        Table (row, feature) and labels (row).
+    rule
+        Of the probabilities; by default the classifier's own.
+    outcome
+        Label whose probability is looked at; by default the class that the fit to all rows predicts for the row.
+    refits
+        Number of refits, at least 2.
+    random_state
+        Seed of everything.
+    progress
+        As in `bayesclf.compare`.
+
+    Raises
+    ------
+    InputError
+        For a classifier, a table or options that cannot be used.
+
+    References
+    ----------
+    Riley & Collins, *Stability of clinical prediction models developed using statistical or machine learning methods*,
+    Biometrical Journal 65 (2023).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> iris = bc.datasets.load("iris")
+    >>> found = bc.instability(bc.GaussianNB(), iris.X, iris.y, refits=20)
+    >>> found.change < 0.05
+    True
+    """
+    if not isinstance(classifier, BayesClassifier):
+        raise InputError(f"instability is that of a bayesclf classifier, such as GaussianNB(), not of {classifier!r}")
+    require(Whole(2), refits=refits)
+    seed = seed_of(random_state)
+    frame = as_table(X)
+    labels = checked_labels(y, len(frame))
+    classes = np.unique(labels)
+    code = None if outcome is None else code_of(classes, outcome)
+    rng = np.random.default_rng([seed, STREAM])
+    moved = []
+    with shown("refits", refits + 1, progress) as tell:
+        whole, _ = cross_validation.fit(classifier, frame, labels, classes, seed)
+        proba = whole.predict_proba(frame, rule)
+        tell("refits", 1, refits + 1)
+        for number in range(refits):
+            drawn = rng.integers(len(frame), size=len(frame))
+            fit, _ = cross_validation.fit(classifier, frame.iloc[drawn], labels[drawn], classes, seed + 1 + number)
+            moved.append(fit.predict_proba(frame, rule))
+            tell("refits", number + 2, refits + 1)
+    best = proba.argmax(axis=1)
+    own = best if code is None else np.full(len(frame), code)
+    rows = np.arange(len(frame))
+    refitted = np.array([answer[rows, own] for answer in moved])
+    low, high = np.quantile(refitted, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+    bounds = _posterior(whole, frame, rule)[rows, own]
+    table = {
+        "row": 1 + rows,
+        "label": classes[own],
+        "probability": proba[rows, own],
+        "posterior_low": bounds[:, 0],
+        "posterior_high": bounds[:, 1],
+        "refit_low": low,
+        "refit_high": high,
+        "change": np.abs(refitted - proba[rows, own]).mean(axis=0),
+        "decided_otherwise": np.mean([answer.argmax(axis=1) != best for answer in moved], axis=0),
+    }
+    return Instability(pd.DataFrame(table), refits)
+
+
+def _posterior(fit: BayesClassifier, frame: pd.DataFrame, rule: str | None) -> Array:
+    """Return the posterior intervals, (row, outcome, bound); NaN for a point estimate."""
+    asked = fit.requested_rule(rule)
+    try:
+        return fit.predict_interval(frame, CI_PROB, "predictive" if asked == "predictive" else "bayes-optimal")
+    except (DoesNotExist, Refused):
+        return np.full((len(frame), len(fit.classes_), 2), np.nan)
