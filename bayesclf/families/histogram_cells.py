@@ -85,7 +85,8 @@ class CellLayout:
         borders, (below, above) = self._borders[feature], self.widths[self.slices()[feature]][[0, -1]]
         with np.errstate(invalid="ignore"):
             out: Array = -2 * np.log1p(np.fmax(borders[0] - values, 0.0) / below)
-            return out - 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
+            out -= 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
+        return out
 
     def scaled(self, ratio: Array) -> Self:
         """Return the cells of features that are multiplied by a ratio each, (feature)."""

@@ -193,4 +193,4 @@ def _rounded(values: Array, labels: int) -> tuple[Array, Integers]:
             low = middle
     floors = np.floor(np.ldexp(values, -high))
     begins = np.concatenate(([True], np.diff(floors) != 0))
-    return np.ldexp(floors[begins], high), np.cumsum(begins) - 1
+    return np.ldexp(floors[begins], high), np.asarray(np.cumsum(begins) - 1)

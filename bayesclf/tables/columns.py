@@ -272,7 +272,7 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
 def _floats(column: pd.Series, name: str) -> Array:
     """Return a column as floats (row), NaN where a cell is missing, or raise for a cell that is not a number."""
     try:
-        return column.to_numpy(dtype=float, na_value=np.nan)
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     except (ValueError, TypeError):
         _check_cells(column)
         raise InputError(
