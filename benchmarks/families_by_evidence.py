@@ -4,9 +4,10 @@ All see the same five folds. Naive Bayes with ``families="auto"`` answers by the
 Carlo error; the default rule, Bayes-optimal, is shown for it and for today's Gaussian columns. scikit-learn's peers are
 `GaussianNB` after one-hot coding, and `CategoricalNB` after cutting numbers at ten quantiles, which people do by hand.
 Log losses are in nats per row and unclipped; the seconds of processor time are those of `fit` by ``inference="map"``,
-the pass over the rows and what follows from it. Results that are there already are kept.
+the pass over the rows and what follows from it. Results that are there already are kept. Further tables, whose last
+column is the class, can follow as files.
 
-Run from the project's folder: .venv/bin/python benchmarks/families_by_evidence.py [TABLE …]
+Run from the project's folder: .venv/bin/python benchmarks/families_by_evidence.py [TABLE | FILE.csv …]
 """
 
 import json
@@ -14,7 +15,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ import bayesclf as bc
 from bayesclf.tables import datasets
 
 RESULTS = Path(__file__).parent / "results" / "families_by_evidence.json"
-MOST_ROWS = 10_000
+MOST_ROWS = 4_000
 FEW = {"adult": (100, 1_000), "sick": (300,), "pima": (100,), "ionosphere": (70,), "breast cancer (Wisconsin)": (60,)}
 """Rows of further problems that are small parts of larger tables."""
 BINS = 10
@@ -48,8 +49,8 @@ AUTO, AUTO_DRAWS, GAUSSIAN, GAUSSIAN_DRAWS, SKLEARN, BINNED = WAYS = (
 )
 
 
-def problems() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
-    """Yield name, columns and labels of each problem that has a column of numbers."""
+def problems(files: Sequence[Path]) -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
+    """Yield name, columns and labels of each problem that has a column of numbers, then of tables in files."""
     for name, source in {**TABLES, "digits": "sklearn:digits", "optdigits": "folder:optdigits"}.items():
         table = datasets.load(source)
         X, y = table.X.reset_index(drop=True), table.y.astype(str).to_numpy()
@@ -58,6 +59,12 @@ def problems() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
         yield name, *some(X, y, MOST_ROWS)
         for rows in FEW.get(name, ()):
             yield f"{name}, {rows} rows", *some(X, y, rows)
+    for path in files:
+        frame = pd.read_csv(path)
+        yield (
+            path.stem.replace("_", " "),
+            *some(frame.iloc[:, :-1], frame.iloc[:, -1].astype(str).to_numpy(), MOST_ROWS),
+        )
 
 
 def peers(X: pd.DataFrame) -> dict[str, Any]:
@@ -119,13 +126,15 @@ def _sentences(model: Any) -> list[str]:
 
 def main(chosen: list[str]) -> None:
     """Write the results of the problems whose name begins with one of `chosen`, or of all that have none yet."""
+    files = [Path(word) for word in chosen if word.endswith(".csv")]
+    chosen = [word for word in chosen if not word.endswith(".csv")]
     warnings.simplefilter("ignore")
     result: dict[str, Any] = {"tables": {}}
     if RESULTS.exists():
         result = json.loads(RESULTS.read_text(encoding="utf-8"))
     result["folds"] = FOLDS
     result["versions"] = {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}
-    for name, X, y in problems():
+    for name, X, y in problems(files):
         if not name.startswith(tuple(chosen)) if chosen else name in result["tables"]:
             continue
         numbers = X.select_dtypes("number").shape[1]

@@ -110,6 +110,42 @@ def learned_scale(result: Result) -> str:
     return "\n\n".join([markdown(["table (rows × columns)", *ways], lines), text])
 
 
+FAMILY_PEERS = {
+    "Gaussian, bayes-optimal": "Gaussian",
+    "GaussianNB": "GaussianNB",
+    "CategoricalNB": "CategoricalNB after ten quantiles",
+}
+"""Peers of families chosen by evidence, and what they are called."""
+MOST_NATS = 100.0
+"""Log losses above it are shown as such: variances of columns that hardly vary are almost 0."""
+
+
+def families_by_evidence(result: Result) -> str:
+    """Return the log losses of families by evidence and of their peers, what was chosen, and what the fit takes."""
+    ours = "auto, bayes-optimal"
+    lines, better = [], dict.fromkeys(FAMILY_PEERS, 0)
+    for name, found in result["tables"].items():
+        loss = {way: mean(values) for way, values in found["log_loss"].items()}
+        for way in better:
+            better[way] += loss[ours] < loss[way]
+        shape = (
+            f"{name} ({found['rows']:,} × {found['columns']}, {found['numbers']} numbers, {found['classes']} classes)"
+        )
+        own = [loss[way] for way in (ours, *FAMILY_PEERS)]
+        least = min(own)
+        shown = [f"> {MOST_NATS:.0f}" if one > MOST_NATS else f"{one:.3f}" for one in own]
+        cells = [f"**{text}**" if one == least else text for text, one in zip(shown, own, strict=True)]
+        ratio = median(found["seconds"]["auto"]) / median(found["seconds"]["gaussian"])
+        chosen = ", ".join(f"{family} {number}" for family, number in list(found["chosen"].items())[:3])
+        lines.append([shape, *cells, f"× {_rounded(ratio)}", chosen])
+    counted = ", ".join(f"{FAMILY_PEERS[way]} on {number}" for way, number in better.items())
+    head = ["table", "by evidence", *FAMILY_PEERS.values(), "fit", "chosen most, columns of all folds"]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    about = f"Mean log loss of {result['folds']} folds, in nats per row, Bayes-optimal. Families by evidence are better"
+    text = f"{about} than {counted} of {len(lines)} tables. × is the CPU time of a fit to that of Gaussian columns"
+    return "\n\n".join([markdown(head, lines), f"{text}; {versions}."])
+
+
 def ng_jordan(result: Result) -> str:
     """Return the seconds of the experiment and of the plain loop by problem, and how far their errors are apart."""
     lines = []
@@ -155,6 +191,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "prediction": ("### Logistic regression: averaging over the posterior", prediction),
     "every_tree": ("### Every tree and every forest, against naive Bayes, one tree and AODE", every_tree),
     "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
+    "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),
     "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),
 }
 """The sections, by the name of their results."""

@@ -182,7 +182,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if stored is not None:
             return int(stored) * (labels - 1)
         frame = columns.to_frame(X)
-        widths = (1 if columns.kind_of(frame[name]) == "number" else frame[name].nunique() for name in frame)
+        kinds = columns.kinds_of(frame)
+        widths = (1 if kind == "number" else frame[name].nunique() for name, kind in kinds.items())
         return len(frame) * sum(widths) * (labels - 1)
 
     @property
@@ -200,7 +201,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         elif isinstance(frame, SparseTable):
             self._columns = tuple(Column(name, "number") for name in frame.columns)
         else:
-            self._columns = tuple(_column(frame, str(name)) for name in frame)
+            self._columns = tuple(_column(frame, name, kind) for name, kind in columns.kinds_of(frame).items())
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
@@ -271,7 +272,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 f"the prior is about the classes {', '.join(known.labels)}, but the rows have "
                 f"{', '.join(self._labels)}; give rows of these classes, and classes=… where some lack"
             )
-        own = {str(name): columns.kind_of(frame[name]) for name in frame}
+        own = columns.kinds_of(frame)
         for column in known.columns:
             if own.get(column.name) != column.kind:
                 found = own.get(column.name, "not there")
@@ -320,8 +321,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return {**parameters, "unseen": unseen}
 
 
-def _column(frame: pd.DataFrame, name: str) -> Column:
-    kind = columns.kind_of(frame[name])
+def _column(frame: pd.DataFrame, name: str, kind: columns.Kind) -> Column:
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
 
 

@@ -224,9 +224,7 @@ class Histogram(Family[ValueCounts]):
         out = np.zeros((1, len(statistics.sizes)))
         for j in range(len(statistics.sizes)):
             values, counts = statistics.column(j)
-            X = np.full((len(values), len(statistics.sizes)), np.nan)
-            X[:, j] = values
-            out[0, j] = counts.sum(axis=0) @ self.layout.log_shape(X)[:, j]
+            out[0, j] = counts.sum(axis=0) @ self.layout.log_shape_of(j, values)
         return out - statistics.n.sum(axis=0) * np.log(statistics.axes.unit)
 
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import gammaln, softmax
 
 from bayesclf.families import dirichlet
 from bayesclf.families.cut_sets import CutSets
@@ -133,7 +133,7 @@ class Smoothings:
 
     def log_evidence(self) -> float:
         """Return the log density of the rows in their order, a, cuts and θ integrated out."""
-        return float(logsumexp(self._log_evidences) - np.log(len(self.each)))
+        return float(np.logaddexp.reduce(self._log_evidences) - np.log(len(self.each)))
 
     def mean(self) -> Array:
         """Return the expected density in each cell, relative to its shape, (outcome, cell)."""

@@ -52,6 +52,10 @@ class CellLayout:
 
     def slices(self) -> tuple[slice, ...]:
         """Return the cells of each feature."""
+        return self._slices
+
+    @cached_property
+    def _slices(self) -> tuple[slice, ...]:
         return tuple(slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True))
 
     @cached_property
@@ -73,12 +77,15 @@ class CellLayout:
 
     def log_shape(self, X: Array) -> Array:
         """Return the log density of values (row, feature) relative to that of their cell: below 0 in open cells."""
-        out = np.zeros(X.shape)
-        for j, (borders, cells) in enumerate(zip(self._borders, self.slices(), strict=True)):
-            below, above = self.widths[cells][[0, -1]]
-            with np.errstate(invalid="ignore"):
-                out[:, j] -= 2 * np.log1p(np.fmax(borders[0] - X[:, j], 0.0) / below)
-                out[:, j] -= 2 * np.log1p(np.fmax(X[:, j] - borders[-1], 0.0) / above)
+        columns = [self.log_shape_of(j, X[:, j]) for j in range(len(self.sizes))]
+        return np.stack(columns, axis=1) if columns else np.zeros(X.shape)
+
+    def log_shape_of(self, feature: int, values: Array) -> Array:
+        """Return the same of values (value) of one feature."""
+        borders, (below, above) = self._borders[feature], self.widths[self.slices()[feature]][[0, -1]]
+        with np.errstate(invalid="ignore"):
+            out: Array = -2 * np.log1p(np.fmax(borders[0] - values, 0.0) / below)
+            out -= 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
         return out
 
     def scaled(self, ratio: Array) -> Self:

@@ -15,6 +15,9 @@ from bayesclf.typing import Array, Integers
 MOST_VALUES = 10**5
 """Different values of a column above which they are rounded down to multiples of a power of two."""
 
+MOST_COUNTS, FEWEST_VALUES = 10**6, 1000
+"""Counts of a column, values × classes, above which they are too, and the number of values that is always kept."""
+
 MOST_DECIMALS = 15
 """Decimals that a floating-point number of size 1 can have."""
 
@@ -32,9 +35,10 @@ PROBE = 256
 class ValueCounts(Statistics):
     """How often each value of a column occurs in each class; the values of all features are concatenated.
 
-    The values of a feature are different and increase. Where there are more than 100,000, they are rounded down to
-    multiples of the smallest power of two that leaves at most as many. That power depends on the set of values only,
-    so that statistics of parts add up to those of the whole in any order.
+    The values of a feature are different and increase. Where there are more than 100,000, or with more than ten classes
+    more than a million counts, they are rounded down to multiples of the smallest power of two that leaves at most as
+    many. That power depends on the set of values and the number of classes only, so that statistics of parts add up to
+    those of the whole in any order.
 
     Attributes
     ----------
@@ -62,10 +66,11 @@ class ValueCounts(Statistics):
         parts = []
         for column, unit in zip(np.asarray(X, dtype=float).T, axes.unit, strict=True):
             seen = ~np.isnan(column) & (weight > 0)
-            values, place = np.unique(column[seen], return_inverse=True)
-            flat = np.bincount(place + len(values) * y[seen], weight[seen], len(axes.labels) * len(values))
+            different, place = np.unique(column[seen], return_inverse=True)
+            values, group = _rounded(different, len(axes.labels))
+            flat = np.bincount(group[place] + len(values) * y[seen], weight[seen], len(axes.labels) * len(values))
             counts = flat.reshape(len(axes.labels), len(values))
-            parts.append((*_rounded(values, counts), _decimals(values) if unit == 1 else REAL))
+            parts.append((values, counts, _decimals(different) if unit == 1 else REAL))
         return cls._joined(axes, parts)
 
     @classmethod
@@ -85,11 +90,12 @@ class ValueCounts(Statistics):
         parts = []
         for j in range(len(self.sizes)):
             (mine, my_counts), (theirs, their_counts) = self.column(j), other.column(j)
-            values = np.union1d(mine, theirs)
+            different = np.union1d(mine, theirs)
+            values, group = _rounded(different, len(my_counts))
             counts = np.zeros((len(my_counts), len(values)))
-            counts[:, np.searchsorted(values, mine)] += my_counts
-            counts[:, np.searchsorted(values, theirs)] += their_counts
-            parts.append((*_rounded(values, counts), max(self.decimals[j], other.decimals[j])))
+            np.add.at(counts.T, group[np.searchsorted(different, mine)], my_counts.T)
+            np.add.at(counts.T, group[np.searchsorted(different, theirs)], their_counts.T)
+            parts.append((values, counts, max(self.decimals[j], other.decimals[j])))
         return self._joined(self.axes, parts)
 
     @override
@@ -170,20 +176,21 @@ def _whole(values: Array) -> bool:
     return bool((np.abs(values - np.rint(values)) <= 4 * np.spacing(np.abs(values))).all())
 
 
-def _rounded(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Return at most `MOST_VALUES` values, rounded down, and their counts (outcome, value)."""
-    if len(values) <= MOST_VALUES:
-        return values, counts
+def _rounded(values: Array, labels: int) -> tuple[Array, Integers]:
+    """Return values rounded down so that there are not too many, and which of them each value becomes, (value)."""
+    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_COUNTS // labels))
+    if len(values) <= most:
+        return values, np.arange(len(values))
     _, top = np.frexp(np.abs(values[[0, -1]]).max())
     # All values differ at the lower power, and none at the upper one but for their sign.
     low, high = int(np.frexp(np.diff(values).min())[1]) - 1, int(top)
     low = max(low, high - 1000)
     while high - low > 1:
         middle = (low + high) // 2
-        if 1 + np.count_nonzero(np.diff(np.floor(np.ldexp(values, -middle)))) <= MOST_VALUES:
+        if 1 + np.count_nonzero(np.diff(np.floor(np.ldexp(values, -middle)))) <= most:
             high = middle
         else:
             low = middle
     floors = np.floor(np.ldexp(values, -high))
-    first = np.concatenate(([0], 1 + np.flatnonzero(np.diff(floors))))
-    return np.ldexp(floors[first], high), np.add.reduceat(counts, first, axis=1)
+    begins = np.concatenate(([True], np.diff(floors) != 0))
+    return np.ldexp(floors[begins], high), np.asarray(np.cumsum(begins) - 1)

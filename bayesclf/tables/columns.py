@@ -202,6 +202,15 @@ def kind_of(column: pd.Series) -> Kind:
     return column_kind(column, text=False)
 
 
+def kinds_of(frame: pd.DataFrame) -> dict[str, Kind]:
+    """Return the kind of each column by its name; a table can have many columns, but has few dtypes."""
+    of_dtype: dict[Any, Kind] = {}
+    for place, dtype in enumerate(frame.dtypes):
+        if dtype not in of_dtype:
+            of_dtype[dtype] = kind_of(frame.iloc[:, place])
+    return {str(name): of_dtype[dtype] for name, dtype in zip(frame.columns, frame.dtypes, strict=True)}
+
+
 def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
     """Decide what a column holds: by its dtype and, for strings, by the number of words in a cell.
 
@@ -243,23 +252,32 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     InputError
         For a cell that is infinite or not a number.
     """
-    X = np.empty((len(frame), len(names)))
-    for j, name in enumerate(names):
-        column = frame[name]
-        try:
-            X[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
-        except (ValueError, TypeError):
-            _check_cells(column)
-            raise InputError(
-                f"column {name!r} holds {_first_word(column)!r}, which is not a number; "
-                "declare it categorical or clean it"
-            ) from None
-        infinite = np.flatnonzero(np.isinf(X[:, j]))
-        if infinite.size:
-            values = counted(infinite.size, "infinite value", thousands="")
-            rows = listed(infinite + 1, LISTED_ROWS)
-            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+    own = frame if tuple(frame.columns) == names else frame[list(names)]
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in set(own.dtypes)):
+        X = np.array(own, dtype=float, order="C")
+    else:
+        X = np.empty(own.shape)
+        for j, name in enumerate(names):
+            X[:, j] = _floats(own[name], name)
+    infinite = np.isinf(X)
+    wrong = np.flatnonzero(infinite.any(axis=0))
+    if wrong.size:
+        of_first = np.flatnonzero(infinite[:, wrong[0]])
+        values = counted(of_first.size, "infinite value", thousands="")
+        rows = listed(of_first + 1, LISTED_ROWS)
+        raise InputError(f"column {names[wrong[0]]!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
+
+
+def _floats(column: pd.Series, name: str) -> Array:
+    """Return a column as floats (row), NaN where a cell is missing, or raise for a cell that is not a number."""
+    try:
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    except (ValueError, TypeError):
+        _check_cells(column)
+        raise InputError(
+            f"column {name!r} holds {_first_word(column)!r}, which is not a number; declare it categorical or clean it"
+        ) from None
 
 
 def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:

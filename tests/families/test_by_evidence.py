@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from helpers.classifiers import CLOSED_FORM, assert_same_answers
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
-from bayesclf.families.by_evidence import CANDIDATES, ByEvidence
+from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence
 from bayesclf.families.value_counts import MOST_VALUES, ValueCounts
 
 N = 400
@@ -123,6 +123,25 @@ def test_a_density_that_is_narrower_than_cells_is_no_candidate():
     np.testing.assert_allclose(found["Poisson"], -102, atol=5)
 
 
+def test_a_density_as_wide_as_a_cell_is_a_candidate(rng):
+    """At an sd of one step it adds up to 1 over all cells, and its evidence is near that of rounded numbers."""
+    x, step = np.arange(-30, 31), SMOOTH_STEPS
+    np.testing.assert_allclose(stats.norm(0.3, step).pdf(x).sum(), 1.0, atol=1e-8)
+    X = np.round(rng.normal(0.3, 1.2 * step, 300))
+    found = evidence(X, np.zeros(300, dtype=int))["Gaussian"]
+    mu, sigma = np.linspace(-0.1, 0.7, 41), np.exp(np.linspace(-0.1, 0.5, 41))[:, None]
+    mean, sd = X.mean(), X.std()
+    log_prior = stats.norm(mean, sigma).logpdf(mu) + stats.invgamma(1.5, scale=sd**2 / 2).logpdf(sigma**2)
+    cells = np.diff(stats.norm(mu, sigma).cdf(np.arange(-30.5, 31)[:, None, None]), axis=0)
+    log_joint = (
+        log_prior
+        + np.log(2 * sigma**2)
+        + np.einsum("v,vsm->sm", np.bincount(X.astype(int) + 30, minlength=61), np.log(np.maximum(cells, 1e-300)))
+    )
+    exact = logsumexp(log_joint) + np.log(0.02 * 0.015)
+    np.testing.assert_allclose(found, exact, atol=0.3)
+
+
 def test_statistics_of_a_family_follow_from_those_of_values(table, fitted):
     frame, y = table
     codes = np.searchsorted(fitted.classes_, y)
@@ -167,8 +186,10 @@ def test_a_saved_choice_goes_on(table, fitted, tmp_path):
     loaded.partial_fit(frame[:20], y[:20])
 
 
-def test_many_values_are_rounded_the_same_in_any_order(monkeypatch, rng):
-    monkeypatch.setattr("bayesclf.families.value_counts.MOST_VALUES", 50)
+@pytest.mark.parametrize("limits", [{"MOST_VALUES": 50}, {"MOST_COUNTS": 100, "FEWEST_VALUES": 10}])
+def test_many_values_are_rounded_the_same_in_any_order(limits, monkeypatch, rng):
+    for name, most in limits.items():
+        monkeypatch.setattr(f"bayesclf.families.value_counts.{name}", most)
     X, y = rng.standard_cauchy((400, 2)), rng.integers(2, size=400)
     axes = Axes(("a", "b"), ("u", "v"))
     whole = ValueCounts.of(X, y, axes)

@@ -165,3 +165,31 @@ def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
     np.testing.assert_array_equal(bc.load(tmp_path / "bins.nc").predict_proba(X), expected)
     words = X.assign(age=X["age"].cat.rename_categories(str).astype(object))
     np.testing.assert_array_equal(clf.predict_proba(words), expected)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"a": [1, 2]}, {"b": pd.array([7, None], dtype="Int64")}, {"b": np.array([True, False]), "a": ["3.5", None]}],
+    ids=["floats", "mixed", "nullable", "others"],
+)
+def test_numbers_are_those_of_each_column(changes):
+    frame = pd.DataFrame({"a": [0.5, np.nan], "b": [7, 8], "c": np.array([1, 2], dtype=np.float32)}).assign(**changes)
+    for names in (("a", "b", "c"), ("c", "a")):
+        one_by_one = [frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names]
+        X = columns.numbers(frame, names)
+        np.testing.assert_array_equal(X, np.stack(one_by_one, axis=1))
+        assert X.flags.c_contiguous
+        X[:] = 0.0  # families measure cells in place
+    assert frame.loc[1, "c"] == 2.0
+
+
+def test_the_first_column_with_infinite_cells_is_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [np.inf, -np.inf], "c": [np.inf, 0.0]})
+    with pytest.raises(InputError, match=r"column 'b' has 2 infinite values \(inf; rows 1, 2\)"):
+        columns.numbers(frame, ("a", "b", "c"))
+
+
+def test_kinds_are_those_of_each_column():
+    frame = pd.DataFrame({"a": [1.5], "b": ["x"], "c": [True], "d": [2], "e": pd.Categorical(["u"]), "f": [0.5]})
+    assert columns.kinds_of(frame) == {name: columns.kind_of(frame[name]) for name in frame}
+    assert columns.kinds_of(frame[[]]) == {}
