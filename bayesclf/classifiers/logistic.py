@@ -271,7 +271,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 f"the prior is about the classes {', '.join(known.labels)}, but the rows have "
                 f"{', '.join(self._labels)}; give rows of these classes, and classes=… where some lack"
             )
-        own = {str(name): columns.kind_of(frame[name]) for name in frame}
+        own: dict[str, columns.Kind] = columns.kinds_of(frame)
         for column in known.columns:
             if own.get(column.name) != column.kind:
                 found = own.get(column.name, "not there")

@@ -183,7 +183,7 @@ class NaiveBayes(GenerativeClassifier):
                 taken.add(name)
             given.append(ColumnBlock(_family_of(family, self.alpha), members))
         rest = [name for name in names if name not in taken]
-        kinds = {name: columns.kind_of(frame[name]) for name in rest}
+        kinds = columns.kinds_of(frame)
         for of_kind in (numbers, Categorical(concentration(self.alpha, LEAST_LEVELS))):
             members = tuple(name for name in rest if kinds[name] == of_kind.kind)
             if members:

@@ -30,6 +30,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -374,7 +375,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
                 raise InputError(
-                    f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
+                    f"the table lacks column {listed(map(repr, lacking), LISTED_NAMES)}, which the model was fitted with; add it, "
                     "empty where unknown"
                 )
             names = list(self.feature_names_in_)

@@ -61,7 +61,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
-    columns.numbers(frame, tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number"))
+    columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
 
 
