@@ -70,10 +70,10 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
     axes = block.statistics.axes
-    names = len(axes.features) + sum(axes.sizes)
+    names = max(len(own.features) + sum(own.sizes) for own in (axes, block.family.axes))
     if isinstance(block.family, ConditionalTables):
         return names + block.family.layout(block.family.axes).cells
     if isinstance(block.statistics, PairCounts):
         squares = [sum(axes.sizes) ** 2 - sum(size**2 for size in axes.sizes), len(axes.features) ** 2]
         return names + sum(squares) // 2
-    return names + len(block.family.axes.features) + sum(block.family.axes.sizes)
+    return names

@@ -12,6 +12,7 @@ import bayesclf as bc
 from bayesclf.classifiers.training import checked_labels, weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
+from bayesclf.tables.reading import read_table
 
 N = 20
 NUMBERS = pd.DataFrame({"u": np.arange(N) / N})
@@ -168,8 +169,8 @@ def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
     np.testing.assert_array_equal(clf.predict_proba(words), expected)
 
 
-WIDE = columns.MANY_COLUMNS + 5
-"""Columns of a table that is converted as a whole."""
+WIDE = 12
+"""Columns of a table that is converted as a whole here."""
 OF_NUMBERS = {
     "floats": lambda column: column,
     "whole": lambda column: (10 * column).round().astype(int),
@@ -181,12 +182,18 @@ OF_NUMBERS = {
 }
 
 
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Make few columns count as many."""
+    monkeypatch.setattr(columns, "MANY_COLUMNS", WIDE - 1)
+
+
 def wide_table(rows=4):
     return pd.DataFrame(np.random.default_rng(1).normal(size=(rows, WIDE)), columns=[f"c{j}" for j in range(WIDE)])
 
 
 @pytest.mark.parametrize("kind", OF_NUMBERS)
-def test_a_wide_table_has_the_numbers_of_its_columns(kind):
+def test_a_wide_table_has_the_numbers_of_its_columns(kind, few_are_many):
     frame = wide_table()
     frame = frame.assign(c7=OF_NUMBERS[kind](frame["c7"]))
     names = tuple(frame.columns[::-1])
@@ -196,7 +203,7 @@ def test_a_wide_table_has_the_numbers_of_its_columns(kind):
     assert together.flags.c_contiguous
 
 
-def test_a_wide_table_with_a_cell_that_is_no_number():
+def test_a_wide_table_with_a_cell_that_is_no_number(few_are_many):
     for cell, match in (
         (np.inf, "column 'c7' has 1 infinite value"),
         ("word", "column 'c7' holds 'word', which is not"),
@@ -211,30 +218,29 @@ def test_a_wide_table_with_a_cell_that_is_no_number():
 def test_kinds_of_all_columns_are_those_of_each():
     frame = pd.DataFrame({
         "number": [1.5, 2.0], "whole": [1, 2], "truth": [True, False], "words": ["a", "b"], "mixed": [1, "a"],
-        "level": pd.Categorical(["a", "b"]), "of numbers": pd.Categorical([1, 2]), "Int64": pd.Series([1, 2], dtype="Int64"),
+        "level": pd.Categorical(["a", "b"]), "of numbers": pd.Categorical([1, 2]),
+        "Int64": pd.Series([1, 2], dtype="Int64"),
     })  # fmt: skip
     assert columns.kinds_of(frame) == {name: columns.kind_of(frame[name]) for name in frame}
     with pytest.raises(CellTypeError, match="column 'when' holds dates"):
         columns.kinds_of(frame.assign(when=pd.date_range("2020", periods=2)))
 
 
-def test_a_hundred_thousand_columns(tmp_path):
+def test_ten_thousand_columns(tmp_path):
     """Reading, fitting and predicting take time in proportion to the columns; each took minutes when it did not."""
-    number, rows = 100_000, 4
+    number, rows = 10_000, 4
     path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
     lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(rows))]
     path.write_text("\n".join(lines))
     start = time.process_time()
-    frame = bc.read_table(path)
+    frame = read_table(path)
     y = frame.pop("y")
     clf = bc.NaiveBayes(inference="map").fit(frame, y)
     assert clf.predict_proba(frame).shape == (rows, 2)
-    assert time.process_time() - start < 60
+    assert time.process_time() - start < 20
     with pytest.raises(InputError, match=r"the table lacks column 'c10', .*'c14', …, which") as refusal:
         clf.predict(frame.iloc[:, :10])
     assert len(str(refusal.value)) < 200
-    with pytest.raises(InputError, match=r"column names must differ, but 'a' occurs") as refusal:
-        clf.predict(frame.set_axis(["a"] * number, axis=1))
     twice = pd.concat([frame, frame], axis=1)
     with pytest.raises(InputError, match=r"column names must differ, but 'c0', .*, … occurs") as refusal:
         bc.NaiveBayes().fit(twice, y)
@@ -248,6 +254,7 @@ def test_names_that_are_whole_numbers(make):
     y = np.arange(N) % 2
     clf = make(inference="map").fit(frame, y)
     expected = clf.predict_proba(frame)
-    np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
+    with pytest.warns(UserWarning, match="X has feature names"):
+        np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
     with pytest.raises(InputError, match="column names must differ, but '1' occurs more than once"):
         make(inference="map").fit(frame.set_axis([1, "1"], axis=1), y)
