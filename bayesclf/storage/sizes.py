@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesclf.families.networks.tables import ConditionalTables
-from bayesclf.families.trees.pairs import PairCounts
-from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.posterior import hypotheses
-
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
+    from bayesclf.models.generative import Block
 
 SPARE_NAMES = 2**16
 """Names that a model may have beyond the numbers in its file, of which there is at least one for each name."""
@@ -44,6 +40,9 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
     max_bytes
         Largest size of a file.
     """
+    from bayesclf.models.generative import GenerativeModel
+    from bayesclf.posterior import hypotheses
+
     if isinstance(clf.model_, GenerativeModel):
         for block in clf.model_.blocks:
             if (names := _names(block)) > numbers + SPARE_NAMES:
@@ -69,6 +68,9 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
+    from bayesclf.families.networks.tables import ConditionalTables
+    from bayesclf.families.trees.pairs import PairCounts
+
     axes = block.statistics.axes
     names = max(len(own.features) + sum(own.sizes) for own in (axes, block.family.axes))
     if isinstance(block.family, ConditionalTables):
