@@ -30,6 +30,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -373,9 +374,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
+                some = listed(map(repr, lacking), LISTED_NAMES)
                 raise InputError(
-                    f"the table lacks column {', '.join(map(repr, lacking))}, which the model was fitted with; add it, "
-                    "empty where unknown"
+                    f"the table lacks column {some}, which the model was fitted with; add it, empty where unknown"
                 )
             names = list(self.feature_names_in_)
             if names != list(X.columns):  # picking columns costs more than all other checks of a small table

@@ -148,7 +148,7 @@ def _repeated(pairs: list[tuple[str, str]]) -> str:
 
 def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield (column, earlier column) of numbers that are linear functions of each other."""
-    names = tuple(str(name) for name in frame if columns.kind_of(frame[name]) == "number")
+    names = tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number")
     X = columns.numbers(frame, names[: thresholds.CORRELATED_COLUMNS])
     missing = np.isnan(X)
     mean = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
@@ -250,7 +250,7 @@ def hidden_missing(context: Context) -> Answer:
     nature).
     """
     frame = context.frame
-    names = [str(name) for name in frame if columns.kind_of(frame[name]) == "number"]
+    names = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]
     if not names:
         raise NotApplicable("no column holds numbers")
     spikes = {name: found for name in names if (found := missing.spike(frame[name]))}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import declared, domains, netcdf, trial
+from bayesclf.storage import declared, domains, netcdf, sizes, trial
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
 from bayesclf.storage.netcdf import MAX_BYTES
@@ -101,7 +101,8 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     path
         The file.
     max_bytes
-        Largest size of the file, and of all its arrays together, in bytes.
+        Largest size of the file, and of all its arrays together, in bytes. Draws that each prediction makes again from
+        a seed may have 16 times as many.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
             state = attributes["state"]
             if number >= FIRST_WITH_CHECKSUM and attributes["checksum"] != netcdf.checksum(groups, state):
                 raise ValueError("its checksum differs")
-            return _restored(json.loads(state), number, groups)
+            return _restored(json.loads(state), number, groups, max_bytes)
         writer = str(libraries["bayesclf"])
     except ValueError as error:
         raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
@@ -177,7 +178,7 @@ def _places(clf: BayesClassifier, tree: xr.DataTree) -> dict[int, str]:
     return places
 
 
-def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Dataset]) -> BayesClassifier:
+def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Dataset], max_bytes: int) -> BayesClassifier:
     """Return the classifier of a file whose format has that number."""
     check_names("the state", set(state), {"classifier", *PARTS})
     name = state["classifier"]
@@ -198,6 +199,7 @@ def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Datase
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
     declared.check(clf, fitted)
+    sizes.check(clf, sum(values.size for group in groups.values() for values in group.variables.values()), max_bytes)
     domains.check(clf)
     trial.check(clf)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction

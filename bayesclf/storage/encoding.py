@@ -27,6 +27,12 @@ GROUP = "bayesclf"
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
 
+FREELY_REPEATED, MOST_REPEATED = 2**19, 2**23
+"""Texts of tuples that are referred to, each time that they are: in any file, and in one of many numbers."""
+
+REPEATED_FOR_A_NUMBER = 16
+"""How often a name may be repeated for each number of the file; of each level a model has several numbers."""
+
 MOST_TEXT = 2**28
 """Bytes of an array of text, which its dtype can make large whatever it holds."""
 
@@ -127,6 +133,8 @@ class Decoder:
     def __init__(self, groups: Mapping[str, xr.Dataset], version: int = VERSION) -> None:
         self.used: set[str] = set()
         self._repeated: list[tuple[str, ...]] = []
+        numbers = sum(values.size for group in groups.values() for values in group.variables.values())
+        self._left = min(FREELY_REPEATED + REPEATED_FOR_A_NUMBER * numbers, MOST_REPEATED)
         self._groups = groups
         self._version = version
         self._classes = classes()
@@ -144,7 +152,7 @@ class Decoder:
                 self._repeated.append(tuple(map(str, content)))
                 return self._repeated[-1]
             case "again", content:
-                return self._repeated[content]
+                return self._again(content)
             case "tuple", content:
                 return tuple(self.decode(item) for item in content)
             case "dict", content:
@@ -163,6 +171,13 @@ class Decoder:
                 return self._object(**content)
             case _:
                 raise ValueError(f"its state has an entry of no known kind, {sorted(node)}")
+
+    def _again(self, place: int) -> tuple[str, ...]:
+        texts = self._repeated[place]
+        self._left -= len(texts)
+        if self._left < 0:
+            raise ValueError("it repeats names more often than a model of its numbers does")
+        return texts
 
     def _array(self, variable: str, dtype: str, shape: list[int], order: list[int]) -> NDArray[Any]:
         group, _, name = variable.partition("/")

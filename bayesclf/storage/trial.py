@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,18 +18,12 @@ if TYPE_CHECKING:
     from bayesclf.posterior.hypotheses import HypothesisSet
     from bayesclf.tables.columns import Column
 
-LARGEST_BLOCK = 2**30
-"""Bytes of draws that a file may have made at a time, many times what a fit takes."""
-MOST_DRAWS = 2**27
-"""Draws that a file may have made; an average keeps a number for each."""
-
 
 def check(clf: BayesClassifier) -> None:
     """Raise ValueError where columns, levels and parameters of a loaded classifier do not fit together.
 
     One hypothesis scores a row or two: what a file says of sizes is then found wrong here, not at a prediction.
     """
-    _check_seeds(clf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for unknown, table in enumerate(_tables(clf)):
@@ -43,20 +38,6 @@ def check(clf: BayesClassifier) -> None:
                     raise ValueError("it refuses a row of its own columns") from None
             except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
                 raise ValueError(f"its parts do not fit together: {error}") from None
-
-
-def _check_seeds(clf: BayesClassifier) -> None:
-    seeded = None if clf.draws_ is None else clf.draws_.seeded
-    if clf.seed_ < 0 or (seeded is not None and seeded.seed < 0):
-        raise ValueError("its seed is below 0")
-    if seeded is None:
-        return
-    from bayesclf.posterior.hypotheses import parameter_count
-
-    if not 1 <= seeded.draws <= MOST_DRAWS or seeded.block < 1:
-        raise ValueError(f"it has {seeded.draws} draws in blocks of {seeded.block}")
-    if seeded.block > 1 and 8 * parameter_count(clf.model_) * seeded.block > LARGEST_BLOCK:
-        raise ValueError(f"a block of {seeded.block} draws would take more than {LARGEST_BLOCK} bytes")
 
 
 def _tables(clf: BayesClassifier) -> Iterator[Any]:
@@ -85,8 +66,14 @@ def _table(columns: tuple[Column, ...], cells: dict[str, Any]) -> pd.DataFrame:
 
 
 def _sets(clf: BayesClassifier) -> Iterator[HypothesisSet]:
-    """Return one hypothesis of each set that the file holds."""
+    """Return one hypothesis of each set that the file holds, or has made again."""
+    from bayesclf.posterior.hypotheses import SeededHypotheses
+
     names = [name for name, point in clf.points_.items() if not isinstance(point, DoesNotExist)]
-    if clf.draws_ is not None and clf.draws_.seeded is None:
+    if clf.draws_ is not None:
         names.append("posterior")
-    return (clf.hypotheses(name).take(np.zeros(1, dtype=np.intp)) for name in names)
+    for name in names:
+        found = clf.hypotheses(name)
+        if isinstance(found, SeededHypotheses):
+            found = replace(found, seeded=replace(found.seeded, draws=1, block=1), _last={})
+        yield found.take(np.zeros(1, dtype=np.intp))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import LISTED_ROWS, clipped, counted, listed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
 ColumnKind = Literal["number", "category", "text"]
 type Kind = Literal[ColumnKind, "count"]
@@ -100,7 +100,8 @@ def to_frame(X: Any) -> pd.DataFrame:
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
-        raise InputError(f"column names must differ, but {', '.join(map(repr, repeated))} occurs more than once")
+        some = listed([clipped(repr(name), LONGEST_VALUE) for name in repeated], LISTED_NAMES)
+        raise InputError(f"column names must differ, but {some} occurs more than once")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
@@ -203,12 +204,17 @@ def kind_of(column: pd.Series) -> Kind:
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, Kind]:
-    """Return the kind of each column by its name; a table can have many columns, but has few dtypes."""
-    of_dtype: dict[Any, Kind] = {}
-    for place, dtype in enumerate(frame.dtypes):
-        if dtype not in of_dtype:
-            of_dtype[dtype] = kind_of(frame.iloc[:, place])
-    return {str(name): of_dtype[dtype] for name, dtype in zip(frame.columns, frame.dtypes, strict=True)}
+    """Return the kind of each column, as `kind_of` has it; each dtype is looked at once, as there may be many columns.
+
+    Examples
+    --------
+    >>> kinds_of(pd.DataFrame({"degrees": [29.0, 17.0], "wind": ["weak", "strong"]}))
+    {'degrees': 'number', 'wind': 'category'}
+    """
+    dtypes = list(frame.dtypes)
+    first = dict(zip(reversed(dtypes), reversed(range(len(dtypes))), strict=True))
+    known = {dtype: kind_of(frame.iloc[:0, place]) for dtype, place in first.items()}
+    return {str(name): known[dtype] for name, dtype in zip(frame.columns, dtypes, strict=True)}
 
 
 def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:

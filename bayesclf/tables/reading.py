@@ -188,7 +188,8 @@ def _parse_delimited(text: str, separator: str, dtypes: Mapping[str, ColumnKind]
     ]
     if truths:
         frame[truths] = parse(truths, truths)
-    return frame
+    # pandas keeps each column by itself, so that whatever is done to a wide table takes longer for each of them
+    return frame.copy() if frame.shape[1] > len(frame) else frame
 
 
 def _check_layout(text: str, separator: str, path: Path) -> tuple[list[str], str]:

@@ -22,7 +22,7 @@ WEIGHTS = {
     "infinite": lambda n: np.full(n, np.inf),
     "two axes": lambda n: np.ones((n, 2)),
 }
-PER_FIT = 5
+PER_FIT = 8
 """Predictions by each fitted classifier, and so at least as many as fits after the refusals."""
 
 

@@ -2,20 +2,24 @@
 
 import math
 import resource
+import time
 
 import h5py
 import numpy as np
 import pytest
 from helpers.fuzz import Refusal, answer, efforts
-from helpers.stored import MIXED, NUMBERS, TEXTS, WORDS, Y
-from helpers.strangers import CRAFTS, altered, damaged
+from helpers.stored import MIXED, NUMBERS, TEXTS, WORDS, Y, tamper
+from helpers.strangers import CRAFTS, GROWN, altered, damaged
 from hypothesis import strategies as st
 
 import bayesclf as bc
 from bayesclf.inference import Exact, Laplace
+from bayesclf.posterior import hypotheses
 
 MOST_KILOBYTES = 300_000
 """How much more memory a process may have taken after reading files of some kilobytes than before."""
+CPU_SECONDS = 20
+"""What one file may take to be read and to predict; most take hundredths of a second."""
 MODELS = {
     "gnb": (lambda: bc.GaussianNB(inference=Exact(draws=5, chains=2), random_state=1), NUMBERS),
     "nb": (lambda: bc.NaiveBayes(inference=Exact(draws=5, chains=2), random_state=1), MIXED),
@@ -25,6 +29,8 @@ MODELS = {
     ),
     "text": (lambda: bc.TextNB(inference="map"), TEXTS),
     "tan": (lambda: bc.BayesNetClassifier(inference="map"), WORDS),
+    "joint": (lambda: bc.JointBayes(inference="map"), WORDS),
+    "seeded": (lambda: bc.GaussianNB(inference=Exact(draws=5, chains=2), random_state=2), NUMBERS),
 }
 STRANGE = (
     None, True, 0, 1, -1, 3, 10**12, 2.5, "x", "", [], {}, [1, 2], {"tuple": [1, 2]}, {"float": "nan"}, {"array": "mu"},
@@ -39,7 +45,10 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     found = {}
     for name, (make, X) in MODELS.items():
-        clf = make().fit(X, Y)
+        with pytest.MonkeyPatch.context() as patch:
+            if name == "seeded":
+                patch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+            clf = make().fit(X, Y)
         clf.save(folder / f"{name}.nc")
         found[name] = ((folder / f"{name}.nc").read_bytes(), X, clf.predict_proba(X))
     return found
@@ -78,7 +87,9 @@ def test_damaged_files(files, tmp_path, bounded, effort):
 
 def crafted(path, rng):
     """Change a file in one of the ways that keep its checksum right, or need none."""
-    match rng.integers(4):
+    match rng.integers(5):
+        case 4:
+            tamper(path, GROWN[rng.integers(len(GROWN))])
         case 0:
             with h5py.File(path, "r+") as file:
                 craft = CRAFTS[rng.integers(len(CRAFTS))]
@@ -102,10 +113,13 @@ def test_crafted_files(files, tmp_path, bounded, effort):
         content, X, _ = files[name]
         path.write_bytes(content)
         crafted(path, np.random.default_rng(seed))
+        start = time.process_time()
         clf = loaded(path)
         if isinstance(clf, Refusal):
+            assert time.process_time() - start < CPU_SECONDS
             return "crafted refused"
         found = answer(lambda: clf.predict_proba(X))
+        assert time.process_time() - start < CPU_SECONDS
         return "crafted, predictions refused" if isinstance(found, Refusal) else "crafted, predictions made"
 
     effort.explore(check, name=st.sampled_from(sorted(MODELS)), seed=st.integers(0, 2**63))

@@ -106,3 +106,108 @@ def altered(path, rng, values):
                 holder[last] = values[rng.integers(len(values))]
         group.attrs["state"] = json.dumps(state)
     sign(path)
+
+
+def _walked(node, change, key=None):
+    """Return a state in which `change` has replaced what it returns something for, given the node and its key."""
+    found = change(node, key)
+    if found is not None:
+        return found
+    if isinstance(node, dict):
+        return {name: _walked(inner, change, name) for name, inner in node.items()}
+    return [_walked(inner, change) for inner in node] if isinstance(node, list) else node
+
+
+def _of_columns(node):
+    """Return whether a tuple holds the levels of several columns."""
+    return all(isinstance(item, dict) for item in node["tuple"])
+
+
+def with_levels(number):
+    """Return a change of a state that gives each column the same levels, wherever they are listed."""
+
+    def change(state):
+        texts = iter([{"texts": [f"v{place}" for place in range(number)]}])
+
+        def levels(node, key):
+            if key != "levels" or not (isinstance(node, dict) and node.get("tuple")):
+                return None
+            if not _of_columns(node):
+                return next(texts, {"again": 0})
+            return {"tuple": [next(texts, {"again": 0}) for _ in node["tuple"]]}
+
+        changed = {part: _walked(inner, levels) for part, inner in state.items()}
+        state.update(changed)
+
+    return change
+
+
+def with_columns(number, levels):
+    """Return a change of a state that has other columns, of the same levels each, wherever they are listed."""
+    names = [f"c{place}" for place in range(number)]
+
+    def column(place):
+        of = {"texts": [f"v{level}" for level in range(levels)]} if place == 0 else {"again": 0}
+        return {
+            "class": {"name": "Column", "values": {"name": names[place], "kind": "category", "levels": of, "unit": 1.0}}
+        }
+
+    def columns(node, key):
+        if not isinstance(node, dict) or not node.get("tuple" if "tuple" in node else "dict"):
+            return None
+        match key:
+            case "features" | "names":
+                return {"tuple": names}
+            case "_columns":
+                return {"tuple": list(map(column, range(number)))}
+            case "columns":
+                return {"dict": [[names[place], column(place)] for place in range(number)]}
+            case "levels":
+                return {"tuple": [{"again": 0}] * number} if _of_columns(node) else {"again": 0}
+
+    def change(state):
+        changed = {part: _walked(inner, columns) for part, inner in state.items()}
+        state.update(changed)
+        fitted = state["fitted"]
+        fitted["feature_names_in_"] = {"items": {"dtype": "|O", "shape": [number], "items": names}}
+        fitted["n_features_in_"] = number
+
+    return change
+
+
+def with_draws(number, block):
+    """Return a change of a state that has other numbers of draws made again, where it has any."""
+
+    def change(state):
+        def draws(node, key):
+            return {**node, "draws": number, "block": block} if isinstance(node, dict) and "block" in node else None
+
+        changed = {part: _walked(inner, draws) for part, inner in state.items()}
+        state.update(changed)
+
+    return change
+
+
+def with_classes(number):
+    """Return a change of a state that has other classes, wherever they are listed."""
+    names = [f"k{place:06d}" for place in range(number)]
+
+    def classes(node, key):
+        if key in ("classes", "classes_"):
+            return {"items": {"dtype": "<U7", "shape": [number], "items": names}}
+        return {"tuple": names} if key == "labels" and isinstance(node, dict) and node.get("tuple") else None
+
+    def change(state):
+        changed = {part: _walked(inner, classes) for part, inner in state.items()}
+        state.update(changed)
+
+    return change
+
+
+GROWN = (
+    *(with_levels(number) for number in (30, 3_000, 100_000)),
+    *(with_columns(number, levels) for number in (40, 2_000) for levels in (10, 2_000)),
+    *(with_draws(number, block) for number in (10, 50_000, 2**27, 2**40) for block in (1, 100_000, 2**40)),
+    *(with_classes(number) for number in (4, 50_000)),
+)
+"""Changes of a state that make a model larger, alike in all places where it says how large it is."""

@@ -1,7 +1,11 @@
 """Model files whose parts do not fit together are refused when they are read, not at a prediction."""
 
+import resource
+import time
+
 import pytest
 from helpers.stored import MIXED, NUMBERS, WORDS, Y, tamper
+from helpers.strangers import with_columns, with_levels
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -55,18 +59,49 @@ def test_names_of_columns_are_words(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("draws", 10**12, "1000000000000 draws"),
+        ("draws", 10**12, "makes 1,000,000,000,000 draws"),
+        ("draws", 2**25, "give a larger max_bytes"),
         ("draws", 0, "0 draws"),
         ("block", 0, "blocks of 0"),
         ("block", 10**9, "would take more than"),
+        ("block", 1, "10 draws are in blocks of 1"),
         ("seed", -1, "below 0"),
     ],
 )
 def test_draws_that_are_made_again_are_bounded(field, value, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    clf = bc.GaussianNB(inference=bc.Exact(draws=5, chains=1), random_state=1).fit(NUMBERS, Y)
+    clf = bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     assert bc.load(tmp_path / "model.nc").predict(NUMBERS).shape == Y.shape
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update({field: value}))
     with pytest.raises(InputError, match=f"{DAMAGED}.*{reason}"):
         bc.load(tmp_path / "model.nc")
+
+
+def test_more_draws_are_made_again_of_a_file_that_is_trusted(tmp_path, monkeypatch):
+    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y).save(tmp_path / "model.nc")
+    tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update(draws=2**25))
+    assert bc.load(tmp_path / "model.nc", max_bytes=2**34).draws_.seeded.draws == 2**25
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: bc.CategoricalNB(inference="map"), ""),
+        (lambda: bc.JointBayes(inference="map"), "names"),
+        (lambda: bc.BayesNetClassifier(inference="map"), "names"),
+    ],
+    ids=["nb", "joint", "tan"],
+)
+@pytest.mark.parametrize("change", [with_levels(10_000), with_columns(1_000, 1_000)], ids=["levels", "columns"])
+def test_columns_that_share_thousands_of_levels(make, reason, change, tmp_path):
+    """A few thousand words in a file, each of which is a level of each of its columns, are millions of names."""
+    path = tmp_path / "model.nc"
+    make().fit(WORDS, Y).save(path)
+    tamper(path, change)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    with pytest.raises(InputError, match=f"{DAMAGED}.*{reason}"):
+        bc.load(path)
+    assert time.process_time() - start < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000

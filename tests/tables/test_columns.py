@@ -1,6 +1,7 @@
 """Tables of every kind that users have: taken as they are meant, or refused in one sentence of our own."""
 
 import datetime
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -11,6 +12,7 @@ import bayesclf as bc
 from bayesclf.classifiers.training import checked_labels, weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
+from bayesclf.tables.reading import read_table
 
 N = 20
 NUMBERS = pd.DataFrame({"u": np.arange(N) / N})
@@ -189,7 +191,87 @@ def test_the_first_column_with_infinite_cells_is_named():
         columns.numbers(frame, ("a", "b", "c"))
 
 
-def test_kinds_are_those_of_each_column():
-    frame = pd.DataFrame({"a": [1.5], "b": ["x"], "c": [True], "d": [2], "e": pd.Categorical(["u"]), "f": [0.5]})
+
+WIDE = 12
+"""Columns of a table that is converted as a whole here."""
+OF_NUMBERS = {
+    "floats": lambda column: column,
+    "whole": lambda column: (10 * column).round().astype(int),
+    "truths": lambda column: column > 0,
+    "singles": lambda column: column.astype("float32"),
+    "gaps": lambda column: column.where(column > 0),
+    "nullable": lambda column: column.where(column > 0).astype("Float64"),
+    "objects": lambda column: column.astype(object),
+}
+
+
+def wide_table(rows=4):
+    return pd.DataFrame(np.random.default_rng(1).normal(size=(rows, WIDE)), columns=[f"c{j}" for j in range(WIDE)])
+
+
+@pytest.mark.parametrize("kind", OF_NUMBERS)
+def test_a_wide_table_has_the_numbers_of_its_columns(kind):
+    frame = wide_table()
+    frame = frame.assign(c7=OF_NUMBERS[kind](frame["c7"]))
+    names = tuple(frame.columns[::-1])
+    one_by_one = np.column_stack([columns.numbers(frame, (name,)) for name in names])
+    together = columns.numbers(frame, names)
+    np.testing.assert_array_equal(together, one_by_one)
+    assert together.flags.c_contiguous
+
+
+def test_a_wide_table_with_a_cell_that_is_no_number():
+    for cell, match in (
+        (np.inf, "column 'c7' has 1 infinite value"),
+        ("word", "column 'c7' holds 'word', which is not"),
+    ):
+        frame = wide_table()
+        frame["c7"] = frame["c7"].astype(object)
+        frame.loc[2, "c7"] = cell
+        with pytest.raises(InputError, match=match):
+            columns.numbers(frame, tuple(frame.columns))
+
+
+def test_kinds_of_all_columns_are_those_of_each():
+    frame = pd.DataFrame({
+        "number": [1.5, 2.0], "whole": [1, 2], "truth": [True, False], "words": ["a", "b"], "mixed": [1, "a"],
+        "level": pd.Categorical(["a", "b"]), "of numbers": pd.Categorical([1, 2]),
+        "Int64": pd.Series([1, 2], dtype="Int64"),
+    })  # fmt: skip
     assert columns.kinds_of(frame) == {name: columns.kind_of(frame[name]) for name in frame}
-    assert columns.kinds_of(frame[[]]) == {}
+    with pytest.raises(CellTypeError, match="column 'when' holds dates"):
+        columns.kinds_of(frame.assign(when=pd.date_range("2020", periods=2)))
+
+
+def test_ten_thousand_columns(tmp_path):
+    """Reading, fitting and predicting take time in proportion to the columns; each took minutes when it did not."""
+    number, rows = 10_000, 4
+    path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
+    lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(rows))]
+    path.write_text("\n".join(lines))
+    start = time.process_time()
+    frame = read_table(path)
+    y = frame.pop("y")
+    clf = bc.NaiveBayes(inference="map").fit(frame, y)
+    assert clf.predict_proba(frame).shape == (rows, 2)
+    assert time.process_time() - start < 20
+    with pytest.raises(InputError, match=r"the table lacks column 'c10', .*'c14', …, which") as refusal:
+        clf.predict(frame.iloc[:, :10])
+    assert len(str(refusal.value)) < 200
+    twice = pd.concat([frame, frame], axis=1)
+    with pytest.raises(InputError, match=r"column names must differ, but 'c0', .*, … occurs") as refusal:
+        bc.NaiveBayes().fit(twice, y)
+    assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.LogisticRegression, bc.GaussianDiscriminantAnalysis])
+def test_names_that_are_whole_numbers(make):
+    """They count as their words: another table may have either, and 1 and "1" are one name twice."""
+    frame = pd.DataFrame({0: NUMBERS["u"], 1: np.arange(N) % 3})
+    y = np.arange(N) % 2
+    clf = make(inference="map").fit(frame, y)
+    expected = clf.predict_proba(frame)
+    with pytest.warns(UserWarning, match="X has feature names"):
+        np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
+    with pytest.raises(InputError, match="column names must differ, but '1' occurs more than once"):
+        make(inference="map").fit(frame.set_axis([1, "1"], axis=1), y)
