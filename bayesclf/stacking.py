@@ -302,6 +302,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"rule names {name!r}, which is none of the models, {joined(self.models)}")
             if rule is not None and not rule:
                 raise InputError(f"rule has no rule for the model {name!r}; give at least one, such as 'map'")
+        for given in self.rule.values() if isinstance(self.rule, Mapping) else (self.rule,):
+            if not (given is None or isinstance(given, str) or (isinstance(given, Iterable) and list(given))):
+                raise InputError(f"rule must be a rule such as 'map', or several of them, not {given!r}")
         seed_of(self.random_state)
         number = Whole(0).allows(self.cv)
         folds = hasattr(self.cv, "split") or isinstance(self.cv, Iterable)

@@ -77,9 +77,9 @@ class Histogram(Family[ValueCounts]):
     >>> X, y = [[x / 10] for x in range(40)], [abs(x - 20) < 10 for x in range(40)]
     >>> clf = bc.NaiveBayes({"x0": "histogram"}, random_state=1).fit(X, y)
     >>> clf.predict_proba([[0.2], [2.0], [3.8]], rule="predictive").round(2)
-    array([[0.96, 0.04],
-           [0.02, 0.98],
-           [0.95, 0.05]])
+    array([[0.97, 0.03],
+           [0.07, 0.93],
+           [0.97, 0.03]])
     """
 
     a: float | tuple[float, ...] = GRID

@@ -80,7 +80,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     --------
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [2.0], [2.0], [4.0], [1.0]], ["low", "low", "high", "high", "high"]
-    >>> bc.LogisticRegression(inference="map").fit(X, y).summary().reset_index().round(2)
+    >>> bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).summary().reset_index().round(2)
       outcome      feature  odds_ratio  coefficient  coefficient_per_sd
     0     low  (intercept)        0.62        -0.47               -0.47
     1     low           x0        0.49        -0.72               -0.78

@@ -62,7 +62,7 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [2.0], [2.0], [4.0], [1.0]], ["low", "low", "high", "high", "high"]
     >>> nb = bc.GaussianNB("feature", inference="map").fit(X, y)
-    >>> lr = bc.LogisticRegression(inference="map").fit(X, y)
+    >>> lr = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
     >>> bc.compare_weights(nb, lr)[["outcome", "feature", "model", "mean"]].round(2)
       outcome      feature     model  mean
     0     low  (intercept)   implied -0.45

@@ -186,8 +186,9 @@ def test_levels_of_a_pandas_categorical_are_its_categories(case, mixed_table):
     X, y = case.table(mixed_table)
     wider = X.assign(ward=pd.Categorical(X["ward"], categories=["east", "north", "south", "west"]))
     clf = case.make().fit(wider, y)
-    names = clf.posterior_["posterior"]["theta"]
-    assert any("ward=south" in name for name in names[names.dims[-1]].values)
+    posterior = clf.posterior_["posterior"].dataset
+    thetas = [posterior[name] for name in posterior.data_vars if name.startswith("theta")]
+    assert any("ward=south" in name for theta in thetas for name in theta[theta.dims[-1]].values)
     south = clf.predict_proba(wider.assign(ward="south"), rule="map")
     assert (south != clf.predict_proba(wider.assign(ward=None), rule="map")).any()
 
@@ -265,6 +266,7 @@ def test_a_class_of_one_row(case, rule, mixed_table):
     X, y = X[rows], y[rows]
     clf = case.make().fit(X, y)
     exists = case.name in (
+        "nb histogram",
         "gda shared",
         "categorical",
         "categorical, α learnt",
@@ -311,6 +313,11 @@ def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
         share = float(posterior["pi"].sel(outcome=label))
         assert abs(len(own) / 6000 - share) < 5 * np.sqrt(share * (1 - share) / 6000)
         for name in set(NUMBERS) & set(X.columns):
+            if case.name in ("nb auto", "nb histogram"):  # whose tails may have no mean
+                training = X.loc[y == label, name].dropna()
+                error = np.sqrt(np.pi / 2) * training.std() / np.sqrt(len(training))
+                assert abs(own[name].median() - training.median()) < 4 * error
+                continue
             mu = posterior["mu"].sel(outcome=label, feature=name)
             sd = np.hypot(own[name].std(), spread["mu"].sel(outcome=label, feature=name))
             assert abs(own[name].mean() - mu) < 5 * sd / np.sqrt(len(own))

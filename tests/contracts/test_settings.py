@@ -174,7 +174,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
     ),
     "StackedClassifier": (
         lambda **given: bc.StackedClassifier(**{"models": MODELS, **given}).fit(NUMBERS, LABELS),
-        {"models": NO_NUMBERS, "rule": NO_NUMBERS, "cv": NO_COUNTS, "random_state": NO_NUMBERS},
+        {
+            "models": NO_NUMBERS,
+            "rule": [value for value in NO_NUMBERS if not isinstance(value, dict)],  # {} leaves all models their own
+            "cv": NO_COUNTS,
+            "random_state": NO_NUMBERS,
+        },
     ),
     "load": (bc.load, {"path": [*NO_NUMBERS, None, 0]}),
     "datasets.load": (

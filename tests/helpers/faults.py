@@ -189,7 +189,7 @@ FAULTY = {
     "Y02": repeated,
     "Y03": repeated,
     "Y04": lambda: missing_by_class(0.4),
-    "Y05": lambda: gaussian(*normal_rows(16, 5, distance=0.3)),
+    "Y05": lambda: gaussian(*normal_rows(60, 30, distance=0.2)),
     "Y06": lambda: (*gaussian(*normal_rows(300)), normal_rows(100, seed=9)[0] + 10.0),
     "Y07": skewed,
 }

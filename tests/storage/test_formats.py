@@ -222,7 +222,7 @@ def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
         fitted.update(_draws=fitted.pop("draws_"), _points=fitted.pop("points_"))
         del fitted["target_name_"]  # which that format did not have, nor the next one
         del fitted["model_"]["class"]["values"]["posterior_given"]
-        remove_members(state, {"Axes": "units", "Column": "unit"})
+        remove_members(state, {"Axes": "units", "Column": "unit", "ColumnBlock": "candidate"})
 
     before = bc.load(saved)
     tamper(saved, former)
