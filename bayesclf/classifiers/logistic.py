@@ -262,8 +262,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """Infer the model, and note the prior scale that was learned."""
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            settings = self.model_.prior.prior_scale  # type: ignore[attr-defined]
-            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"], settings.power))
+            fitted: Any = self.model_
+            power = fitted.prior.prior_scale.power
+            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"], power))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
