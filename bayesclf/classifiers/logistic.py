@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LISTED_COLUMNS = 5
 LEARNED = "learned"
 """`prior_scale` where it is learned from the rows."""
+SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
+"""What follows the scale in the note, by whether weights are as correlated as their columns."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 UNSEEN_STREAM = 2
@@ -50,8 +52,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior
-    is symmetric: the log-odds weight between *any* two classes has sd `prior_scale` per sd of the column, so that
-    neither the reference class nor the units of a column matter. By default this sd is learned from the rows. A
+    is symmetric: it is the same for the log-odds weight between *any* two classes, per sd of the column, so that
+    neither the reference class nor the units of a column matter. By default its scale is learned from the rows. A
     categorical column has one weight per level and no reference level.
 
     There is no p(x) to integrate a missing cell out with. The rule instead: a number becomes the training mean, with
@@ -70,8 +72,10 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         column name to number.
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: one sd s for all columns, with a posterior of its own,
-        log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess;
-        ``bayesclf.LearnedScale(…)`` has other priors of s, and columns whose sd is given all the same. Under
+        log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
+        have the covariance of the standardized columns over the training rows, of average variance s²: columns that
+        vary together have weights that are alike. ``bayesclf.LearnedScale(…)`` has other priors of s, independent
+        weights, and columns whose sd is given all the same. Under
         ``"map"``, s is the mode of log s, and the weights are at their mode given this s. Where that would take too
         long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is
         False), ``"learned"`` is 2.5, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the
@@ -259,7 +263,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """Infer the model, and note the prior scale that was learned."""
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"]))
+            fitted: Any = self.model_
+            power = fitted.prior.prior_scale.power
+            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"], power))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -325,12 +331,12 @@ def _column(frame: pd.DataFrame, name: str, kind: columns.Kind) -> Column:
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
 
 
-def _about_scale(scale: Array) -> str:
-    """Say what the draws (draw) of a learned prior scale are."""
+def _about_scale(scale: Array, power: float) -> str:
+    """Say what the draws (draw) of a learned prior scale are, and what C = Σ^λ the weights' covariance s² C has."""
     low, middle, high = np.quantile(scale, [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
     return (
         f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
-        f"{high:.2g})"
+        f"{high:.2g}){SHAPES[power > 0]}"
     )
 
 

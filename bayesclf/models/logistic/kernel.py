@@ -370,7 +370,12 @@ class LogisticDensity:
         """The machine code, `log_density`, `sparse_log_density` or `log_density_of_normal`, with its ``address``."""
         if isinstance(self.likelihood.X, CenteredRows):
             return compiled_sparse()
-        return compiled(isinstance(self.prior, NormalWeightPrior))
+        return compiled(self._has_matrix)
+
+    @property
+    def _has_matrix(self) -> bool:
+        """Whether the weights of different columns depend on each other under the prior."""
+        return isinstance(self.prior, NormalWeightPrior) or self.prior.covariance is not None
 
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
@@ -382,7 +387,7 @@ class LogisticDensity:
         """The arrays that the machine code reads, in its order."""
         likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
         vectors, columns = prior.mean.shape
-        if isinstance(prior, NormalWeightPrior):
+        if isinstance(prior, NormalWeightPrior) or prior.covariance is not None:
             precision, symmetric, shift = prior.precision(), False, np.zeros(columns)
         else:
             symmetric, shift = prior.symmetric, np.concatenate([[0.0], prior.shift])

@@ -75,7 +75,8 @@ class LearnedScaleModel(LogisticModel):
     def scale_prior(self) -> ScaledWeightPrior:
         """The prior of the scale, and of the weights given it, in numbers."""
         assert isinstance(self.prior, LogisticPrior)
-        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1)
+        rows = None if isinstance(self.X, CenteredRows) else (self.X, self.sample_weight)
+        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, rows)
 
     @cached_property
     @override
@@ -86,8 +87,11 @@ class LearnedScaleModel(LogisticModel):
     def given(self, scale: float) -> LogisticModel:
         """Return the model in which the scale is given."""
         assert isinstance(self.prior, LogisticPrior)
-        prior = replace(self.prior, prior_scale=self.scale_prior.at(scale).scale[0, 1:])
-        return LogisticModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
+        given = self.scale_prior.at(scale)
+        prior = replace(self.prior, prior_scale=given.scale[0, 1:])
+        model = LogisticModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
+        vars(model)["weight_prior"] = given  # settings of scales alone have no covariances
+        return model
 
     @override
     def mle(self) -> Parameters:
@@ -177,14 +181,17 @@ class LearnedScaleModel(LogisticModel):
         """Return intercept, weight and prior_scale; the weight may be given in units of the scale."""
         found = dict(draws)
         if "unscaled_weight" in found:
-            times = np.where(self.scale_prior.learned[1:], draws["prior_scale"][:, None], 1.0)
-            found["weight"] = draws["unscaled_weight"] * times[:, None, :]
+            prior, weight = self.scale_prior, draws["unscaled_weight"]
+            if prior.unit.covariance is not None:
+                weight = (weight * self.design.scale) @ prior.unit.covariance.lower.T / self.design.scale
+            times = np.where(prior.learned[1:], draws["prior_scale"][:, None], 1.0)
+            found["weight"] = weight * times[:, None, :]
         return {**super().from_pymc(found), "prior_scale": draws["prior_scale"]}
 
     @override
     def signature(self) -> Hashable:
         """Return what fixes the compiled form."""
-        return ("learned scale", super().signature())
+        return ("learned scale", self.weight_prior.covariance is not None, super().signature())
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

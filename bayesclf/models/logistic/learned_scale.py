@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_positive
 from bayesclf.typing import Array
@@ -16,9 +17,17 @@ from bayesclf.typing import Array
 class LearnedScale:
     """A prior scale s of logistic regression's weights that is learned from the rows: log s ~ N(log median, spread²).
 
-    Given s, the weight of a column in the log-odds between any two classes is N(0, s²) per sd of the column, and the
-    posterior is one of s and of the weights together. A log-uniform prior of s would make it improper: the evidence of
-    s tends to a constant above 0 as s → 0 and, on separable rows, as s → ∞.
+    Given s, the weights in the log-odds between any two classes are N(0, s² C) per sd of their columns, and the
+    posterior is one of s and of the weights together. C is the covariance Σ of the standardized columns over the
+    training rows, labels aside, to a power λ, of average variance 1: C = 0.99 Σ^λ/mean(diag Σ^λ) + 0.01 I.
+
+    With λ = 1, columns that vary together have weights that are alike, directions in which the training rows hardly
+    vary hardly matter, and rare levels have small weights. With λ = 0, C = I: the weights are independent, and each
+    direction matters as much as any other. Averages are then unsure of a row that is unusual in a way of which no
+    training row tells anything, and where columns are many there are always such ways.
+
+    A log-uniform prior of s would make the posterior improper: the evidence of s tends to a constant above 0 as s → 0
+    and, on separable rows, as s → ∞.
 
     Parameters
     ----------
@@ -28,7 +37,16 @@ class LearnedScale:
         Sd of log s, above 0; by default 95 % of the prior lies between 0.05 and 19.
     given
         Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
-        0, infinity allowed. The indicator "… is missing" of a number has that number's.
+        0, infinity allowed. The indicator "… is missing" of a number has that number's. These weights are independent.
+    power
+        λ, at least 0. For uncorrelated numbers it does not matter. At λ > 0, the weight of a level that the training
+        rows do not have has sd 0.1 s, instead of s.
+
+    References
+    ----------
+    Krishna, Bondell and Ghosh (2009), Bayesian variable selection using an adaptive powered correlation prior, Journal
+    of Statistical Planning and Inference 139, doi:10.1016/j.jspi.2008.12.004: Σ^λ, of which Zellner's g prior has
+    λ = −1.
 
     Examples
     --------
@@ -42,9 +60,11 @@ class LearnedScale:
     median: float = 1.0
     spread: float = 1.5
     given: Mapping[str, float] = field(default_factory=dict)
+    power: float = 1.0
 
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread)
+        require(Number(least=0), power=self.power)
         if not isinstance(self.given, Mapping):
             raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
 

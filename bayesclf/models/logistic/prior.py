@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Flag, Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
+from bayesclf.models.logistic.column_covariance import ColumnCovariance
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.typing import Array
@@ -163,6 +164,9 @@ class WeightPrior:
         Whether the correlation is ½(I + 11ᵀ).
     unseen_mean, unseen_scale
         Of the weight of a level that the training rows do not have, (outcome, category).
+    covariance
+        Of the weights of different columns, in units of their scales; None for independent ones. Scales and means are
+        the same for all labels, and scales for all columns that depend on each other.
     """
 
     mean: Array
@@ -172,6 +176,7 @@ class WeightPrior:
     symmetric: bool
     unseen_mean: Array
     unseen_scale: Array
+    covariance: ColumnCovariance | None = None
 
     @property
     def flat_weights(self) -> NDArray[np.bool_]:
@@ -191,6 +196,8 @@ class WeightPrior:
         log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
         log_scale = np.log(np.where(np.isinf(self.scale), 1.0, self.scale)[:, self.flat_intercept :]).sum()
         constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
+        if self.covariance is not None:
+            constant -= vectors * self.covariance.log_determinant
         return np.asarray(constant - 0.5 * square)
 
     def square(self, theta: Array, columns: NDArray[np.bool_] | slice = slice(None)) -> Array:
@@ -201,27 +208,38 @@ class WeightPrior:
     def gradient(self, theta: Array) -> Array:
         """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
         z = self._standardized(theta[None])
-        slope: Array = -(self._decorrelated(z) / self.scale)[0]
+        slope: Array = -self._decorrelated(z)[0]
+        if self.covariance is not None:
+            slope[:, 1:] = slope[:, 1:] @ self.covariance.inverse
+        slope /= self.scale
         slope[:, 1:] -= slope[:, :1] * self.shift
         return slope
 
     def precision(self) -> Array:
         """Return the precision matrix of θ raveled, label by label."""
         vectors, columns = self.mean.shape
-        to_u = np.eye(columns)
-        to_u[0, 1:] = -self.shift
+        within = np.eye(columns)
+        if self.covariance is not None:
+            within[1:, 1:] = self.covariance.precision
         correlation = self._decorrelated(np.eye(vectors)[None, :, :])[0]
         out = np.empty((vectors, columns, vectors, columns))
         for k in range(vectors):
             for other in range(vectors):
-                weights = correlation[k, other] / self.scale[k] / self.scale[other]  # a product could overflow
-                out[k, :, other] = to_u.T @ (weights[:, None] * to_u)
+                # One division after the other, as a product could overflow.
+                of_u = correlation[k, other] * within / self.scale[k][:, None] / self.scale[other]
+                if self.at_zero:
+                    of_u[1:] -= np.outer(self.shift, of_u[0])
+                    of_u[:, 1:] -= np.outer(of_u[:, 0], self.shift)
+                out[k, :, other] = of_u
         return out.reshape(vectors * columns, -1)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw θ (draw, outcome, 1 + column); the intercept must not be free."""
         vectors, columns = self.mean.shape
-        u = self.mean + self.scale * _noise(rng, (draws, vectors, columns), self.symmetric)
+        noise = _noise(rng, (draws, vectors, columns), self.symmetric)
+        if self.covariance is not None:
+            noise[:, :, 1:] = noise[:, :, 1:] @ self.covariance.lower.T
+        u = self.mean + self.scale * noise
         u[:, :, 0] += u[:, :, 1:] @ self.shift
         return u
 
@@ -235,6 +253,8 @@ class WeightPrior:
         z: Array = theta - self.mean
         z[:, :, 0] -= theta[:, :, 1:] @ self.shift
         z /= self.scale
+        if self.covariance is not None:
+            z[:, :, 1:] = z[:, :, 1:] @ self.covariance.inverse.T
         return z
 
     def _decorrelated(self, z: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -89,15 +90,20 @@ def _scaled_coefficients(
 ) -> tuple[TensorVariable, TensorVariable | None]:
     """Add prior_scale, intercept and unscaled_weight, and the weight, which is the product.
 
-    The free variables do not depend on each other under the prior: few rows leave no funnel between them.
+    The free variables do not depend on each other under the prior: few rows leave no funnel between them. Where weights
+    have the covariance L Lᵀ of the columns, those in units of the scale are independent until multiplied by L.
     """
     median = pm.Data("prior_scale_log_median", np.log(prior.settings.median))
     s = pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)))
-    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
+    intercept, unscaled = _coefficients(replace(prior.unit, covariance=None), scale, model, "unscaled_weight")
     if unscaled is None:
         return intercept, None
     learned = pm.Data("is_learned", prior.learned[1:].astype(float), dims="feature")
-    return intercept, pm.Deterministic("weight", unscaled * s**learned, dims=("outcome", "feature"))
+    weight = unscaled
+    if prior.unit.covariance is not None:
+        root = prior.unit.covariance.lower * scale / scale[:, None]
+        weight = unscaled @ pm.Data("weight_root", root, shape=root.shape).T
+    return intercept, pm.Deterministic("weight", weight * s**learned, dims=("outcome", "feature"))
 
 
 def _coefficients(

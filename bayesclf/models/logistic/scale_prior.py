@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.models.logistic.column_covariance import FLOOR, ColumnCovariance
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
@@ -21,8 +22,8 @@ MARGINAL_NODES, MARGINAL_SPREADS = 2_000, 6.0
 class ScaledWeightPrior:
     """log s ~ N(log median, spread²), and given s the normal prior of θ = (intercept, weights).
 
-    The sds of the weights of some columns are proportional to s; those of the intercept and of the other columns are
-    given.
+    The sds of the weights of some columns are proportional to s, and their covariance may be that of the columns; the
+    sds of the intercept and of the other columns are given.
 
     Attributes
     ----------
@@ -42,13 +43,29 @@ class ScaledWeightPrior:
     unseen_slope: Array
 
     @classmethod
-    def of(cls, prior: LogisticPrior, design: LogisticDesign, vectors: int) -> ScaledWeightPrior:
-        """Resolve settings for the columns of a design and a number of weight vectors."""
+    def of(
+        cls,
+        prior: LogisticPrior,
+        design: LogisticDesign,
+        vectors: int,
+        rows: tuple[Array, Array] | None = None,
+    ) -> ScaledWeightPrior:
+        """Resolve settings for the columns of a design and a number of weight vectors.
+
+        `rows` are standardized columns (row, column) and weights (row), of which the covariance of the columns is that
+        of the weights; without them, and at a power of 0, weights are independent.
+        """
         assert isinstance(prior.prior_scale, LearnedScale)
         unit, double = (prior.resolve(design, vectors, scale) for scale in (1.0, 2.0))
         learned = double.scale[0] > unit.scale[0]
         proper = np.where(np.isinf(unit.unseen_scale), 0.0, unit.unseen_scale)
         slope = np.where(np.isinf(double.unseen_scale), 0.0, double.unseen_scale) - proper
+        power = prior.prior_scale.power
+        if rows is not None and power > 0 and learned.any():
+            # A level that no row has is a column without variance.
+            sds = unit.unseen_scale - (1 - np.sqrt(FLOOR)) * slope
+            covariance = ColumnCovariance.of(*rows, learned[1:], power)
+            unit, slope = replace(unit, covariance=covariance, unseen_scale=sds), np.sqrt(FLOOR) * slope
         return cls(prior.prior_scale, unit, learned, slope)
 
     @property
@@ -60,18 +77,6 @@ class ScaledWeightPrior:
         """Return the prior of θ given s."""
         sds = self.unit.scale * np.where(self.learned, scale, 1.0)
         return replace(self.unit, scale=sds, unseen_scale=self._unseen_scale(np.array([scale]))[0])
-
-    def precision_of_learned(self) -> Array:
-        """Return what the learned weights' prior at s = 1 adds to the precision matrix of θ raveled.
-
-        The intercepts come first, then the weights, label by label.
-        """
-        precision = replace(self.unit, shift=np.zeros_like(self.unit.shift)).precision()
-        vectors, columns = self.unit.mean.shape
-        is_learned = np.tile(self.learned, vectors)
-        places = np.arange(vectors * columns).reshape(vectors, columns)
-        order = np.concatenate([places[:, 0], places[:, 1:].ravel()])
-        return np.asarray((precision * np.outer(is_learned, is_learned))[np.ix_(order, order)])
 
     def log_density(self, theta: Array, scale: Array) -> Array:
         """Return log p(θ | s), (draw), of θ (draw, outcome, 1 + column) and s (draw)."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.logistic import LEVELS, mixed, model_of
-from scipy import integrate, optimize, stats
+from scipy import integrate, linalg, optimize, stats
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -21,6 +21,8 @@ from bayesclf.typing import Array
 INF = float("inf")
 PRIORS = {
     "default": LogisticPrior(prior_scale=LearnedScale()),
+    "power": LogisticPrior(prior_scale=LearnedScale(power=0.5)),
+    "independent": LogisticPrior(prior_scale=LearnedScale(power=0)),
     "reference": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7), prior_form="reference"),
     "zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", intercept_mean=1.0),
     "reference, zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", prior_form="reference"),
@@ -133,21 +135,58 @@ def test_densities_agree(name: str, n_labels: int) -> None:
     assert {variable.name for variable in context.free_RVs} == {"prior_scale", "intercept", "unscaled_weight"}
     assert "weight" in context.named_vars
     is_learned = model.scale_prior.learned[1:]
+    covariance, sd = model.weight_prior.covariance, model.design.scale
+    lower = np.eye(len(sd)) if covariance is None else covariance.lower
+    back_to_z, log_determinant = np.linalg.inv(lower), float(np.linalg.slogdet(lower)[1])
     shown = model.shown(at)
     for draw, scale in enumerate(at["prior_scale"]):
         theta = {axis: at[axis][[draw]] for axis in ("intercept", "weight")}
         log_prior = stats.norm.logpdf(np.log(scale), np.log(settings.median), settings.spread)
         assert ours[draw] == pytest.approx(model.given(scale).log_posterior(**theta)[0] + log_prior, rel=1e-10)
         times = np.where(is_learned, scale, 1.0)
-        unscaled = at["weight"][draw] / times
+        unscaled = (at["weight"][draw] * sd / times) @ back_to_z.T / sd
         point = {"prior_scale_log__": np.log(scale), "intercept": shown["intercept"][draw], "unscaled_weight": unscaled}
-        jacobian = (n_labels - 1) * np.log(times).sum()
+        jacobian = (n_labels - 1) * (np.log(times).sum() + log_determinant)
         assert float(logp(point)) == pytest.approx(ours[draw] + jacobian, rel=1e-10)
     draws = {"prior_scale": at["prior_scale"], "intercept": shown["intercept"]}
     times = np.where(is_learned, at["prior_scale"][:, None], 1.0)[:, None, :]
-    back = model.from_pymc({**draws, "unscaled_weight": at["weight"] / times})
+    unscaled = (at["weight"] * sd / times) @ back_to_z.T / sd
+    back = model.from_pymc({**draws, "unscaled_weight": unscaled})
     for axis, values in at.items():
-        np.testing.assert_allclose(back[axis], values, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(back[axis], values, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("name", ["default", "power", "reference, zero", "some given"])
+def test_the_weights_have_the_covariance_of_the_columns(n_labels: int, name: str) -> None:
+    """Density, gradient and precision of the prior are SciPy's, of the covariance written out."""
+    model, s = mixed_model(n_labels, name), 0.7
+    prior, X, w = model.scale_prior.at(s), model.X, model.sample_weight
+    learned = model.scale_prior.learned[1:]
+    sigma = np.cov(X[:, learned], rowvar=False, aweights=w, ddof=0)
+    sigma = linalg.fractional_matrix_power(sigma + 1e-13 * np.eye(len(sigma)), model.scale_prior.settings.power)
+    sigma = 0.99 * sigma / np.diag(sigma).mean() + 0.01 * np.eye(len(sigma))
+    scales = np.where(learned, s, prior.scale[0, 1:])
+    between = 0.5 * (np.eye(n_labels - 1) + 1) if prior.symmetric else np.eye(n_labels - 1)
+    columns = np.zeros((1 + len(learned),) * 2)
+    columns[0, 0] = 25
+    columns[1:, 1:] = np.diag(scales**2)
+    chosen = 1 + np.flatnonzero(learned)
+    columns[np.ix_(chosen, chosen)] = s**2 * sigma
+    to_theta = np.eye(1 + len(learned))  # intercept at the means = that at zero + weights times the means
+    to_theta[0, 1:] = prior.shift
+    whole = stats.multivariate_normal(
+        (prior.mean @ to_theta.T).ravel(), np.kron(between, to_theta @ columns @ to_theta.T), allow_singular=False
+    )
+    theta = np.random.default_rng(0).normal(size=(3, *prior.mean.shape))
+    np.testing.assert_allclose(prior.log_density(theta), whole.logpdf(theta.reshape(3, -1)), rtol=1e-9)
+    precision = prior.precision()
+    np.testing.assert_allclose(precision @ whole.cov, np.eye(len(precision)), atol=1e-8)
+    slope = -precision @ (theta[0].ravel() - whole.mean)
+    np.testing.assert_allclose(prior.gradient(theta[0]).ravel(), slope, rtol=1e-8, atol=1e-8)
+    drawn = prior.draw(np.random.default_rng(1), 40_000).reshape(40_000, -1)
+    sds = np.sqrt(np.diag(whole.cov))
+    np.testing.assert_allclose(np.cov(drawn.T) / np.outer(sds, sds), whole.cov / np.outer(sds, sds), atol=0.03)
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])
@@ -182,7 +221,7 @@ def test_the_prior_of_the_weights_alone() -> None:
 def test_prior_draws_have_the_priors_moments(intercept_at: str) -> None:
     numbers, codes, y, weight = mixed(3)
     base = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
-    settings = LearnedScale(0.7, 0.3, given={"x1": 0.4})
+    settings = LearnedScale(0.7, 0.3, given={"x1": 0.4}, power=0)
     model = learned(base, LogisticPrior(prior_scale=settings, intercept_at=intercept_at))
     drawn = model.prior_draw(np.random.default_rng(0), 40_000)
     scale, z = drawn["prior_scale"], drawn["weight"] * model.design.scale
