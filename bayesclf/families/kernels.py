@@ -1,8 +1,9 @@
-"""Sums over the rows of large tables as machine code, which Numba compiles when it is first needed and keeps on disk."""
+"""Sums over the rows of large tables as machine code, which Numba compiles when first needed and keeps on disk."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numba as nb
 from numba import types
@@ -13,13 +14,12 @@ CODES = types.Array(types.intp, 1, "C", readonly=True)
 WEIGHTS = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@nb.njit(
-    types.void(CELLS, CODES, WEIGHTS, CELLS, SUMS, SUMS, SUMS),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"contract", "nsz"},
-)
+def _compiled[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
+    compile_ = nb.njit(signature, cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
+    return cast("Callable[[F], F]", compile_)
+
+
+@_compiled(types.void(CELLS, CODES, WEIGHTS, CELLS, SUMS, SUMS, SUMS))
 def add_moments(X: Any, y: Any, weight: Any, origin: Any, n: Any, first: Any, second: Any) -> None:
     """Add Σ w, Σ w d and Σ w d² of each class's observed cells to sums (outcome, feature), d = x − origin.
 

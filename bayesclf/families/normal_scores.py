@@ -22,9 +22,12 @@ LARGEST_LOG = 700.0
 
 
 def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None]]:
-    """Yield a few rows at a time: which, their cells, and which of these are missing, None where none is."""
+    """Yield a few rows at a time: which, their cells, and which of these are missing, None where none is.
+
+    Cells of a row are next to each other, so that sums over them do not depend on how the table lies in memory.
+    """
     for rows in blocks_of(*X.shape, cells=CACHED_CELLS):
-        cells = X[rows]
+        cells = np.ascontiguousarray(X[rows])
         yield rows, cells, np.isnan(cells) if np.isnan(cells.sum()) else None
 
 

@@ -221,7 +221,8 @@ class GenerativeModel:
         total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
         for start in range(0, max(1, len(rows)), PREDICTED_ROWS):
             some = slice(start, start + PREDICTED_ROWS)
-            for block, part in zip(posterior.blocks, rows[some].parts, strict=True):
+            own = rows if len(rows) <= PREDICTED_ROWS else rows[some]  # a slice of a sparse table is a copy
+            for block, part in zip(posterior.blocks, own.parts, strict=True):
                 total[some] += block.family.log_predictive(part)
         return total
 
