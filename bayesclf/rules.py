@@ -77,7 +77,7 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
         warn_impossible(impossible)
         prior = logsumexp(hypotheses.log_weights[:, None] + hypotheses.log_class_prior(), axis=0)
         joint = np.where(impossible[:, None], prior, joint)
-    return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
+    return np.asarray(log_softmax(joint, axis=1))
 
 
 FEW_ROWS = 32

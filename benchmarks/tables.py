@@ -85,6 +85,22 @@ def prediction(result: Result) -> str:
     return "\n\n".join([markdown(["", "time", "over the larger floor"], lines), about])
 
 
+def in_memory(result: Result) -> str:
+    """Return what large tables take next to a peer or a floor, by processor time, and the goals."""
+    lines = [
+        [name, *(_seconds(took["processor"][who]) for who in ("ours", "peer")), *_against(took)]
+        for name, took in result["lines"].items()
+    ]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    about = f"Seconds of one core, medians of {result['rounds']}; {result['share']:.0%} of the rows; {versions}."
+    return "\n\n".join([markdown(["", OURS, "peer or floor", "ratio", "goal"], lines), about])
+
+
+def _against(took: Result) -> list[str]:
+    goal = took["goal"]
+    return [_rounded(took["processor"]["ratio"]), "" if goal is None else f"≤ {_rounded(goal)}"]
+
+
 def learned_scale(result: Result) -> str:
     """Return the log losses of a learned scale and of its peers, and how often it is level with them or better."""
     ways = list(next(iter(result["tables"].values()))["scores"])
@@ -189,6 +205,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "logistic_map": ("### Logistic regression: the posterior mode, against scikit-learn", logistic_map),
     "logistic_rows": ("### Logistic regression: many rows", logistic_rows),
     "prediction": ("### Logistic regression: averaging over the posterior", prediction),
+    "in_memory": ("### Naive Bayes: large tables in memory, against scikit-learn", in_memory),
     "every_tree": ("### Every tree and every forest, against naive Bayes, one tree and AODE", every_tree),
     "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
     "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),

@@ -46,6 +46,7 @@ from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -448,6 +449,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             X = block_cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
             X = block.family.measured(X, self._learnt.axes(block))
+            if isinstance(X, Numbers):
+                parts.append(X.select(kept))
+                continue
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))

@@ -61,7 +61,7 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     try:
         with warnings.catch_warnings():  # many classes of few rows each are no sign of a regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(values)
+            check_classification_targets(_different(values))
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(". ")[0]
         raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
@@ -80,6 +80,13 @@ def _of_numpy(y: Any) -> Any:
     return y if plain is None or np.any(pd.isna(y)) else y.astype(plain)
 
 
+def _different(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the different numbers among labels (row), in a time that does not count; words as they are."""
+    import pandas as pd
+
+    return pd.unique(y) if y.dtype.kind in "biuf" else y
+
+
 def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`.
 
@@ -91,7 +98,7 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
         What the user says can occur; None for the labels of the rows.
     """
     if classes is None:
-        return np.unique(y)
+        return np.unique(_different(y))
     announced = np.ravel(np.asarray(classes))
     possible = np.unique(checked_labels(announced, len(announced)))
     unknown = ~np.isin(y, possible)
@@ -385,7 +392,10 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if block.indicator:
         return columns.is_missing(columns.numbers(frame, block.names))
     if block.family.kind == "number":
-        X = columns.numbers(frame, block.names)
+        cells = columns.read_numbers(frame, block.names)
+        if block.family.reads_numbers and not block.candidate:
+            return cells
+        X = cells.array()
         return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 

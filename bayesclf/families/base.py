@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -156,9 +156,13 @@ class Family[S: Statistics](ABC):
         The block's coordinates, set by `resolve_prior`.
     statistics_type
         The class of its statistics.
+    reads_numbers
+        Whether `units`, `measured` and `statistics` take `bayesclf.tables.numbers.Numbers` too, which they read a few
+        rows at a time.
     """
 
     statistics_type: ClassVar[type[Statistics]]
+    reads_numbers: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -261,6 +265,10 @@ class Family[S: Statistics](ABC):
     @abstractmethod
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log p(x | y, θ), shape (draw, row, outcome); missing cells are integrated out."""
+
+    def log_density_given(self, parameters: Parameters) -> Callable[[Any], Array]:
+        """Return the function from rows to `log_density`, for many few rows: it can compute once what rows share."""
+        return partial(self.log_density, parameters=parameters)
 
     @abstractmethod
     def log_predictive(self, X: Any) -> Array:

@@ -184,6 +184,7 @@ class ByEvidence:
     names: tuple[str, ...] = tuple(CANDIDATES)
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
+    reads_numbers: ClassVar[bool] = False
 
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
         """Return how often each value of rows `X` (row, feature) occurs in each class."""

@@ -16,7 +16,9 @@ from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
 from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
+from bayesclf.families.normal_scores import NormalScores, StudentScores
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class Gaussian(Family[Moments]):
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
     statistics_type: ClassVar[type[Statistics]] = Moments
+    reads_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_choice("variance", self.variance, SHARED_OVER)
@@ -116,14 +119,14 @@ class Gaussian(Family[Moments]):
         )
 
     @override
-    def units(self, X: Array) -> Array:
+    def units(self, X: Array | Numbers) -> Array:
         """Return the units of columns by their cells and given hyperparameters, the same if they share a variance."""
         scale = None if self.scale_prior is None else self.scale_prior.scale
         largest = units.extent(X, self.m, None if self.b is None else np.sqrt(self.b), scale)
         return units.unit_of(np.full_like(largest, largest.max(initial=0.0)) if 1 in self._shared else largest)
 
     @override
-    def measured(self, X: Array, axes: Axes) -> Array:
+    def measured[Cells: (Array, Numbers)](self, X: Cells, axes: Axes) -> Cells:
         return units.measured(X, axes.unit)
 
     @override
@@ -238,33 +241,23 @@ class Gaussian(Family[Moments]):
         return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome).
+        """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome)."""
+        return self.log_density_given(parameters)(X)
 
-        The square is expanded around c, the mean of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all
-        draws are one matrix product, and as μ−c is small nothing cancels, whatever the origin of x.
-        """
+    @override
+    def log_density_given(self, parameters: Parameters) -> NormalScores:
         mu = parameters["mu"]
-        draws, labels, _ = mu.shape
-        sigma2 = parameters["sigma2"]
-        sigma2 = np.broadcast_to(self._expand(sigma2, offset=1), mu.shape)
-        missing = np.isnan(X)
-        out = np.empty((len(X), labels, draws))
-        for k in range(labels):
-            center = mu[:, k].mean(axis=0)
-            z = np.where(missing, 0.0, X - center)
-            shift, precision = (mu[:, k] - center).T, 1 / sigma2[:, k].T
-            constant = -0.5 * (np.log(2 * np.pi / precision) + precision * shift**2)
-            np.matmul(np.hstack([z**2, z]), np.vstack([-0.5 * precision, precision * shift]), out=out[:, k])
-            out[:, k] += (~missing).astype(float) @ constant if missing.any() else constant.sum(axis=0)
-        if self.axes.units:
-            out -= self.axes.log_units(~missing)[:, None, None]
-        return np.moveaxis(out, 2, 0)
+        sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
+        return NormalScores(mu, sigma2, np.log(self.axes.unit))
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
         m, kappa, a, b = self._hyperparameters()
+        spread = (kappa + 1) / kappa
         shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
-        columns = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape[k], rate[k]) for k in range(len(m)))
+        if 1 not in self._shared:
+            return StudentScores(2 * shape, m, spread * rate / shape, np.log(self.axes.unit))(X)
+        columns = (self._log_t(X - m[k], spread[k], shape[k], rate[k]) for k in range(len(m)))
         return np.stack(list(columns), axis=1)
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:

@@ -13,7 +13,17 @@ from scipy import sparse
 
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.units import NEGLIGIBLE
+from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.typing import Array, Integers
+
+COMPILED_CELLS = 2**22
+"""Cells from which on reading them once, by machine code, saves more time than loading that code takes."""
+
+READ_CELLS = 2**18
+"""Cells that are read together."""
+
+DRIFT = 16.0
+"""Ratio of the squared distance of a mean from the origin to the variance, above which digits would be lost."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +40,20 @@ class Moments(Statistics):
     scatter: Array
 
     @classmethod
-    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the moments of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`."""
+    def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Return the moments of rows `X` (row, feature), NaN where a cell is missing, with label codes `y`.
+
+        Many rows are read once, by machine code.
+        """
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        if X.size >= COMPILED_CELLS:
+            sums = _Sums(axes)
+            for rows in blocks_of(*X.shape, cells=READ_CELLS):
+                sums.add(np.ascontiguousarray(X[rows]), y[rows], weight[rows])
+            total = sums.moments()
+            return cls(axes, total.n, total.mean, total.scatter)
+        if isinstance(X, Numbers):
+            X = X[:]
         seen = ~np.isnan(X) & (weight > 0)[:, None]
         by_label = sparse.csr_array((weight, (y, np.arange(len(y)))), shape=(len(axes.labels), len(y)))
         n = np.asarray(by_label @ seen.astype(float))
@@ -70,6 +91,49 @@ class Moments(Statistics):
         """Return the scatters, set to 0 where rounding errors of equal cells could be as large."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
         return np.where(self.scatter <= np.maximum(rounding, NEGLIGIBLE), 0.0, self.scatter)
+
+
+class _Sums:
+    """Sums of deviations from an origin that changes seldom, as each mean that is stored is rounded.
+
+    The origin of a class and feature is the mean of its cells among the first few rows that have any. Where it turns
+    out to be far from the mean of later rows, next to their scatter, what was summed is merged and a new origin taken.
+    """
+
+    def __init__(self, axes: Axes) -> None:
+        self._axes = axes
+        self._merged = Moments(axes, *np.zeros((3, len(axes.labels), len(axes.features))))
+        self._origin = np.zeros_like(self._merged.n)
+        self._sums = np.zeros((3, *self._origin.shape))
+
+    def add(self, X: Array, y: Integers, weight: Array) -> None:
+        """Add rows: cells (row, feature), label codes and weights (row)."""
+        from bayesclf.families.kernels import add_moments
+
+        first = self._merged.n + self._sums[0] == 0
+        first &= (np.bincount(y, minlength=len(first)) > 0)[:, None]
+        if first.any():
+            cells = _first_cells(X, y, ~np.isnan(X) & (weight > 0)[:, None], len(first))
+            self._origin[first] = cells[first]
+            sums = np.zeros_like(self._sums)
+            add_moments(X, y, weight, self._origin, *sums)
+            self._origin[first] = self._with(sums).mean[first]
+        add_moments(X, y, weight, self._origin, *self._sums)
+        own = self._with(self._sums)
+        if (own.n * (own.mean - self._origin) ** 2 > DRIFT * own.scatter).any():
+            self._merged, self._sums[:] = self._merged + own, 0.0
+            self._origin = np.where(self._merged.n > 0, self._merged.mean, self._origin)
+
+    def moments(self) -> Moments:
+        """Return the moments of all rows."""
+        return self._merged + self._with(self._sums)
+
+    def _with(self, sums: Array) -> Moments:
+        """Return the moments that Σ w, Σ w d and Σ w d² are those of."""
+        n, first, second = sums
+        shift = np.divide(first, n, out=np.zeros_like(n), where=n > 0)
+        mean = np.where(n > 0, self._origin + shift, 0.0)
+        return Moments(self._axes, n.copy(), mean, np.maximum(second - first * shift, 0.0))
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:

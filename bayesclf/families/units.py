@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesclf.tables.numbers import FARTHEST, Numbers
 from bayesclf.typing import Array, Integers
 
 ORDINARY = 2.0**128
 """Columns whose largest number is between its reciprocal and this one, the range of single precision, have unit 1."""
-
-FARTHEST = 2.0**200
-"""Distance from 0, in units, at which cells to predict that are further away are taken to be."""
 
 SMALLEST = -1022
 """Power of two of the smallest unit: its reciprocal must be finite."""
@@ -47,12 +45,16 @@ def at_unit_scale(values: Array) -> tuple[Array, Integers]:
     return np.ldexp(values, -power), power
 
 
-def extent(X: Array, *given: float | Array | None) -> Array:
+def extent(X: Array | Numbers, *given: float | Array | None) -> Array:
     """Return the largest magnitude (feature) among cells (row, feature) and the sizes that a prior was given.
 
     A given size may be one number, or have the features, if as many, on its last axis.
     """
-    largest: Array = np.maximum(np.fmax.reduce(X, axis=0, initial=0.0), -np.fmin.reduce(X, axis=0, initial=0.0))
+    if isinstance(X, Numbers):
+        low, high = X.extremes
+    else:
+        low, high = np.fmin.reduce(X, axis=0, initial=0.0), np.fmax.reduce(X, axis=0, initial=0.0)
+    largest: Array = np.maximum(np.maximum(high, -low), 0.0)
     for size in given:
         if size is not None:
             of_last = np.abs(np.atleast_1d(np.asarray(size, dtype=float)))
@@ -69,8 +71,10 @@ def variances(values: Array, ratio: Array | float) -> Array:
     return np.maximum(values * ratio * ratio, np.finfo(float).tiny)
 
 
-def measured(X: Array, unit: Array) -> Array:
-    """Return cells (row, feature) in units (feature), changed in place; none is further from 0 than `FARTHEST`."""
+def measured[Cells: (Array, Numbers)](X: Cells, unit: Array) -> Cells:
+    """Return cells (row, feature) in units (feature), arrays changed in place; none is further off than `FARTHEST`."""
+    if isinstance(X, Numbers):
+        return X.measured(unit)
     if (unit != 1).any():
         with np.errstate(over="ignore"):
             X /= unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,9 @@ from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pymc as pm
+
+PREDICTED_ROWS = 2**15
+"""Rows whose predictive densities are computed together: a table that is not made of floats is so a few rows only."""
 
 
 @dataclass(frozen=True)
@@ -179,18 +182,14 @@ class GenerativeModel:
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
-        log_prior = self.log_class_prior(parameters)[:, None, :]
-        if not self.blocks:  # a given class prior is one for all draws
-            draws = max(map(len, (log_prior, *parameters.values())))
-            return np.broadcast_to(log_prior, (draws, len(rows), len(self.labels)))
-        first, *rest = (
-            block.family.log_density(part, block.own(parameters))
-            for block, part in zip(self.blocks, rows.parts, strict=True)
-        )
-        for log_density in rest:
-            first += log_density
-        first += log_prior
-        return first
+        return self.log_scores_given(parameters)(rows)
+
+    def log_scores_given(self, parameters: Parameters) -> ScoresGiven:
+        """Return the function from rows to `log_scores`, for many few rows; see `Family.log_density_given`."""
+        # In memory as the densities are, with draws next to each other.
+        log_prior = np.ascontiguousarray(self.log_class_prior(parameters).T).T[:, None, :]
+        densities = tuple(block.family.log_density_given(block.own(parameters)) for block in self.blocks)
+        return ScoresGiven(densities, log_prior, max(map(len, (log_prior, *parameters.values()))))
 
     def log_prior(self, parameters: Parameters) -> dict[str, Array]:
         """Return the log density (draw) of the prior of π and of each block, up to constants.
@@ -220,8 +219,11 @@ class GenerativeModel:
             return None
         posterior = self.posterior()
         total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
-        for block, part in zip(posterior.blocks, rows.parts, strict=True):
-            total += block.family.log_predictive(part)
+        for start in range(0, max(1, len(rows)), PREDICTED_ROWS):
+            some = slice(start, start + PREDICTED_ROWS)
+            own = rows if len(rows) <= PREDICTED_ROWS else rows[some]  # a slice of a sparse table is a copy
+            for block, part in zip(posterior.blocks, own.parts, strict=True):
+                total[some] += block.family.log_predictive(part)
         return total
 
     def log_evidence(self) -> float:
@@ -263,3 +265,32 @@ class GenerativeModel:
         for block in self.blocks:
             parameters |= block.named(of_block(block))
         return parameters
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresGiven:
+    """log p(x, y | θ) as a function of rows.
+
+    Attributes
+    ----------
+    densities
+        From the cells of each block to its log density, (draw, row, outcome).
+    log_prior
+        log π, (draw, row, outcome), of one row; of one draw where π is known.
+    draws
+        Number of draws.
+    """
+
+    densities: tuple[Callable[[Any], Array], ...]
+    log_prior: Array
+    draws: int
+
+    def __call__(self, rows: Rows) -> Array:
+        """Return log p(x, y | θ), shape (draw, row, outcome)."""
+        if not self.densities:  # a given class prior is one for all draws
+            return np.broadcast_to(self.log_prior, (self.draws, len(rows), self.log_prior.shape[2]))
+        first, *rest = (density(part) for density, part in zip(self.densities, rows.parts, strict=True))
+        for log_density in rest:
+            first += log_density
+        first += self.log_prior
+        return first

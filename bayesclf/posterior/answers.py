@@ -40,7 +40,7 @@ MINIMUM_PREDICTIVE_ESS = 100
 BLOCK_BYTES = 2**20
 """Size of an array (row, outcome, draw): few enough are alive at a time to stay in the cache."""
 
-LEAST_ROWS = 64
+LEAST_ROWS = 256
 """Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
 
 GATHERED_BYTES = 2**28
@@ -130,10 +130,10 @@ class Answers:
     ----------
     scores
         Scores less the largest of their row and draw, (row, outcome, draw); draws are next to each other in memory.
-    proba
-        P(k | x, h_s), (row, outcome, draw).
+    ratios
+        exp(score), (row, outcome, draw).
     total
-        Σ_k exp(score), (row, draw).
+        Their sums over the labels, (row, draw).
     top
         The largest score, (row, draw); −inf where x is impossible.
     impossible
@@ -142,18 +142,21 @@ class Answers:
         log w_s, (draw), or log P(h_s | D, x), (row, draw); adding up to 1 outside the logs.
     log_mass, log_square
         Given x: log Σ_s w_s p(x | h_s) and log Σ_s (w_s p(x | h_s))², (row); 0 otherwise.
+    memory
+        Where large arrays are.
     first
         Number of the first row.
     """
 
     scores: Array
-    proba: Array
+    ratios: Array
     total: Array
     top: Array
     impossible: NDArray[np.bool_]
     log_weights: Array
     log_mass: Array
     log_square: Array
+    memory: Memory
     first: int = 0
 
     @classmethod
@@ -170,14 +173,13 @@ class Answers:
             scores = np.where(impossible[:, None], hypotheses.log_class_prior().T, scores)
             largest = scores.max(axis=1)
         less = np.subtract(scores, largest[:, None], out=memory.array("scores", scores.shape))
-        proba = np.exp(less, out=memory.array("proba", scores.shape))
-        total = proba.sum(axis=1)
-        proba *= (1 / total)[:, None]
+        ratios = np.exp(less, out=memory.array("ratios", scores.shape))
+        total = ratios.sum(axis=1)
         log_weights = hypotheses.log_weights
         mass = square = np.zeros(len(scores))
         if given_x and hypotheses.generative:
             log_weights, mass, square = weights_given_x(hypotheses, top + np.log(total))
-        return cls(less, proba, total, top, impossible, log_weights, mass, square, first)
+        return cls(less, ratios, total, top, impossible, log_weights, mass, square, memory, first)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -186,6 +188,16 @@ class Answers:
     def weights(self) -> Array:
         """w_s, (draw) or (row, draw)."""
         return np.exp(self.log_weights)
+
+    @cached_property
+    def proba(self) -> Array:
+        """P(k | x, h_s), (row, outcome, draw)."""
+        return np.multiply(self.ratios, (1 / self.total)[:, None], out=self.memory.array("proba", self.ratios.shape))
+
+    @property
+    def mean_proba(self) -> Array:
+        """Σ_s w_s P(k | x, h_s), (row, outcome), without an array of all P."""
+        return np.asarray(np.matmul(self.ratios, (self.weights / self.total)[..., None])[..., 0])
 
     @cached_property
     def log_total(self) -> Array:
@@ -258,9 +270,9 @@ def over_rows(
 
 def _log_mean(answers: Answers) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome). A single hypothesis is its own average."""
-    if answers.proba.shape[2] == 1:
+    if answers.scores.shape[2] == 1:
         return answers.log_proba[..., 0]
-    mean = answers.mean(answers.proba)
+    mean = answers.mean_proba
     logs = _logarithms(mean)
     small = (mean < UNDERFLOW).any(axis=1)
     if small.any():
@@ -305,7 +317,9 @@ SUMS: Mapping[str, Callable[[Answers], Array]] = {
     "mean_log_proba": lambda some: some.mean(some.scores) - some.mean(some.log_total)[:, None],
     "mean_square": lambda some: some.mean(np.einsum("rkd,rkd->rd", some.proba, some.proba)),
     "entropy": _entropy,
-    "impossible": lambda some: some.mean(some.impossible.astype(float)),
+    "impossible": lambda some: (
+        some.mean(some.impossible.astype(float)) if some.impossible.any() else np.zeros(len(some))
+    ),
 }
 """What is averaged over hypotheses, by its name in `Averages`."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.base import Model
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import GenerativeModel, ScoresGiven
 from bayesclf.models.logistic.scores import LinearModel, LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers, Parameters
@@ -119,8 +119,14 @@ class Hypotheses:
         """Return the model's scores (draw, row, outcome)."""
         if self.linear_scores is not None:
             return self.linear_scores.scores(rows)
-        scores = self.model.log_scores(rows, self.parameters)
+        given = self._scores_given
+        scores = self.model.log_scores(rows, self.parameters) if given is None else given(rows)
         return scores if self.offset is None else scores + self.offset
+
+    @cached_property
+    def _scores_given(self) -> ScoresGiven | None:
+        """The scores of a generative model, with what rows share computed once."""
+        return self.model.log_scores_given(self.parameters) if isinstance(self.model, GenerativeModel) else None
 
     @cached_property
     def linear_scores(self) -> LinearScores | None:

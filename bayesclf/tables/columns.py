@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
+from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
@@ -29,6 +31,9 @@ them differ."""
 
 TEXT_SAMPLE = 1000
 """Cells whose words are counted for that decision."""
+
+FLOAT_BYTES = 8
+"""Longer numbers, of NumPy's ``longdouble``, become floats at once."""
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
@@ -144,7 +149,7 @@ def _of_array(X: Any) -> pd.DataFrame:
         raise InputError(
             f"X must be a table of shape (row, feature), but {_lower(reason)}; Reshape your data: one row per example"
         ) from error
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])], copy=False)
     return frame.infer_objects()
 
 
@@ -251,7 +256,7 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
-    """Return columns as floats (row, feature), NaN where a cell is missing.
+    """Return columns as floats (row, feature), NaN where a cell is missing, in memory of their own.
 
     Raises
     ------
@@ -273,6 +278,28 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
         rows = listed(of_first + 1, LISTED_ROWS)
         raise InputError(f"column {names[wrong[0]]!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
+
+
+def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
+    """Return the same columns as they lie in the table, to be read some rows at a time; errors as in `numbers`."""
+    if len(names) > len(frame):  # then a column takes longer than its cells
+        return Numbers(tuple(numbers(frame, names).T), len(frame))
+    cells = Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
+    if not cells.ordinary:
+        for name, column in zip(names, cells.columns, strict=True):
+            infinite = np.flatnonzero(np.isinf(column))
+            if infinite.size:
+                values = counted(infinite.size, "infinite value", thousands="")
+                rows = listed(infinite + 1, LISTED_ROWS)
+                raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+    return cells
+
+
+def _real(column: pd.Series, name: str) -> NDArray[Any]:
+    """Return the cells of a column as real numbers: those of the table, or floats with NaN where one is missing."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and column.dtype.itemsize <= FLOAT_BYTES:
+        return column.to_numpy()
+    return _floats(column, name)
 
 
 def _floats(column: pd.Series, name: str) -> Array:
@@ -448,14 +475,26 @@ class Rows:
     """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
 
     Indexing by a slice or an array of row numbers gives some of the rows.
+
+    Attributes
+    ----------
+    cells
+        The arrays, or `Numbers` that become one when rows of them are taken.
+    length
+        Number of rows.
     """
 
-    parts: tuple[Any, ...]
+    cells: tuple[Any, ...]
     length: int
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays, all of them made."""
+        return tuple(part[:] if isinstance(part, Numbers) else part for part in self.cells)
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, rows: slice | Integers) -> Rows:
         length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
-        return Rows(tuple(part[rows] for part in self.parts), length)
+        return Rows(tuple(part[rows] for part in self.cells), length)

@@ -191,7 +191,6 @@ def test_the_first_column_with_infinite_cells_is_named():
         columns.numbers(frame, ("a", "b", "c"))
 
 
-
 WIDE = 12
 """Columns of a table that is converted as a whole here."""
 OF_NUMBERS = {

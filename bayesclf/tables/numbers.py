@@ -1,0 +1,167 @@
+"""Columns of numbers as they lie in a table, which become floats a few rows at a time, so that no table is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.typing import Array, Integers
+
+type Cells = NDArray[Any]
+"""Cells of a column or of several ones, of any type of real numbers that NumPy has."""
+
+FARTHEST = 2.0**200
+"""Distance from 0, in units, at which cells to predict that are further away are taken to be."""
+
+BLOCK_CELLS = 2**16
+"""Cells that are looked at together, few enough to stay in the cache."""
+
+FOLDED = 16
+"""Rows that are compared side by side, as NumPy's loops over few columns are short."""
+
+
+def blocks_of(rows: int, features: int, cells: int = BLOCK_CELLS) -> Iterator[slice]:
+    """Yield slices of rows with about so many cells each."""
+    size = max(1, cells // max(features, 1))
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Columns of numbers (row, feature); indexing by a slice or by row numbers gives rows as floats.
+
+    Such rows may be part of the table itself and cannot be written to; where they are copied, their cells are next to
+    each other by row.
+
+    Attributes
+    ----------
+    columns
+        The cells of each feature, (row).
+    length
+        Number of rows.
+    unit
+        What cells are divided by, (feature); None for cells as they are.
+    """
+
+    columns: tuple[Cells, ...]
+    length: int
+    unit: Array | None = None
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.length, len(self.columns)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.length * len(self.columns)
+
+    def __getitem__(self, rows: slice | Integers) -> Array:
+        X = self._as_they_are(rows)
+        if self.unit is not None:
+            with np.errstate(over="ignore"):
+                X = X / self.unit
+        return X if self.ordinary else np.clip(X, -FARTHEST, FARTHEST)
+
+    def _as_they_are(self, rows: slice | Integers) -> Array:
+        """Return rows in the unit of the table."""
+        if self.table is not None:
+            return np.ascontiguousarray(self.table[rows], dtype=float)
+        length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
+        X = np.empty((length, len(self.columns)))
+        for j, column in enumerate(self.columns):
+            X[:, j] = column[rows]
+        return X
+
+    def array(self) -> Array:
+        """Return all rows in the unit of the table, in memory of their own."""
+        X = np.empty(self.shape)
+        for rows in blocks_of(*self.shape):
+            X[rows] = self._as_they_are(rows)
+        return X
+
+    def select(self, features: NDArray[np.bool_]) -> Numbers:
+        """Return some of the features."""
+        if features.all():
+            return self
+        columns = tuple(column for column, kept in zip(self.columns, features, strict=True) if kept)
+        return Numbers(columns, self.length, None if self.unit is None else self.unit[features])
+
+    def measured(self, unit: Array) -> Numbers:
+        """Return the same cells in units (feature), none further from 0 than `FARTHEST`."""
+        return replace(self, unit=unit) if (unit != 1).any() else self
+
+    @cached_property
+    def table(self) -> Cells | None:
+        """All columns as one array (row, feature) in the memory where they are, if they lie there evenly spaced."""
+        return _evenly_spaced(self.columns)
+
+    @cached_property
+    def ordinary(self) -> bool:
+        """Whether every cell is known to be a finite number that is not far from 0, by one look at each."""
+        if self.unit is not None:
+            return False
+        whole = [self.columns] if self.table is None else [[self.table]]
+        with np.errstate(all="ignore"):
+            return all(_squares_are_small(cells) for some in whole for cells in some)
+
+    @cached_property
+    def extremes(self) -> tuple[Array, Array]:
+        """The smallest and the largest cell of each feature, (feature); ∞ and −∞ of a feature without one."""
+        low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
+        sources = enumerate(self.columns) if self.table is None else [(slice(None), self.table)]
+        for place, cells in sources:
+            for rows in blocks_of(self.length, cells[:1].size):
+                low[place], high[place] = _wider(low[place], high[place], cells[rows])
+        return low, high
+
+
+def _wider(low: Any, high: Any, cells: Cells) -> tuple[Any, Any]:
+    """Return the smallest and the largest of earlier cells and of these, (row, …), missing ones left out."""
+    if cells.ndim == 2 and cells.flags.c_contiguous and len(cells) > FOLDED:
+        whole = len(cells) // FOLDED * FOLDED
+        low, high = _wider(low, high, cells[whole:]) if whole < len(cells) else (low, high)
+        cells = cells[:whole].reshape(-1, FOLDED * cells.shape[1])
+    least, most = cells.min(axis=0), cells.max(axis=0)
+    if np.isnan(least).any():
+        least, most = (f.reduce(cells, axis=0, initial=start) for f, start in ((np.fmin, np.inf), (np.fmax, -np.inf)))
+    if np.ndim(least) and len(least) > len(low):
+        least, most = least.reshape(FOLDED, -1).min(axis=0), most.reshape(FOLDED, -1).max(axis=0)
+    return np.minimum(low, least), np.maximum(high, most)
+
+
+def _squares_are_small(cells: Cells) -> bool:
+    """Return whether the squares of cells (row, …) add up to less than that of `FARTHEST`."""
+    if cells.dtype.kind != "f":
+        return True
+    for rows in blocks_of(len(cells), cells[:1].size):
+        flat = cells[rows].ravel(order="K")
+        if not flat @ flat < FARTHEST**2:
+            return False
+    return True
+
+
+def _evenly_spaced(columns: Sequence[Cells]) -> Cells | None:
+    """Return columns (row) as one array (row, feature) of the same memory; None where they do not lie evenly spaced."""
+    if not columns:
+        return None
+    first, *others = columns
+    if not others:
+        return first[:, None]
+    places = [column.__array_interface__["data"][0] for column in columns]
+    step = places[1] - places[0]
+    even = all(place == places[0] + j * step for j, place in enumerate(places))
+    owner = first.base
+    alike = all(c.dtype == first.dtype and c.strides == first.strides and c.base is owner for c in others)
+    if not (even and alike and step and owner is not None):
+        return None
+    return np.lib.stride_tricks.as_strided(first, (len(first), len(columns)), (*first.strides, step), writeable=False)
