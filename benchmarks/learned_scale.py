@@ -60,15 +60,7 @@ PAIRS = ((0, 1), (2, 3), (3, 8), (4, 9), (1, 7))
 FEW = {"adult": 100, "sick": 300, "pima": 60, "boston": 50, "ionosphere": 70, "votes": 40, "bupa": 60}
 """Rows of further problems that are small parts of larger tables."""
 
-LEARNED, LEARNED_MODE, INDEPENDENT, FIXED, PEER = WAYS = (
-    "learned",
-    "learned, map",
-    "learned, independent",
-    "2.5",
-    "scikit-learn",
-)
-DRAWS = bc.Auto(bc.Laplace(draws=250, limit=0.5), bc.NUTS(draws=250, chains=2))
-"""`auto` with fewer draws, of the averages over the learned scale."""
+LEARNED, LEARNED_MODE, FIXED, PEER = WAYS = "learned", "learned, map", "2.5", "scikit-learn"
 
 
 def problems() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
@@ -116,8 +108,7 @@ def scores(X: pd.DataFrame, y: np.ndarray, ways: list[str]) -> dict[str, dict[st
     for training, test in folds.split(X, y):
         rows, labels = X.iloc[training], y[training]
         models = {
-            LEARNED: bc.LogisticRegression(prior_scale="learned", inference=DRAWS, random_state=1),
-            INDEPENDENT: bc.LogisticRegression(prior_scale=bc.LearnedScale(power=0), random_state=1),
+            LEARNED: bc.LogisticRegression(prior_scale="learned", random_state=1),
             LEARNED_MODE: bc.LogisticRegression(prior_scale="learned", inference="map"),
             FIXED: bc.LogisticRegression(prior_scale=2.5, random_state=1),
             PEER: peer(rows, labels),

@@ -114,7 +114,8 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     source = Path(path)
     groups = netcdf.read(source, max_bytes)
     attributes = groups[GROUP].attrs if GROUP in groups else {}
-    if attributes.get("format") != FORMAT:
+    given = attributes.get("format")
+    if not isinstance(given, str) or given != FORMAT:  # of a damaged file, it can be anything
         raise InputError(f"{source} is not a model; give a file that save wrote")
     try:
         libraries, number = json.loads(attributes["libraries"]), int(attributes["format_version"])

@@ -60,7 +60,7 @@ class LearnedScale:
     median: float = 1.0
     spread: float = 1.5
     given: Mapping[str, float] = field(default_factory=dict)
-    power: float = 1.0
+    power: float = 0.0
 
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread)

@@ -22,7 +22,7 @@ INF = float("inf")
 PRIORS = {
     "default": LogisticPrior(prior_scale=LearnedScale()),
     "power": LogisticPrior(prior_scale=LearnedScale(power=0.5)),
-    "independent": LogisticPrior(prior_scale=LearnedScale(power=0)),
+    "as columns": LogisticPrior(prior_scale=LearnedScale(power=1)),
     "reference": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7), prior_form="reference"),
     "zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", intercept_mean=1.0),
     "reference, zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", prior_form="reference"),
@@ -157,7 +157,7 @@ def test_densities_agree(name: str, n_labels: int) -> None:
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])
-@pytest.mark.parametrize("name", ["default", "power", "reference, zero", "some given"])
+@pytest.mark.parametrize("name", ["default", "power", "as columns", "reference, zero", "some given"])
 def test_the_weights_have_the_covariance_of_the_columns(n_labels: int, name: str) -> None:
     """Density, gradient and precision of the prior are SciPy's, of the covariance written out."""
     model, s = mixed_model(n_labels, name), 0.7
