@@ -48,7 +48,7 @@ class Moments(Statistics):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         if X.size >= COMPILED_CELLS:
             sums = _Sums(axes)
-            for rows in blocks_of(*X.shape, cells=READ_CELLS):
+            for rows in blocks_of(len(X), X.shape[1], READ_CELLS):
                 sums.add(np.ascontiguousarray(X[rows]), y[rows], weight[rows])
             total = sums.moments()
             return cls(axes, total.n, total.mean, total.scatter)

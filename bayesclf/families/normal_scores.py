@@ -26,7 +26,7 @@ def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None
 
     Cells of a row are next to each other, so that sums over them do not depend on how the table lies in memory.
     """
-    for rows in blocks_of(*X.shape, cells=CACHED_CELLS):
+    for rows in blocks_of(len(X), X.shape[1], CACHED_CELLS):
         cells = np.ascontiguousarray(X[rows])
         yield rows, cells, np.isnan(cells) if np.isnan(cells.sum()) else None
 

@@ -7,6 +7,8 @@ of a column; densities are those of the column itself, by the Jacobian of the di
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from bayesclf.tables.numbers import FARTHEST, Numbers
@@ -71,7 +73,11 @@ def variances(values: Array, ratio: Array | float) -> Array:
     return np.maximum(values * ratio * ratio, np.finfo(float).tiny)
 
 
-def measured[Cells: (Array, Numbers)](X: Cells, unit: Array) -> Cells:
+@overload
+def measured(X: Numbers, unit: Array) -> Numbers: ...
+@overload
+def measured(X: Array, unit: Array) -> Array: ...
+def measured(X: Array | Numbers, unit: Array) -> Array | Numbers:
     """Return cells (row, feature) in units (feature), arrays changed in place; none is further off than `FARTHEST`."""
     if isinstance(X, Numbers):
         return X.measured(unit)
