@@ -180,8 +180,8 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
         return sorted({round(size) for size in np.geomspace(min(LEAST_ROWS, rows), rows, SIZES)})
     counts = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
-        whole = isinstance(size, Integral) and not isinstance(size, bool)
-        if not whole and not (isinstance(size, Real) and 0 < float(size) <= 1):
+        whole = isinstance(size, Integral)
+        if isinstance(size, bool) or not (whole or (isinstance(size, Real) and 0 < float(size) <= 1)):
             raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
         count = int(size) if whole else round(float(size) * rows)
         if not 2 <= count <= rows:

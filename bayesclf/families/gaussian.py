@@ -248,7 +248,7 @@ class Gaussian(Family[Moments]):
     def log_density_given(self, parameters: Parameters) -> NormalScores:
         mu = parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        return NormalScores(mu, sigma2, np.log(self.axes.unit))
+        return NormalScores(mu, sigma2, np.log(self.axes.unit) if self.axes.units else np.zeros(mu.shape[2]))
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""

@@ -8,7 +8,6 @@ from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
-from bayesclf.plots.instability import instability
 from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
@@ -16,6 +15,7 @@ from bayesclf.plots.networks import edge_probabilities
 from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
 from bayesclf.plots.scores import rule_scores
+from bayesclf.plots.stability import instability
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
 from bayesclf.plots.weights import posterior_weights
 

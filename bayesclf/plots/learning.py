@@ -109,6 +109,13 @@ def more_rows(found: MoreRows, model: str | None = None, rule: str | None = None
         Result of `bayesclf.more_rows`.
     model, rule
         The curve; the one of the smallest log loss where neither is named.
+    ax
+        Axes to draw on; a new figure without.
+
+    Returns
+    -------
+    Figure
+        The figure.
 
     Raises
     ------

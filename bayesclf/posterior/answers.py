@@ -40,7 +40,7 @@ MINIMUM_PREDICTIVE_ESS = 100
 BLOCK_BYTES = 2**20
 """Size of an array (row, outcome, draw): few enough are alive at a time to stay in the cache."""
 
-LEAST_ROWS = 256
+LEAST_ROWS = 64
 """Rows of a block whatever its size: what a model prepares for a block must not cost more than the block itself."""
 
 GATHERED_BYTES = 2**28
