@@ -107,15 +107,10 @@ def more_rows(found: MoreRows, model: str | None = None, rule: str | None = None
     ----------
     found
         Result of `bayesclf.more_rows`.
-    model, rule
-        The curve; the one of the smallest log loss where neither is named.
-    ax
-        Axes to draw on; a new figure without.
-
-    Returns
-    -------
-    Figure
-        The figure.
+    model
+        Name of the model of the curve.
+    rule
+        Its rule; the curve of the smallest log loss is drawn where neither is named.
 
     Raises
     ------
