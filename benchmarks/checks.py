@@ -371,8 +371,8 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
         "for *any*, a report by at least one check) are marked with an asterisk. "
         f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'None is.'} All kinds, 500 times with 30, 100 and 1,000 "
         "rows, take about five hours of one core; a run goes on where it was interrupted. Rates of few simulations are "
-        "coarse: of 27, one report is 4 %, and only rates above 13 % are marked. The limits of M05, Y01 and Y05 were chosen "
-        "after the first 28 simulations of each kind, so that only later ones can confirm them.",
+        "coarse: of 27, one report is 4 %, and only rates above 13 % are marked. The limits of M05, Y01 and Y05 were "
+        "chosen after the first 28 simulations of each kind, so that only later ones can confirm them.",
         "",
         "## Well-specified tables",
         "",
