@@ -84,7 +84,7 @@ def _different(y: NDArray[Any]) -> NDArray[Any]:
     """Return the different numbers among labels (row), in a time that does not count; words as they are."""
     import pandas as pd
 
-    return pd.unique(y) if y.dtype.kind in "biuf" else y
+    return pd.unique(y) if y.dtype.kind in "biuf" and y.dtype.isnative else y
 
 
 def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:

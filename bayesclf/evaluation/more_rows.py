@@ -254,7 +254,7 @@ def power_laws(m: Array, mean: Array, errors: Array, seed: int) -> PowerLaws:
 
 def _continued(m: Array, mean: Array, errors: Array, rows: list[int], seed: int) -> list[dict[str, Any]]:
     """Return the lines of `MoreRows.table` for one curve."""
-    own = m >= m[-1] / WINDOW
+    own = m >= m[-1] / WINDOW * 0.95
     drawn = power_laws(m[own], mean[own], errors[np.ix_(own, own)], seed).at(np.array(rows))
     drawn = np.maximum(drawn, 0.0)
     lines = []

@@ -103,7 +103,9 @@ def decision_curve(
     shares = counts / len(given)
     tp, fp, fn, tn = posterior = counts / repeats + PRIOR_COUNT
     weight = at / (1 - at)
-    beats_none, beats_all = stats.beta.sf(at, tp, fp), stats.beta.cdf(at, fn, tn)
+    # Where the model acts on no row, or on all, it is one of the two, whatever the prior says about rows unseen.
+    beats_none = np.where(acted.any(axis=1), stats.beta.sf(at, tp, fp), 0.5)
+    beats_all = np.where(acted.all(axis=1), 0.5, stats.beta.cdf(at, fn, tn))
     tails = (1 - CI_PROB) / 2, (1 + CI_PROB) / 2
     low, high = np.quantile(_drawn(posterior, weight, seed), tails, axis=0)
     return pd.DataFrame(
@@ -150,7 +152,10 @@ def _checked(
         raise InputError(f"outcome is the code of a class, a whole number from 0 to {labels - 1}, not {outcome!r}")
     if not 1 <= repeats <= len(y):
         raise InputError(f"repeats is the number of answers to each row, from 1 to {len(y)} here, not {repeats!r}")
-    at = THRESHOLDS if thresholds is None else np.atleast_1d(np.asarray(thresholds, dtype=float))
+    try:
+        at = THRESHOLDS if thresholds is None else np.atleast_1d(np.asarray(thresholds, dtype=float))
+    except (TypeError, ValueError):
+        at = np.empty(0)
     if at.ndim != 1 or not at.size or not ((at > 0) & (at < 1)).all():
         raise InputError(f"thresholds are risks between 0 and 1, such as [0.1, 0.2], not {thresholds!r}")
     return np.exp(log_proba[:, outcome]), np.asarray(y) == outcome, at

@@ -15,8 +15,15 @@ WEIGHTS = types.Array(types.float64, 1, "C", readonly=True)
 
 
 def _compiled[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
-    compile_ = nb.njit(signature, cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
-    return cast("Callable[[F], F]", compile_)
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+
+    def compiled(function: F) -> F:
+        try:
+            return cast(F, nb.njit(signature, cache=True, **options)(function))
+        except RuntimeError:  # no folder to keep it in can be written to
+            return cast(F, nb.njit(signature, **options)(function))
+
+    return compiled
 
 
 @_compiled(types.void(CELLS, CODES, WEIGHTS, CELLS, SUMS, SUMS, SUMS))

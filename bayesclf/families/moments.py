@@ -47,6 +47,7 @@ class Moments(Statistics):
         """
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         if X.size >= COMPILED_CELLS:
+            y, weight = np.ascontiguousarray(y, dtype=np.intp), np.ascontiguousarray(weight, dtype=float)
             sums = _Sums(axes)
             for rows in blocks_of(len(X), X.shape[1], READ_CELLS):
                 sums.add(np.ascontiguousarray(X[rows]), y[rows], weight[rows])

@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         The file.
     max_bytes
         Largest size of the file, and of all its arrays together, in bytes. Draws that each prediction makes again from
-        a seed may have 16 times as many.
+        a seed may have 64 times as many.
 
     Raises
     ------
@@ -125,6 +125,8 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
                 raise ValueError("its checksum differs")
             return _restored(json.loads(state), number, groups, max_bytes)
         writer = str(libraries["bayesclf"])
+    except sizes.TooManyDraws as error:
+        raise InputError(f"{source}: {error}") from None
     except ValueError as error:
         raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
     except Exception:  # JSON of a stranger can fail anywhere, in any way

@@ -27,7 +27,7 @@ GROUP = "bayesclf"
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
 
-FREELY_REPEATED, MOST_REPEATED = 2**19, 2**23
+FREELY_REPEATED, MOST_REPEATED = 2**19, 2**26
 """Texts of tuples that are referred to, each time that they are: in any file, and in one of many numbers."""
 
 REPEATED_FOR_A_NUMBER = 16

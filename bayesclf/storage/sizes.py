@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayesclf.errors import InputError
+
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.models.generative import Block
@@ -21,15 +23,19 @@ LARGEST_BLOCK = 2**30
 BYTES_OF_A_DRAW = 2**12
 """Bytes that a draw counts for at least: small ones take time, too."""
 
-DRAWN_AGAIN = 16
+DRAWN_AGAIN = 64
 """How many times the bytes that a file may have, the draws of each prediction may have that are made again."""
 
 SMALLEST_BLOCK = 2**6
 """By how much a block of draws may be smaller than that of a fit: each block takes time of its own."""
 
 
+class TooManyDraws(InputError):
+    """The file may be sound, but asks for more work than the caller allows."""
+
+
 def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
-    """Raise ValueError for a classifier of more names than numbers, or of more draws than `max_bytes` stands for.
+    """Raise ValueError for more names than numbers, `TooManyDraws` for more draws than `max_bytes` stands for.
 
     Parameters
     ----------
@@ -56,9 +62,10 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
         raise ValueError(f"it has {seeded.draws} draws in blocks of {seeded.block}")
     each = 8 * hypotheses.parameter_count(clf.model_)
     if max(each, BYTES_OF_A_DRAW) * seeded.draws > DRAWN_AGAIN * max_bytes:
-        raise ValueError(
-            f"each of its predictions makes {seeded.draws:,} draws, more than it may; give a larger max_bytes, if you "
-            "trust the file"
+        needed = -(-max(each, BYTES_OF_A_DRAW) * seeded.draws // DRAWN_AGAIN)
+        raise TooManyDraws(
+            f"each prediction of this model makes {seeded.draws:,} draws of {each // 8:,} numbers from a seed, more "
+            f"than max_bytes={max_bytes} allows; if you trust the file, load it with max_bytes={needed}"
         )
     if seeded.block > 1 and each * seeded.block > LARGEST_BLOCK:
         raise ValueError(f"a block of {seeded.block} draws would take more than {LARGEST_BLOCK} bytes")

@@ -89,9 +89,11 @@ def test_answers_of_several_repeats_are_one_row_each(risks):
 
 def test_a_model_that_acts_on_no_row_is_neither_better_nor_surely_worse_than_none():
     y = np.arange(100) % 2
-    table = decision_curve(np.log(np.full((100, 2), [0.99, 0.01])), y, 1, [0.5])
-    assert table["net_benefit"].iloc[0] == 0
-    assert table["beats_none"].iloc[0] == pytest.approx(0.5)
+    table = decision_curve(np.log(np.full((100, 2), [0.99, 0.01])), y, 1, [0.02, 0.1, 0.5, 0.9])
+    assert (table["net_benefit"] == 0).all()
+    assert (table["beats_none"] == 0.5).all()
+    on_all = decision_curve(np.log(np.full((100, 2), [0.01, 0.99])), y, 1, [0.1, 0.5, 0.9])
+    assert (on_all["beats_all"] == 0.5).all()
     high = decision_curve(np.log(np.full((100, 2), [0.99, 0.01])), y, 1, [0.9])
     assert high["low"].iloc[0] == pytest.approx(-9 * stats.gamma.ppf(0.945, PRIOR_COUNT) / 101, rel=0.2)
 
@@ -124,6 +126,7 @@ def test_of_a_comparison_the_class_is_named(comparison):
     [
         ({"thresholds": [0.0, 0.5]}, "thresholds are risks between 0 and 1"),
         ({"thresholds": []}, "thresholds are risks between 0 and 1"),
+        ({"thresholds": ["a"]}, "thresholds are risks between 0 and 1"),
         ({"outcome": 2}, "a whole number from 0 to 1, not 2"),
         ({"repeats": 0}, "repeats is the number of answers to each row"),
     ],

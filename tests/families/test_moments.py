@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import bayesclf as bc
 from bayesclf.families import Axes, moments
 from bayesclf.families.moments import Moments
 from bayesclf.tables.numbers import Numbers
@@ -65,3 +66,20 @@ def test_single_precision_is_read_as_double(monkeypatch):
     monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
     found = Moments.of(Numbers(tuple(single.T), len(single)), y, AXES)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
+
+
+def test_weights_and_labels_of_other_types(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y, weight = rng.normal(size=(60, 2)), np.arange(60) % 2, rng.integers(1, 4, 60)
+    axes = Axes(("a", "b"), ("u", "v"))
+    expected = Moments.of(X, y, axes, weight.astype(float))
+    monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
+    for codes, weights in ((y.astype(np.int32), weight.astype(np.float32)), (y, np.repeat(weight * 1.0, 2)[::2])):
+        found = Moments.of(X, codes, axes, weights)
+        np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8"])
+def test_labels_of_another_byte_order(dtype):
+    X, y = np.random.default_rng(6).normal(size=(40, 2)), np.arange(40) % 3
+    np.testing.assert_array_equal(bc.GaussianNB(inference="map").fit(X, y.astype(dtype)).classes_, [0, 1, 2])
