@@ -87,7 +87,8 @@ def instability(
 
     The posterior says how uncertain a probability is if the model is true, the refits how it varies with the sample,
     whether it is true or not. Where the model is true and its prior weak the two agree; where refits move further, the
-    posterior is too sure.
+    posterior understates how much the answer depends on the sample. Under ``"map"`` and ``"mean"`` too the posterior
+    interval is that of the draws.
 
     Parameters
     ----------

@@ -129,6 +129,9 @@ def more_rows(
     belong together, as `bayesclf.evaluation.curve_errors.covariance` says, so that the curve is known better than its
     level. Where the curve does not fall beyond its error, the least gain is 0.
 
+    Noisy curves give small exponents more weight than that prior does, as b has a flat one: with errors of half the
+    gain, the median gain was 1.4 times the true one in a simulation, and intervals held the true one.
+
     The interval is that of the expected log loss on new rows from the same population. It rests on the power law: a
     model that changes with the number of rows, such as one that chooses columns or levels by them, may leave it. So the
     same is done from the sizes up to N/4, where the answer at N is known: see `MoreRows.trial`.

@@ -20,7 +20,7 @@ def instability(found: Instability) -> Figure:
     """Draw each row's interval over refits, and that of its posterior, against its probability under all rows.
 
     Both surround the diagonal, where refits agree with the fit to all rows. Where the intervals over refits are wider
-    than those of the posterior, the posterior is too sure.
+    than those of the posterior, it understates how much answers depend on the sample.
 
     Parameters
     ----------
