@@ -273,3 +273,8 @@ def percent(share: float, error: float = float("nan")) -> str:
     ('97.3 %', '97.3 ± 1.1 %')
     """
     return f"{pair(100 * share, 100 * error, 1)} %" if math.isfinite(share) else "n/a"
+
+
+def first_upper(sentence: str) -> str:
+    """Return a sentence that begins with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]

@@ -68,6 +68,8 @@ def results(table):
         "uncertainty": clf.uncertainty(X),
         "implied logistic": clf.to_logistic(),
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
+        "more rows": bc.more_rows({HOSTILE: bc.GaussianNB("feature")}, X, y),
+        "instability": bc.instability(clf, X, y, refits=2),
         "diagnosis": clf.diagnose(checks=["P01", "P05"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
         "outcome": Outcome(X, Results(HOSTILE, (HOSTILE,) * 3, (), ()), Path("folder")),
@@ -77,6 +79,7 @@ def results(table):
 KINDS = [
     *("comparison", "with costs", "explanation", "explanation of one row", "explanation without intervals"),
     *("prediction sets", "uncertainty", "implied logistic", "implied by a point", "diagnosis", "data set", "outcome"),
+    *("more rows", "instability"),
 ]
 
 

@@ -12,12 +12,14 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import checked_labels, seed_of
 from bayesclf.constraints import Whole, require
+from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.inputs import as_table
 from bayesclf.evaluation.net_benefit import code_of
 from bayesclf.progress import Progress, shown
 from bayesclf.typing import Array
+from bayesclf.wording import first_upper
 
 REFITS = 50
 """Resampled tables, where no other number is asked for."""
@@ -26,8 +28,8 @@ STREAM = 8
 """Number of the random stream that resamples the rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Instability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Instability(Displayed):
     """How far the probabilities of rows move under other samples of the same size.
 
     Attributes
@@ -53,6 +55,18 @@ class Instability:
     def decided_otherwise(self) -> float:
         """Share of rows and refits that are decided differently."""
         return float(self.table["decided_otherwise"].mean())
+
+    def _display(self) -> Display:
+        names = ["row", "label", "probability", "refit_low", "refit_high", "decided_otherwise"]
+        most = self.table.nlargest(MOST_LINES, "change")
+        lines = [
+            (row, label, *(f"{value:.3f}" for value in rest))
+            for row, label, *rest in most[names].itertuples(index=False)
+        ]
+        header = tuple(name.replace("_", " ") for name in names)
+        headline = f"Instability of {len(self.table):,} rows, those first that change most"
+        left_out = len(self.table) - len(lines)
+        return Display(headline, header, lines, left_out=left_out, sentences=(f"{first_upper(self.sentence)}.",))
 
     @property
     def sentence(self) -> str:

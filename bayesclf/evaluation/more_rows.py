@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation.learning import LearningCurve, learning_curve
 from bayesclf.progress import Progress
 from bayesclf.typing import Array
+from bayesclf.wording import first_upper
 
 FACTORS = (2, 4)
 """How many times as many rows are asked about."""
@@ -40,8 +42,8 @@ EXPONENTS, DRAWS = 121, 4_000
 """Exponents that are averaged over, and draws of the curves."""
 
 
-@dataclass(frozen=True)
-class MoreRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class MoreRows(Displayed):
     """What log loss more rows would give.
 
     Attributes
@@ -83,6 +85,15 @@ class MoreRows:
             lines = self.table[["model", "rule"]].drop_duplicates().itertuples(index=False, name=None)
             raise InputError(f"there is no curve of {model} {rule}; there are {', '.join(map(' '.join, lines))}")
         return found[0], found[1]
+
+    def _display(self) -> Display:
+        header = ("model", "rule", "rows", "log loss", "lower by", f"{CI_PROB:.0%} interval")
+        lines = [
+            (line.model, line.rule, f"{line.rows:,}", f"{line.log_loss:.3f}", f"{line.gain:.3f}", interval)
+            for line in self.table[self.table["reason"] == ""].itertuples()
+            for interval in [f"{line.gain_low:.3f} to {line.gain_high:.3f}"]
+        ]
+        return Display("What more rows would give", header, lines, sentences=(f"{first_upper(self.sentence())}.",))
 
     def sentence(self, model: str | None = None, rule: str | None = None) -> str:
         """Return what more rows would give under one model and rule, in words; the best ones where none is named."""

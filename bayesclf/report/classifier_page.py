@@ -27,7 +27,7 @@ from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
-from bayesclf.wording import counted, joined, listed
+from bayesclf.wording import counted, first_upper, joined, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +98,7 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
 
 def _title(classifier: BayesClassifier) -> str:
     """Say what is predicted, and by which model."""
-    kind = names.first_upper(names.kind_name(classifier))
+    kind = first_upper(names.kind_name(classifier))
     return f"{kind}, predicting {classifier.target_name_}" if classifier.target_name_ else kind
 
 
@@ -127,7 +127,7 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> dict[str, Any] |
         Score(float(right.mean()), standard_error_of_rows(right, held_out.train), commonest),
         Score(loss.mean, standard_error_of_rows(found.log_loss, held_out.train), shares),
     )
-    words = f"{names.first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), predicts the class of"
+    words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), predicts the class of"
     named = [str(label) for label in classes]
     return {
         "headline": f"{words} {shown[0].value} of held-out rows; without it, {shown[0].baseline}.",

@@ -72,6 +72,7 @@ def entry_name(comparison: Comparison, model: str, rule: str) -> str:
     return name if rule == NO_RULE else f"{name}, {HOW[rule]} ({rule})"
 
 
-def first_upper(sentence: str) -> str:
-    """Return a sentence that begins with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]
+def entry_subject(comparison: Comparison, model: str, rule: str) -> str:
+    """Return the same as the subject of a sentence: with the comma that ends how the model answers, if it says so."""
+    name = entry_name(comparison, model, rule)
+    return name if rule == NO_RULE else f"{name},"

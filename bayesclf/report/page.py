@@ -23,10 +23,9 @@ from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, figures, names, table, verdict
 from bayesclf.report.classifier_page import groups
-from bayesclf.report.names import first_upper
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.rules import RULES
-from bayesclf.wording import counted, listed, number, percent
+from bayesclf.wording import counted, first_upper, listed, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,11 @@ from bayesclf.evaluation.score_table import Key, mean
 from bayesclf.evaluation.standing import BASELINE, CONFIDENCE, MATTERS, Standing, standings
 from bayesclf.report.extremes import extremes
 from bayesclf.report.facts import Fact, Score, calibration, facts
-from bayesclf.report.names import entry_name, first_upper, full_name
+from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures
 from bayesclf.rules import RULES
 from bayesclf.typing import Array
-from bayesclf.wording import counted, joined, number, pair, percent
+from bayesclf.wording import counted, first_upper, joined, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ def _headline(comparison: Comparison, best: dict[Any, Any], ranked: Sequence[Sta
 
 def _against_best(comparison: Comparison, standing: Standing) -> str:
     """Say where a model stands, at its best rule."""
-    name = first_upper(entry_name(comparison, standing.model, standing.rule))
+    name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
         amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss is larger by {size} only"
@@ -187,7 +187,7 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
     word = "clearly" if own.kind == "behind" else "not clearly"
     size = f"{word} below those of the recommended one (by {pair(own.difference, own.error)})"
-    name = entry_name(comparison, *_key(leader))
+    name = entry_subject(comparison, *_key(leader))
     return (f"At the given costs the decisions of {name} are the cheapest, {price}: {size}.",)
 
 
@@ -221,7 +221,7 @@ def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
     if "log_loss_infinite" not in table:
         return []
     return [
-        f"{first_upper(entry_name(comparison, *_key(record)))} gave the true class of "
+        f"{first_upper(entry_subject(comparison, *_key(record)))} gave the true class of "
         f"{counted(int(record['log_loss_infinite']), 'row')} the probability 0, so its log loss is infinite; over the "
         f"rest it is {number(record['log_loss_finite'])}."
         for record in table[table["log_loss_infinite"] > 0].to_dict("records")

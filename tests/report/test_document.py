@@ -135,7 +135,7 @@ def test_infinite_log_loss_is_said():
     table = comparison.table
     assert np.isinf(table["log_loss"].iloc[0])
     judged = verdict(comparison, table)
-    assert any("(mle) gave the true class of" in sentence for sentence in judged.cautions)
+    assert any("(mle), gave the true class of" in sentence for sentence in judged.cautions)
     assert "∞ (" in render(comparison)
 
 
