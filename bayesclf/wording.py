@@ -32,6 +32,9 @@ QUOTED = r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)"(?:[^"\\]|\\.)*"(?!\w)"""
 LONG = re.compile(rf"{QUOTED}|\S{{{LONGEST_NAME + 1},}}")
 """What a message may shorten: anything in quotes, and a word that is too long."""
 
+NUMBER = re.compile(rf"({QUOTED})|(?<![\w.])[\d.,]*\d")
+"""A number outside of quotes, or what is in quotes, its group."""
+
 IN_ALL = ", … ({total} in all)"
 """End of a shortened list that also says how many items there are."""
 
@@ -64,6 +67,28 @@ def listed(items: Iterable[object], limit: int | None = None, more: str = ", …
     if limit is not None and len(words) > limit:
         return ", ".join(words[:limit]) + more.format(total=len(words), left=len(words) - limit)
     return last.join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def with_news(known: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return known sentences, each once, and of the others those that do not say the same with other numbers.
+
+    What is in quotes is part of what a sentence says.
+
+    Examples
+    --------
+    >>> with_news(["the scale is 1.4"], ["the scale is 1.6", "column 'x1' is constant", "column 'x2' is constant"])
+    ['the scale is 1.4', "column 'x1' is constant", "column 'x2' is constant"]
+    """
+    known = list(dict.fromkeys(known))
+    said = {_without_numbers(sentence) for sentence in known}
+    first: dict[str, str] = {}
+    for sentence in others:
+        first.setdefault(_without_numbers(sentence), sentence)
+    return [*known, *(sentence for form, sentence in first.items() if form not in said)]
+
+
+def _without_numbers(sentence: str) -> str:
+    return NUMBER.sub(lambda found: found[1] or "#", sentence)
 
 
 def joined(items: Iterable[object]) -> str:

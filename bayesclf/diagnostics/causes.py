@@ -228,7 +228,8 @@ def _prior(context: Context, rule: str, gap: Array) -> Cause:
     toward = np.sign(gap.mean())
     learned = _with_learned_prior(context.classifier)
     if learned is not None:
-        other = held_out(learned, context.training, context.splits, context.seed, compared=AVERAGING)
+        # It is not fitted, so that its own rule would be that of a posterior, whatever the rule asked about.
+        other = held_out(learned, context.training, context.splits, context.seed, compared=(rule,))
         return replace(PRIOR, removed=Step.of(toward * (gap - _gap(other, rule))))
     answers = context.held_out
     fits = held_out(context.classifier, context.training, context.splits, context.seed, compared=("mle",))

@@ -29,6 +29,7 @@ from bayesclf.evaluation.stack import STACK, Stack, stack_line
 from bayesclf.progress import Progress, is_watched, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import with_news
 from bayesclf.workers import processes, require_jobs
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Comparison(Displayed):
     seconds
         Mean time of a fold, by model; of none that was left out.
     notes
-        What the user should know about the fits, each sentence once, by model.
+        What the user should know about the fit on all rows, and of the folds what differs in more than numbers, by
+        model.
     costs
         What decisions cost, and the limit beyond which rows are rejected; None if neither was given.
     peers
@@ -468,8 +470,9 @@ def compare(
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in peers.rules_of(models[name], question.rules):
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
-        sentences = [*folds.remarks, *finished[name, -1][1], *(note for part in parts for note in part.notes)]
-        notes[name] = (*dict.fromkeys(sentences), *cross_validation.distrust([part.problems for part in parts]))
+        of_folds = (note for part in parts for note in part.notes)
+        sentences = with_news([*folds.remarks, *finished[name, -1][1]], of_folds)
+        notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in taken if finished[name, -1][0] is not None}
     fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}

@@ -154,3 +154,13 @@ def test_under_confidence_that_independence_causes_is_not_blamed_on_the_prior():
     assert named(finding) == "independence"
     assert "GaussianDiscriminantAnalysis" in finding.next_step
     assert "prior" not in finding.next_step
+
+
+@pytest.mark.parametrize("engine", ["map", "auto"])
+def test_a_prior_that_is_too_narrow_is_tested_under_the_rule_of_the_fit(engine):
+    X, y = normal_rows(300)
+    clf = bc.LogisticRegression(prior_scale=0.05, inference=engine, random_state=1).fit(X, y)
+    found = clf.diagnose(X, y, checks=["Y02"])["Y02"]
+    assert found.section == "issue"
+    assert "under-confident" in found.reason
+    assert "prior" in found.next_step

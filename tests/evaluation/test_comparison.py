@@ -240,3 +240,13 @@ def test_texts_are_compared_as_a_table_of_one_column(given):
 def test_a_sparse_table_is_refused(iris):
     with pytest.raises(InputError, match="needs a dense table, not a sparse one"):
         bc.compare({"counts": bc.MultinomialNB()}, sparse.csr_array(iris[0].to_numpy()), iris[1])
+
+
+def test_what_folds_say_with_other_numbers_only_is_said_once():
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=60)
+    X = pd.DataFrame({"a": rng.normal(size=60) + y, "b": rng.normal(size=60)})
+    model = bc.LogisticRegression(inference=bc.Laplace(draws=50, limit=np.inf), random_state=1)
+    comparison = bc.compare({"lr": model}, X, y, cv=3)
+    scales = [note for note in comparison.notes["lr"] if "prior scale of the weights" in note]
+    assert scales == [note for note in comparison.fits["lr"].notes_ if "prior scale of the weights" in note]
