@@ -6,6 +6,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.errors import InputError
+from bayesclf.evaluation import more_rows
 from bayesclf.evaluation.curve_errors import covariance
 from bayesclf.evaluation.more_rows import _continued, _tried, power_laws
 
@@ -166,3 +167,12 @@ def test_its_figure_is_the_table(found):
     np.testing.assert_allclose(lines["expected"], table[["rows", "log_loss"]])
     np.testing.assert_allclose(lines["observed"][-1], [96, trial["observed"].iloc[0]])
     np.testing.assert_allclose(lines["expected from 24 rows"][:, 1], trial[["low", "high"]].iloc[0])
+
+
+def test_the_eighth_counts_where_halves_are_rounded_down(monkeypatch):
+    taken = []
+    laws = more_rows.power_laws
+    monkeypatch.setattr(more_rows, "power_laws", lambda m, *rest: taken.append(m.tolist()) or laws(m, *rest))
+    m = np.array([6.0, 12.0, 24.0, 48.0, 97.0])
+    _continued(m, 0.3 + 1 / m, 1e-6 * np.eye(5), [97, 194], 0)
+    assert taken == [[12.0, 24.0, 48.0, 97.0]]
