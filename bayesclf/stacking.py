@@ -299,7 +299,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
         for name, rule in self.rule.items() if isinstance(self.rule, Mapping) else ():
             if name not in self.models:
-                raise InputError(f"rule names {name!r}, which is none of the models, {joined(self.models)}")
+                raise InputError(f"rule names {name!r}, which is not one of the models, {joined(self.models)}")
             if rule is not None and not rule:
                 raise InputError(f"rule has no rule for the model {name!r}; give at least one, such as 'map'")
         for given in self.rule.values() if isinstance(self.rule, Mapping) else (self.rule,):

@@ -362,6 +362,8 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
         for (code, kind, rows, fault), (fired, of) in sorted(found.items())
         if not fault and not passes(fired, of, ANY_LEVEL if code == "any" else LEVEL)
     ]
+    least = max(least, 1)
+    limit = LEVEL + 2 * np.sqrt(LEVEL * (1 - LEVEL) / least)
     parts = [
         "# False alarms and power of the checks",
         "",
@@ -369,10 +371,11 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
         f"tables with one fault, which one check is there to find: {said} simulations of each kind of well-specified "
         "table, a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % "
         "for *any*, a report by at least one check) are marked with an asterisk. "
-        f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'None is.'} All kinds, 500 times with 30, 100 and 1,000 "
-        "rows, take about five hours of one core; a run goes on where it was interrupted. Rates of few simulations are "
-        "coarse: of 27, one report is 4 %, and only rates above 13 % are marked. The limits of M05, Y01 and Y05 were "
-        "chosen after the first 28 simulations of each kind, so that only later ones can confirm them.",
+        f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'No rate is marked.'} All kinds, 500 times with 30, 100 "
+        "and 1,000 rows, take about five hours of one core; a run goes on where it was interrupted. Of "
+        f"{least} simulations one report is {100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The "
+        "limits of M05, Y01 and Y05 were chosen after the first 28 simulations of each kind, so that only later ones can "
+        "confirm them.",
         "",
         "## Well-specified tables",
         "",

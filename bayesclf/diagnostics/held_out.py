@@ -308,7 +308,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     Raises
     ------
     Skipped
-        Where there is no model to compare with.
+        If there is no model to compare with.
     """
     model = classifier.model_
     sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"

@@ -22,7 +22,7 @@ from bayesclf.typing import Array
 from bayesclf.wording import first_upper
 
 REFITS = 50
-"""Resampled tables, where no other number is asked for."""
+"""Default number of resampled tables."""
 
 STREAM = 8
 """Number of the random stream that resamples the rows."""

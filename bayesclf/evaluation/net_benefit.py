@@ -128,7 +128,7 @@ def code_of(classes: NDArray[Any], outcome: Any) -> int:
     Raises
     ------
     InputError
-        For a label that is none of the classes, or none where there are more than two.
+        For a label that is not one of the classes, and for None with more than two classes.
     """
     labels = [str(label) for label in classes]
     if outcome is None and len(classes) == 2:

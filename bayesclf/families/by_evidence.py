@@ -168,7 +168,7 @@ class Choices:
 class ByEvidence:
     """Numeric columns, each of the family with the largest evidence, probabilities of cells of the recorded step.
 
-    It is no family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
+    It is not a family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
     everything that a family can do works with the choice.
 
     Parameters
