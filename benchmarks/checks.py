@@ -374,8 +374,8 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
         f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'No rate is marked.'} All kinds, 500 times with 30, 100 "
         "and 1,000 rows, take about five hours of one core; a run goes on where it was interrupted. Of "
         f"{least} simulations one report is {100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The "
-        "limits of M05, Y01 and Y05 were chosen after the first 28 simulations of each kind, so that only later ones can "
-        "confirm them.",
+        "limits of M05, Y01 and Y05 were chosen after the first 28 simulations of each kind, so that only later ones "
+        "can confirm them.",
         "",
         "## Well-specified tables",
         "",
