@@ -170,5 +170,5 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
     comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, *overlapping, cv=2)
     assert comparison.fits["lr"].inference_ == engines.COMPARISON_AUTO.laplace
-    assert len(comparison.notes["lr"]) == 3
-    assert all("drawn around its mode" in note for note in comparison.notes["lr"])
+    [note] = comparison.notes["lr"]  # a fold that another engine fitted would say something else
+    assert "drawn around its mode" in note
