@@ -38,6 +38,7 @@ UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
     ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.priors"),
     ("classifiers.base", "interpretation.summary"),
     ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),

@@ -88,6 +88,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
+    likelihood: ClassVar[str] = "Categorical(theta)"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:

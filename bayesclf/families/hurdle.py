@@ -16,6 +16,7 @@ from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -190,6 +191,17 @@ class Hurdle(Family[HurdleStatistics]):
         pooled = statistics.zeros.pooled()
         varies = (pooled.successes[0] > 0) & (pooled.successes[0] < pooled.n[0])
         return np.asarray(varies | self.family.informative(statistics.others))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        return f"0 with probability theta, else {self.family.likelihood}"
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        zeros = prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
+        return [*zeros, *self.family.priors()]
 
     def mle(self, statistics: HurdleStatistics) -> Parameters:
         """Return the share of zeros and the family's estimate, where both exist."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families.base import Axes, Family
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -55,6 +56,15 @@ class Wrapper(Family[Any]):
     @override
     def in_units(self, axes: Axes) -> Self:
         return replace(self, family=self.family.in_units(axes))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        return self.family.likelihood
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        return self.family.priors()
 
     @override
     def informative(self, statistics: Any) -> NDArray[np.bool_]:
