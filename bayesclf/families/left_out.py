@@ -96,6 +96,7 @@ def criterion(
     stretch = max(1, NUMBERS // max(log_prior.shape[1], cells))
 
     def score(alpha: float) -> float:
+        """Return the sum over rows of log P(y_i | x_i, the other rows, α), plus the log prior of α."""
         prior = settings.fixed(family, tables, np.array([alpha])).resolve_prior(statistics)
         posterior = prior.posterior(statistics)
         scores = np.empty(len(y))
