@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 import typer
 
+import bayesclf
+
 RECORD = Path(__file__).with_name("public_api.json")
 
 MODULES = (
@@ -179,6 +181,25 @@ def test_a_path_leads_to_the_same_objects_as_any_other(path):
         value = getattr(module, name)
         if inspect.isfunction(value) or inspect.isclass(value):
             assert getattr(import_module(value.__module__), value.__qualname__) is value
+
+
+def undocumented(tree, of=""):
+    """Yield the names of functions and classes in a syntax tree that say nothing; a leading underscore is private."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            overload = any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
+            if not node.name.startswith("_") and not overload and ast.get_docstring(node) is None:
+                yield of + node.name
+            yield from undocumented(node, f"{of}{node.name}.")
+        else:
+            yield from undocumented(node, of)
+
+
+def test_every_function_says_what_it_does():
+    """Those that override another too, on which ruff is silent, and those inside functions."""
+    package = Path(bayesclf.__file__).parent
+    trees = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in package.rglob("*.py"))
+    assert [f"{path.relative_to(package)}: {name}" for path, tree in trees for name in undocumented(tree)] == []
 
 
 def test_a_change_is_told_by_name():

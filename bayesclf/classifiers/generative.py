@@ -194,12 +194,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
 
         def parameters(source: str) -> Parameters:
+            """Return the parameters that a rule needs, all draws at once."""
             found = self.hypotheses(source)
             if not isinstance(found, Hypotheses):
-                raise DoesNotExist(
-                    f"{len(found)} draws of the weights are too large to keep in memory; fit with fewer, as in "
-                    "Exact(draws=10)"
-                )
+                what = f"{len(found)} draws of the weights are too large to keep in memory"
+                raise DoesNotExist(f"{what}; fit with fewer, as in Exact(draws=10)")
             return found.parameters
 
         chains = 1 if self.draws_ is None else self.draws_.chains
@@ -442,6 +441,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows of checked columns in the encoding of each block that has a column left."""
         parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():

@@ -290,6 +290,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     @override
     def encode(self, frame: Table) -> Rows:
+        """Return rows of checked columns as (numbers, level codes), by the columns that were fitted."""
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         if isinstance(frame, SparseTable):

@@ -166,6 +166,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, the probability of an event."""
         return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -255,10 +256,12 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def with_alpha(self, alpha: Array) -> Self:
+        """Return the prior with α (cell) of the tables' cells: first no event, then the event, of each feature."""
         return replace(self, alpha=alpha[..., 1::2], beta=alpha[..., ::2])
 
     @override
     def of_cells(self, cells: Array) -> Array:
+        """Return θ, the probability of an event: every second cell."""
         return cells[..., 1::2]
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -268,6 +271,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "feature")}
 
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:

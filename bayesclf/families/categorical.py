@@ -38,10 +38,12 @@ class CategoricalStatistics(Statistics):
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the counts of the levels of some of the features."""
         return type(self)(self.axes.select(features), self.counts[:, np.repeat(features, self.axes.sizes)])
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels or levels, which have none."""
         counts = np.zeros((len(axes.labels), sum(axes.sizes)))
         columns = [
             int(start) + axes.levels[j].index(level)
@@ -105,6 +107,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, level), and the number of levels of each feature."""
         return np.asarray(self.alpha), self.axes.sizes
 
     @override
@@ -171,4 +174,5 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}

@@ -40,6 +40,7 @@ class ExponentialStatistics(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the sums on other axes and in their units."""
         moved = super().reindex(axes)
         return replace(moved, total=moved.total * (self.axes.unit / axes.unit))
 
@@ -114,10 +115,12 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with b, which has the unit of x, in other units."""
         if self.axes.units == axes.units:
             return self
         return replace(self, b=np.asarray(self.b) * (self.axes.unit / axes.unit), axes=axes)
@@ -151,6 +154,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw rate ~ Gamma(a, b), at least the smallest positive number."""
         a, b = self._hyperparameters()
         return {"rate": np.maximum(rng.standard_gamma(a, size=(draws, *a.shape)), np.finfo(float).tiny) / b}
 
@@ -195,6 +199,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the rate."""
         return {"rate": draws[f"rate{suffix}"]}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -260,6 +265,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the rate."""
         return {"rate": ("outcome", "feature")}
 
     def _hyperparameters(self) -> tuple[Array, Array]:

@@ -129,10 +129,12 @@ class Gaussian(Family[Moments]):
 
     @override
     def measured[Cells: (Array, Numbers)](self, X: Cells, axes: Axes) -> Cells:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with m in other units, and what is about σ² in their squares."""
         if self.axes.units == axes.units:
             return self
         m, _, _, b = self._hyperparameters()
@@ -247,6 +249,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and σ²; under a half-normal prior PyMC samples σ."""
         if self.scale_prior is None:
             return super().from_pymc(draws, suffix)
         return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
@@ -257,6 +260,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def log_density_given(self, parameters: Parameters) -> NormalScores:
+        """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
         return NormalScores(mu, sigma2, np.log(self.axes.unit) if self.axes.units else np.zeros(mu.shape[2]))
@@ -362,6 +366,7 @@ class Gaussian(Family[Moments]):
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the scale."""
         return "inverse-gamma" if self.scale_prior is None else "half-normal"
 
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:

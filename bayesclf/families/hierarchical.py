@@ -207,6 +207,7 @@ class Smoothed(Wrapper):
 
     @override
     def not_conjugate(self, statistics: Any) -> str:
+        """Return why: α is learned from the rows too."""
         return REASON
 
     def posterior(self, statistics: Any) -> NoReturn:
@@ -309,6 +310,7 @@ def _maximum(likelihood: CollapsedLikelihood, hyperprior: LearntAlpha | None) ->
         return UNDETERMINED
 
     def slope(log_alpha: float) -> float:
+        """Return the derivative of the log density in log α."""
         return float(sum(part.slope(np.exp(log_alpha)) for part in parts))
 
     best = int(values.argmax())

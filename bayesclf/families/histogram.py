@@ -116,10 +116,12 @@ class Histogram(Family[ValueCounts]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with the edges of its bins in other units."""
         if axes.units == self.axes.units:
             return self
         return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
@@ -253,6 +255,7 @@ class Histogram(Family[ValueCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ, the probability of each bin."""
         return {"theta": ("outcome", "bin")}
 
     @override
@@ -272,6 +275,7 @@ class Histogram(Family[ValueCounts]):
     @property
     @override
     def variant(self) -> str:
+        """Number of bins of each feature."""
         return f"bins: {self._bins.sizes}"
 
     def binned(self, statistics: ValueCounts) -> Array:

@@ -46,6 +46,7 @@ class HurdleStatistics(Statistics):
     @property
     @override
     def axes(self) -> Axes:  # type: ignore[override]  # both parts have the same
+        """Coordinates of both parts."""
         return self.others.axes  # type: ignore[no-any-return]
 
     @classmethod
@@ -71,18 +72,22 @@ class HurdleStatistics(Statistics):
 
     @override
     def pooled(self) -> Self:
+        """Return both parts' statistics of all rows under one label."""
         return type(self)(self.zeros.pooled(), self.others.pooled())
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return both parts' statistics of some of the features."""
         return type(self)(self.zeros.select(features), self.others.select(features))
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return both parts' statistics on axes with additional labels."""
         return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
 
     @override
     def arrays(self) -> dict[str, Array]:
+        """Return the arrays of both parts by name."""
         of_zeros = {f"zeros_{name}": values for name, values in self.zeros.arrays().items()}
         return {**of_zeros, **self.others.arrays()}
 
@@ -142,6 +147,7 @@ class Hurdle(Family[HurdleStatistics]):
     @property
     @override
     def axes(self) -> Axes:
+        """Coordinates of the block, those of the family above 0."""
         return self.family.axes
 
     @property
@@ -151,6 +157,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> HurdleStatistics:
+        """Return the statistics of which cells are 0, and of the others' values."""
         return HurdleStatistics.of(X, y, axes, sample_weight, self.family)
 
     def resolve_prior(self, statistics: HurdleStatistics) -> Self:
@@ -176,14 +183,17 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def units(self, X: Array) -> Array | None:
+        """Return the units of the family above 0."""
         return self.family.units(X)
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells in the units of the axes; 0 stays 0."""
         return np.asarray(self.family.measured(X, axes))
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with that of the family above 0 in other units."""
         return replace(self, family=self.family.in_units(axes))
 
     def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
@@ -214,6 +224,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def not_conjugate(self, statistics: HurdleStatistics) -> str:
+        """Return why the family above 0 has no closed form; empty where it has one."""
         return self.family.not_conjugate(statistics.others)
 
     def posterior(self, statistics: HurdleStatistics) -> Self:
@@ -224,6 +235,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw both parts' parameters, which are independent."""
         return {**self.of_zeros.draw(rng, draws), **self.family.draw(rng, draws)}
 
     def mean(self) -> Parameters:
@@ -245,6 +257,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return both parts' parameters."""
         return {**self.of_zeros.from_pymc(draws, suffix), **self.family.from_pymc(draws, suffix)}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -259,6 +272,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Return the sum of both parts' leave-one-out densities."""
         zero, others = split(X)
         of_others = self.family.log_predictive_without(others, y)
         return self.of_zeros.log_predictive_without(zero, y) + of_others
@@ -275,6 +289,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def log_likelihood(self, statistics: HurdleStatistics, parameters: Parameters) -> Density | None:
+        """Return both parts' log likelihoods; None where either has none."""
         of_zeros = self.of_zeros.log_likelihood(statistics.zeros, parameters)
         of_others = self.family.log_likelihood(statistics.others, parameters)
         return None if of_zeros is None or of_others is None else Density.joined(of_zeros, of_others)
@@ -295,11 +310,13 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ and of the parameters of the family above 0."""
         return {"theta": ("outcome", "feature"), **self.family.dims()}
 
     @property
     @override
     def variant(self) -> str:
+        """Name and variant of the family above 0."""
         return f"{self.family.name} {self.family.variant}"
 
 

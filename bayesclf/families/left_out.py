@@ -99,6 +99,7 @@ def criterion(
     stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
 
     def scores(alpha: float) -> Array:
+        """Return log P(y_i | x_i, the other rows, α), (row)."""
         prior = settings.fixed(family, tables, np.array([alpha])).resolve_prior(statistics)
         posterior = prior.posterior(statistics)
         found = np.empty(len(y))
@@ -114,6 +115,7 @@ def criterion(
         times = np.where(np.isnan(scores(LOWEST)), 0.0, times)
 
     def score(alpha: float) -> float:
+        """Return the sum over rows of log P(y_i | x_i, the other rows, α), plus the log prior of α."""
         total = np.where(times > 0, scores(alpha), 0.0) @ times
         return float(total + settings.log_prior(np.array(alpha)))
 

@@ -77,6 +77,7 @@ class LogNormal(Family[Moments]):
     @property
     @override
     def axes(self) -> Axes:
+        """Coordinates of the block."""
         return self.of_logs.axes
 
     @override
@@ -106,6 +107,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def not_conjugate(self, statistics: Moments) -> str:
+        """Return why the normal model of log x has no closed form; empty where it has one."""
         return self.of_logs.not_conjugate(statistics)
 
     def posterior(self, statistics: Moments) -> Self:
@@ -114,6 +116,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw μ and σ² of log x."""
         return self.of_logs.draw(rng, draws)
 
     def mean(self) -> Parameters:
@@ -142,6 +145,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and σ² of log x."""
         return self.of_logs.from_pymc(draws, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -162,6 +166,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def log_normalizer(self) -> Array:
+        """Return log Z of the normal model of log x."""
         return self.of_logs.log_normalizer()
 
     def log_base(self, statistics: Moments) -> Array:
@@ -173,10 +178,12 @@ class LogNormal(Family[Moments]):
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:
+        """Return the log density of μ and σ² of log x."""
         return self.of_logs.log_prior(parameters)
 
     @override
     def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density | None:
+        """Return the log likelihood by the statistics of log x."""
         return self.of_logs.log_likelihood(statistics, parameters)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
@@ -196,11 +203,13 @@ class LogNormal(Family[Moments]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of μ and σ² of log x."""
         return self.of_logs.dims()
 
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the scale of log x."""
         return self.of_logs.variant
 
 

@@ -100,6 +100,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, word), and the number of words."""
         return np.asarray(self.alpha), (len(self.axes.features),)
 
     @override
@@ -128,6 +129,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, the probability of each word."""
         return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -179,6 +181,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "word")}
 
 

@@ -185,6 +185,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         slopes: Array = np.asarray(chebyshev.chebder(np.moveaxis(statistics.rising, 2, 0), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
+            """Return the derivative of the log likelihood in t = log r, θ at its best."""
             return _at(slopes, t) / HALF - n * np.exp(t) * np.log1p(total / n / np.exp(t))
 
         r = np.exp(zero_of(slope, n.shape, self.bounds))
@@ -198,6 +199,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         slopes: Array = np.asarray(chebyshev.chebder(np.asarray(posterior.rising), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
+            """Return the derivative of the log posterior in t = log r, θ at its mode."""
             r = np.exp(t)
             prior = kappa * r * (digamma(2 + kappa * (r + m)) - digamma(1 + kappa * r))
             of_rows = _at(slopes, t) / HALF - weight * r * np.log1p(events / (weight * r))
@@ -214,6 +216,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw log r by its quadrature, then θ given r from its beta distribution."""
         r = np.exp(self.draw_t(rng, draws))
         weight, events = self.of_theta()
         return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), np.finfo(float).tiny)}
@@ -336,16 +339,19 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of r and θ."""
         return dict.fromkeys(("dispersion", "theta"), ("outcome", "feature"))
 
     @property
     @override
     def variant(self) -> str:
+        """Whether rows are in it: a posterior has another PyMC block than a prior."""
         return "given rows" if np.any(np.asarray(self.n) > 0) else ""
 
     @property
     @override
     def cells_shape(self) -> tuple[int, ...]:
+        """Shape of the cells with an r and a θ each, (outcome, feature)."""
         return np.shape(self.n)
 
     def hyperparameters(self) -> tuple[Array, ...]:

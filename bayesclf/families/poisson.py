@@ -137,6 +137,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw rate ~ Gamma(a, b)."""
         a, b = self._hyperparameters()
         return {"rate": rng.standard_gamma(a, size=(draws, *a.shape)) / b}
 
@@ -183,6 +184,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the rate."""
         return {"rate": draws[f"rate{suffix}"]}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -249,6 +251,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the rate."""
         return {"rate": ("outcome", "feature")}
 
     def _hyperparameters(self) -> tuple[Array, Array]:

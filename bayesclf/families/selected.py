@@ -86,6 +86,7 @@ class Selected(Wrapper):
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with both families, by class and pooled, in other units."""
         pooled = self.pooled.in_units(axes.pooled())
         return replace(self, family=self.family.in_units(axes), pooled=pooled)
 
@@ -105,6 +106,7 @@ class Selected(Wrapper):
 
     @override
     def not_conjugate(self, statistics: Any) -> str:
+        """Return why the family has no closed form; empty where it has one."""
         return self.family.not_conjugate(statistics)
 
     def posterior(self, statistics: Any) -> Self:

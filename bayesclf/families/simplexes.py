@@ -101,6 +101,7 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ ~ Dirichlet(α), each simplex by itself."""
         return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
 
     def mean(self) -> Parameters:
@@ -147,6 +148,7 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def with_alpha(self, alpha: Array) -> Self:
+        """Return the prior with α (cell), the same for all classes."""
         return replace(self, alpha=alpha)  # type: ignore[type-var]
 
     def _defined(self, theta: Array, sizes: tuple[int, ...], axes: Axes, what: str) -> Parameters:

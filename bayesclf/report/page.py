@@ -54,6 +54,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
     steps = iter(range(1, 2 * len(comparison.models) + 1))
 
     def done[T](what: str, part: T) -> T:
+        """Tell that a part of the page is ready, and return it."""
         tell(what, next(steps), 2 * len(comparison.models))
         return part
 
@@ -317,6 +318,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
+        """Add one figure, or the reason that there is none."""
         found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)
 
     if fit is not None:

@@ -186,6 +186,7 @@ def _elpd_data(scores: RowElpd, draws: int) -> ELPDData:
     limit = good_k(draws)
 
     def by_row(values: Array, name: str) -> xr.DataArray:
+        """Return values as an array along the rows, named as ArviZ has it."""
         return xr.DataArray(values, dims="row", coords={"row": np.arange(len(values))}, name=name)
 
     return ELPDDataLOO(

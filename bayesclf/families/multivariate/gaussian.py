@@ -152,10 +152,12 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with m in other units, and Ψ in their products."""
         if self.axes.units == axes.units:
             return self
         m, _, _, psi = self._hyperparameters()
@@ -382,6 +384,7 @@ class MultivariateGaussian(Family[Scatters]):
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the covariance."""
         return "inverse-wishart" if self.covariance_prior is None else "lkj"
 
     def reference(self, statistics: Scatters) -> Reference:

@@ -149,6 +149,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, cell), and the length of each conditional distribution."""
         return np.asarray(self.alpha), self.layout(self.axes).simplexes
 
     @override
@@ -218,6 +219,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "cell")}
 
     @property

@@ -380,6 +380,7 @@ class EveryTree(Family[PairCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the tree and of θ."""
         tree = ("edge",) if self.tree == "shared" else ("outcome", "edge")
         return {"tree": tree, "theta": ("outcome", "cell")}
 

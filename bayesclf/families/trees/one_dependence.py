@@ -99,6 +99,7 @@ class OneDependence(Family[PairCounts]):
 
     @override
     def not_conjugate(self, statistics: PairCounts) -> str:
+        """Return why: the weights of the estimators are fixed, not learned."""
         return "averaged one-dependence estimators have fixed weights"
 
     def posterior(self, statistics: PairCounts) -> NoReturn:
@@ -179,9 +180,11 @@ class OneDependence(Family[PairCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of P(x_i | y) and of P(x_i | x_j, y)."""
         return {"theta": ("outcome", "level"), "given": ("outcome", "parent", "level")}
 
     @override
     def coords(self) -> dict[str, Any]:
+        """Return the names along each axis; parents are named like levels."""
         coords = super().coords()
         return coords | {"parent": coords["level"]}
