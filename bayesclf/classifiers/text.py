@@ -153,6 +153,10 @@ class TextNB(CountClassifier):
     def encode(self, frame: pd.DataFrame) -> Rows:
         return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
 
+    @override
+    def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
+        return self._counts(frame, learnt.blocks[0].names)
+
     def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
         """Count the words of a vocabulary."""
         counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))

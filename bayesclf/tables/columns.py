@@ -420,9 +420,13 @@ def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hasha
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
-        _check_cells(frame[name])
+        column = frame[name]
+        _check_cells(column)
         index = {level: code for code, level in enumerate(levels[j])}
-        found, uniques = pd.factorize(frame[name])
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
+        else:
+            found, uniques = pd.factorize(column)
         table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
         X[:, j] = table[found]
     return X
