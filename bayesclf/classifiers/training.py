@@ -321,6 +321,11 @@ class Learnt:
         )
         return replace(self, blocks=blocks)
 
+    def discounted(self, factor: float) -> Learnt:
+        """Return what was learned from the same rows with all weights multiplied by a factor."""
+        statistics = tuple(own.discounted(factor) for own in self.statistics)
+        return replace(self, counts=self.counts * factor, statistics=statistics)
+
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)

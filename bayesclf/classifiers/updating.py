@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.merging import require_alike, with_common_concentrations
 from bayesclf.classifiers.streaming import LeftOutRows, coded_labels, learns_by_leaving_out
 from bayesclf.classifiers.training import (
     ColumnBlock,
@@ -21,7 +24,8 @@ from bayesclf.classifiers.training import (
     possible_labels,
     weighted,
 )
-from bayesclf.errors import InputError
+from bayesclf.constraints import Number, OrNone, require
+from bayesclf.errors import InputError, Refused
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.generative import GenerativeModel
@@ -72,7 +76,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """Return training rows as the table that blocks take their cells from."""
         return frame
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, forget: float | None = None
+    ) -> Self:
         """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
 
         An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
@@ -84,19 +90,26 @@ class Updating(GenerativeAttributes, BayesClassifier):
         classes
             All labels that can occur; needed at the first call unless these rows have them all, and the same
             ones, if any, at the others.
+        forget
+            What the weight of each earlier row is multiplied by, above 0 and at most 1, where what rows say changes
+            with time: a power prior. Of calls with 0.99 each row counts for 0.99 to the power of the calls since, and
+            all rows together for those of the last 100 calls. The prior itself is not discounted.
 
         Raises
         ------
         InputError
             As `fit`; and for other classes than those of the first call.
         """
+        require(OrNone(Number(above=0, most=1)), forget=forget)
         first = not hasattr(self, "_learnt")
         with self._rollback_on_error():
             frame = self._validated(X, reset=first)
             codes_of = self._label_codes if first else self._codes_of_more
             rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
             added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
-            self._gather(added if first else self._gathered + added)
+            if not first:
+                added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
+            self._gather(added)
             self._infer(self._conditioned())
         return self
 
@@ -109,6 +122,46 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 f"{self.classes_.tolist()}; name the same classes, or none after the first call"
             )
         return self.known_codes(labels)
+
+    def __add__(self, other: object) -> Self:
+        """Return the classifier that both together are: the posterior given the rows of both, which must be different.
+
+        Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
+        are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
+        are gone, unless both have the same.
+
+        Raises
+        ------
+        InputError
+            If options or columns differ.
+        Refused
+            For a classifier of another kind.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+        >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+        >>> print((one + other).class_count_)
+        [2. 2.]
+        """
+        if type(other) is not type(self):
+            raise Refused(
+                f"{type(self).__name__} and {type(other).__name__} cannot be added: only what one model learned from "
+                "different rows can; to combine predictions of different models, see StackedClassifier"
+            )
+        check_is_fitted(self, "classes_")
+        check_is_fitted(other, "classes_")
+        require_alike(self, other)
+        both: Self = clone(self)
+        for name in ("n_features_in_", "feature_names_in_", "target_name_"):
+            if hasattr(self, name):
+                setattr(both, name, getattr(self, name))
+        learnt = with_common_concentrations(self._gathered, other._gathered)
+        both.classes_ = learnt.classes
+        both._gather(learnt)
+        both._infer(both._conditioned())
+        return both
 
     def fit_stream(
         self,
