@@ -37,6 +37,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "interpretation.prediction_files"),
     ("classifiers.base", "interpretation.predictions"),
     ("classifiers.base", "interpretation.priors"),
     ("classifiers.base", "interpretation.summary"),

@@ -73,6 +73,13 @@ Missing = Annotated[
 MaxBytes = Annotated[
     int, option("--max-bytes", "N", "Most bytes that a packed table (gz, parquet) may take once it is unpacked.")
 ]
+InBatches = Annotated[
+    bool,
+    typer.Option(
+        "--stream",
+        help="Read the table batch by batch, in bounded memory, as large files, folders and globs are in any case.",
+    ),
+]
 SafeCsv = Annotated[
     bool,
     typer.Option(

@@ -107,6 +107,8 @@ class Statistics(ABC):
     """
 
     axes: Axes
+    averages: ClassVar[tuple[str, ...]] = ()
+    """Arrays that do not grow with the weight of the rows: means, or what is counted. All others do in proportion."""
 
     @classmethod
     @abstractmethod
@@ -116,6 +118,11 @@ class Statistics(ABC):
     def __add__(self, other: Self) -> Self:
         pairs = zip(self._named().values(), other._named().values(), strict=True)
         return type(self)(self.axes, *(one + another for one, another in pairs))  # type: ignore[call-arg]
+
+    def discounted(self, factor: float) -> Self:
+        """Return the statistics of the same rows with all weights multiplied by a factor, above 0."""
+        named = self._named().items()
+        return type(self)(self.axes, *(values if name in self.averages else values * factor for name, values in named))  # type: ignore[call-arg]
 
     def pooled(self) -> Self:
         """Return the statistics of all rows under one label."""

@@ -71,6 +71,10 @@ class HurdleStatistics(Statistics):
         return type(self)(self.zeros + other.zeros, self.others + other.others)
 
     @override
+    def discounted(self, factor: float) -> Self:
+        return type(self)(self.zeros.discounted(factor), self.others.discounted(factor))
+
+    @override
     def pooled(self) -> Self:
         """Return both parts' statistics of all rows under one label."""
         return type(self)(self.zeros.pooled(), self.others.pooled())
