@@ -8,6 +8,7 @@ from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
+from bayesclf.plots.dependence import dependent_pairs
 from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
@@ -26,6 +27,7 @@ __all__ = [
     "coverage_curve",
     "decision_boundary",
     "decision_curve",
+    "dependent_pairs",
     "disagreement",
     "edge_probabilities",
     "elpd_compare",
