@@ -6,6 +6,7 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
+from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.dependence import dependent_pairs
@@ -23,6 +24,7 @@ from bayesclf.plots.weights import posterior_weights
 __all__ = [
     "RULE_STYLE",
     "RuleStyle",
+    "class_conditionals",
     "confusion",
     "coverage_curve",
     "decision_boundary",
