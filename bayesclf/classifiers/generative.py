@@ -23,6 +23,7 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     about_units,
     block_cells,
     checked_labels,
@@ -135,7 +136,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
             rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
             added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
             self._gather(added if first else self._gathered + added)
-            self._infer(self._conditioned())
+            model = self._conditioned()
+            self.notes_ += about_numbers(rows[0], self._learnt)
+            self._infer(model)
         return self
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
@@ -264,7 +267,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
-        return self._conditioned()
+        model = self._conditioned()
+        self.notes_ += about_numbers(frame, self._learnt)
+        return model
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
