@@ -277,8 +277,8 @@ NOISE_TEXT = (
     "may change. The average cannot move further than the posterior: |ΔP(+ | x)| ≤ ½ Σ |ΔP(h | D)|, its distance in "
     "total variation.",
     f"Random spaces of {SPACE} hypotheses, with likelihoods and P(+ | x, h) uniform on (0, 1). Changed: share of x "
-    "with another answer; moved: the largest change of P(+ | x), as means over the cases; beyond: cases in which it exceeds "
-    "the distance.",
+    "with another answer; moved: the largest change of P(+ | x), as means over the cases; beyond: cases "
+    "where it exceeds the distance.",
 )
 
 EXERCISE_TEXT = (
