@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory"},
+    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
