@@ -33,7 +33,7 @@ from bayesclf.wording import counted, first_upper, listed, number, percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "trace")
+FIGURES = ("reliability", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
 """Names of the figures of a model."""
 
 MOST_PRIORS = 20
@@ -313,6 +313,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
         "confusion": "",
         "coverage": "",
+        "decisions": "",
     }
     if fit is None:
         found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
@@ -353,6 +354,14 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
             partial(plots.coverage_curve, comparison, name),
             f"Accuracy of {name} against the share of rows that it answers",
             "One curve per rule: the least certain rows are rejected first.",
+        )
+    if rules and len(comparison.classes) == 2:
+        add(
+            "decisions",
+            partial(plots.decision_curve, comparison, name),
+            f"Net benefit of acting on the risk that {name} predicts",
+            f"Net benefit of acting on the risk of {comparison.classes[1]}, by the risk from which one acts, and the "
+            "probability that the model is of use.",
         )
     if len(rules) > 1:
         shares = disagreement_shares(comparison, name)
