@@ -195,6 +195,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
         return self._columns
 
+    def __add__(self, other: object) -> LogisticRegression:
+        """Refuse: the posterior given the rows of both is not a function of both posteriors."""
+        raise Refused(
+            "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
+            "both, or a generative model, such as NaiveBayes, to each"
+        )
+
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         require(Choice(("impute", "error")), missing=self.missing)
         require(OrNone(Instance(NormalPrior)), prior=self.prior)

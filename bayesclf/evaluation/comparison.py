@@ -295,7 +295,7 @@ class Comparison(Displayed):
         return net_benefit.decision_curve(log_proba, y, code, thresholds, repeats, self.seed)
 
     def report(self, path: Any, progress: Progress = None) -> None:
-        """Write the self-contained HTML report; `progress` is that of `compare`."""
+        """Write a report, HTML or, by the end of `path`, ``.md`` or ``.json``; `progress` is that of `compare`."""
         from bayesclf.report import write_comparison
 
         write_comparison(self, path, progress=progress)

@@ -16,6 +16,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -99,6 +100,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Bernoulli(theta)"
     statistics_type: ClassVar[type[Statistics]] = BernoulliStatistics
 
     def __post_init__(self) -> None:
@@ -123,6 +125,12 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             beta=broadcast("beta", beta, shape, "outcome, feature"),
             axes=statistics.axes,
         )
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ."""
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        return prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
 
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""

@@ -45,11 +45,10 @@ class CategoricalStatistics(Statistics):
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels or levels, which have none."""
         counts = np.zeros((len(axes.labels), sum(axes.sizes)))
-        columns = [
-            int(start) + axes.levels[j].index(level)
-            for j, start in enumerate(dirichlet.starts(axes.sizes))
-            for level in self.axes.levels[j]
-        ]
+        columns: list[int] = []
+        for start, own, wider in zip(dirichlet.starts(axes.sizes), self.axes.levels, axes.levels, strict=True):
+            place = {level: position for position, level in enumerate(wider, start=int(start))}
+            columns += [place[level] for level in own]
         counts[np.ix_(self.axes.labels_in(axes), columns)] = self.counts
         return type(self)(axes, counts)
 
@@ -90,6 +89,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
+    likelihood: ClassVar[str] = "Categorical(theta)"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import cells, units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -89,6 +90,7 @@ class Exponential(Family[ExponentialStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "exponential"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Exponential(rate)"
     statistics_type: ClassVar[type[Statistics]] = ExponentialStatistics
 
     def __post_init__(self) -> None:
@@ -127,6 +129,12 @@ class Exponential(Family[ExponentialStatistics]):
         """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.total[0] > 0) if self.b is None else np.asarray(pooled.n[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the gamma priors of the rate."""
+        a, b = self._hyperparameters()
+        return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 
     def mle(self, statistics: ExponentialStatistics) -> Parameters:
         """Return n/Σx; raises `DoesNotExist` where a class has no cell of a feature above 0."""

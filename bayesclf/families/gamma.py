@@ -13,6 +13,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.families import cells, units
 from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
     QuadratureFamily,
     log_normal_density,
@@ -122,6 +123,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gamma"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Gamma(shape, rate)"
     statistics_type: ClassVar[type[Statistics]] = GammaStatistics
 
     def __post_init__(self) -> None:
@@ -174,6 +176,14 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         if self.median is not None and self.m is not None:
             return np.asarray(pooled.n[0] > 0)
         return np.asarray(pooled.skewness()[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of the shape, and the gamma priors of the rate given it."""
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        shapes = prior_lines("shape", "LogNormal(log {median}, {spread})", self.axes, median=median, spread=spread)
+        rates = prior_lines("rate", "Gamma(1 + {kappa}·shape, {rate})", self.axes, kappa=kappa, rate=kappa * m)
+        return [*shapes, *rates]
 
     def mle(self, statistics: GammaStatistics) -> Parameters:
         """Return shapes and rates; raises `DoesNotExist` where the cells of a class are equal, or it has none."""

@@ -17,6 +17,7 @@ from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_
 from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
 from bayesclf.families.normal_scores import NormalScores, StudentScores
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
@@ -80,6 +81,7 @@ class Gaussian(Family[Moments]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Normal(mu, sigma2)"
     statistics_type: ClassVar[type[Statistics]] = Moments
     reads_numbers: ClassVar[bool] = True
 
@@ -150,6 +152,16 @@ class Gaussian(Family[Moments]):
         if self.m is not None and scale is not None:
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the normal priors of μ given σ², and those of σ²."""
+        m, kappa, a, b = self._hyperparameters()
+        means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
+        if self.scale_prior is None:
+            return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
+        sds = prior_lines("sigma2", "HalfNormal({scale})²", self.axes, scale=np.asarray(self.scale_prior.scale))
+        return [*means, *sds]
 
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""

@@ -16,6 +16,7 @@ from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -68,6 +69,11 @@ class HurdleStatistics(Statistics):
     @override
     def __add__(self, other: Self) -> Self:
         return type(self)(self.zeros + other.zeros, self.others + other.others)
+
+    @override
+    def discounted(self, factor: float) -> Self:
+        """Return both parts' statistics with each row's weight times a factor."""
+        return type(self)(self.zeros.discounted(factor), self.others.discounted(factor))
 
     @override
     def pooled(self) -> Self:
@@ -200,6 +206,19 @@ class Hurdle(Family[HurdleStatistics]):
         pooled = statistics.zeros.pooled()
         varies = (pooled.successes[0] > 0) & (pooled.successes[0] < pooled.n[0])
         return np.asarray(varies | self.family.informative(statistics.others))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        """Whether a cell is 0, and the distribution of the others."""
+        return f"0 with probability theta, else {self.family.likelihood}"
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ, and the priors of the family above 0."""
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        zeros = prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
+        return [*zeros, *self.family.priors()]
 
     def mle(self, statistics: HurdleStatistics) -> Parameters:
         """Return the share of zeros and the family's estimate, where both exist."""

@@ -15,6 +15,7 @@ from bayesclf.families import cells
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.moments import Moments
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -67,6 +68,7 @@ class LogNormal(Family[Moments]):
     of_logs: Gaussian = field(default_factory=Gaussian)
     name: ClassVar[str] = "log-normal"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "LogNormal(mu, sigma2)"
     statistics_type: ClassVar[type[Statistics]] = Moments
 
     def __post_init__(self) -> None:
@@ -90,6 +92,11 @@ class LogNormal(Family[Moments]):
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
         return self.of_logs.informative(statistics)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the priors of μ and σ² of log x."""
+        return self.of_logs.priors()
 
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances of log x by maximum likelihood; raises `DoesNotExist` as `Gaussian` does."""

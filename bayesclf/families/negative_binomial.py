@@ -16,6 +16,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.families import cells
 from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, log_normal_density, log_rising, require_within, zero_of
 from bayesclf.families.terms import Contributions, Density, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -139,6 +140,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "negative-binomial"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "NegativeBinomial(dispersion, theta)"
     statistics_type: ClassVar[type[Statistics]] = NegativeBinomialStatistics
     bounds: ClassVar[tuple[float, float]] = BOUNDS
 
@@ -165,6 +167,14 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         """Return False for a feature without an observed cell, or without an event unless m is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.total[0] > 0) if self.m is None else np.asarray(pooled.n[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of r, and the beta priors of θ given it."""
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        form, beta = "LogNormal(log {median}, {spread})", "Beta(1 + {kappa}·dispersion, {beta})"
+        dispersions = prior_lines("dispersion", form, self.axes, median=median, spread=spread)
+        return [*dispersions, *prior_lines("theta", beta, self.axes, kappa=kappa, beta=1 + kappa * m)]
 
     def mle(self, statistics: NegativeBinomialStatistics) -> Parameters:
         """Return r and θ; raises `DoesNotExist` where the counts of a class vary no more than Poisson's."""

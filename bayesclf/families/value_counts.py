@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class ValueCounts(Statistics):
     counts: Array
     sizes: Integers
     decimals: Array
+    averages: ClassVar[tuple[str, ...]] = ("values", "sizes", "decimals")
 
     @classmethod
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:

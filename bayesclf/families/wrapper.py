@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families.base import Axes, Family
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -62,6 +63,17 @@ class Wrapper(Family[Any]):
     def in_units(self, axes: Axes) -> Self:
         """Return the prior with that of the wrapped family in other units."""
         return replace(self, family=self.family.in_units(axes))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        """The distribution of the wrapped family's features."""
+        return self.family.likelihood
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the wrapped family's priors."""
+        return self.family.priors()
 
     @override
     def informative(self, statistics: Any) -> NDArray[np.bool_]:

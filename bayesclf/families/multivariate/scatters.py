@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import override
+from typing import ClassVar, override
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Scatters(Statistics):
     n: Array
     mean: Array
     scatter: Array
+    averages: ClassVar[tuple[str, ...]] = ("seen", "mean")
 
     @classmethod
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:

@@ -7,7 +7,7 @@ can be learned from these counts too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import override
+from typing import ClassVar, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class RowCounts(Statistics):
     axes: Axes
     rows: Integers
     counts: Array
+    averages: ClassVar[tuple[str, ...]] = ("rows",)
 
     @classmethod
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:

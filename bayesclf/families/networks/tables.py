@@ -153,6 +153,10 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return np.asarray(self.alpha), self.layout(self.axes).simplexes
 
     @override
+    def _simplex_names(self) -> list[str]:
+        return self.layout(self.axes).simplex_names()
+
+    @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
         from bayesclf.families.networks.pymc import observe_sums

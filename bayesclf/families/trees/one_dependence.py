@@ -15,6 +15,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each
+from bayesclf.families.prior_lines import PriorLine, written
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -49,6 +50,7 @@ class OneDependence(Family[PairCounts]):
     equivalent_rows: float = 1.0
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "one-dependence"
+    likelihood: ClassVar[str] = "Categorical(given) of each column given one other, averaged over that other"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
 
@@ -58,6 +60,12 @@ class OneDependence(Family[PairCounts]):
     def resolve_prior(self, statistics: PairCounts) -> Self:
         """Return the prior on the axes of the rows."""
         return replace(self, axes=statistics.axes)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the Dirichlet priors of both tables."""
+        cells = f"Dirichlet(worth {written(self.equivalent_rows)} in rows in all, the same in each cell)"
+        return [PriorLine(name, "", "", cells) for name in self.dims()]
 
     def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
