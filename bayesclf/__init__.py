@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         LBFGSOptimizer,
         Newton,
     )
+    from bayesclf.interpretation.dependence import DependentPairs, dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
@@ -61,6 +62,7 @@ _NAMES = {
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),
+    "bayesclf.interpretation.dependence": ("DependentPairs", "dependent_pairs"),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
     "bayesclf.evaluation.instability": ("Instability", "instability"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
@@ -119,6 +121,7 @@ __all__ = [
     "CategoricalNB",
     "Comparison",
     "ConjugateGradient",
+    "DependentPairs",
     "Exact",
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
@@ -145,6 +148,7 @@ __all__ = [
     "compare_weights",
     "coverage",
     "datasets",
+    "dependent_pairs",
     "diagnostics",
     "experiments",
     "families",

@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory"},
+    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -53,6 +53,7 @@ UPWARD = {
     ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
     ("evaluation.more_rows", "plots"),
+    ("interpretation.dependence", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

@@ -21,6 +21,7 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     about_units,
     block_cells,
     checked_labels,
@@ -222,7 +223,9 @@ class GenerativeClassifier(Updating):
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
-        return self._conditioned()
+        model = self._conditioned()
+        self.notes_ += about_numbers(frame, self._learnt)
+        return model
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""

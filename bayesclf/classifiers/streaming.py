@@ -76,10 +76,7 @@ class LeftOutRows:
             own = rows[kept]
             self._parts.append((numbers[kept], table.iloc[own], y[own], None if weight is None else weight[own]))
             self._kept += len(own)
-        while self.total is None and self._kept > 2 * MOST_ROWS:
-            self._step *= 2
-            self._parts = [_some(part, self._is_kept(part[0])) for part in self._parts]
-            self._kept = sum(len(part[0]) for part in self._parts)
+        self._thin()
 
     def rows(self) -> tuple[pd.DataFrame, NDArray[Any], Array | None] | None:
         """Return the rows, cells (row, feature), labels and weights (row); None without any."""
@@ -89,6 +86,20 @@ class LeftOutRows:
         table = pd.concat([part.astype(_uncoded(part)) for part in tables], ignore_index=True)
         own = None if weights[0] is None else np.concatenate(weights)
         return table, np.concatenate(labels), own
+
+    def __add__(self, other: LeftOutRows) -> LeftOutRows:
+        """Return the rows of two streams, at the same distances."""
+        both = LeftOutRows(None, self._passed + other._passed, max(self._step, other._step))
+        both._parts = [_some(part, both._is_kept(part[0])) for part in (*self._parts, *other._parts)]
+        both._kept = sum(len(part[0]) for part in both._parts)
+        both._thin()
+        return both
+
+    def _thin(self) -> None:
+        while self.total is None and self._kept > 2 * MOST_ROWS:
+            self._step *= 2
+            self._parts = [_some(part, self._is_kept(part[0])) for part in self._parts]
+            self._kept = sum(len(part[0]) for part in self._parts)
 
     def _is_kept(self, numbers: Integers) -> NDArray[np.bool_]:
         if self.total is None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.merging import require_alike, with_common_concentrations
+from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.streaming import LeftOutRows, coded_labels, learns_by_leaving_out
 from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     block_cells,
     checked_labels,
     possible_labels,
@@ -31,11 +36,20 @@ from bayesclf.families.moments import part_of_more
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import ColumnKind
-from bayesclf.tables.streams import Stream, open_stream
+from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 
-if TYPE_CHECKING:
-    import pandas as pd
+
+@dataclass(frozen=True)
+class Reading:
+    """What the columns of a stream are; as the arguments of `fit_stream`."""
+
+    target: str
+    weight: str | None
+    classes: Any
+    drop: tuple[str, ...]
+    kinds: dict[str, ColumnKind]
+    missing: dict[str, Sequence[object]]
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
@@ -110,7 +124,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             if not first:
                 added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
             self._gather(added)
-            self._infer(self._conditioned())
+            model = self._conditioned()
+            self.notes_ += about_numbers(frame, self._learnt)
+            self._infer(model)
         return self
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
@@ -173,6 +189,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         drop: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
+        client: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -199,6 +216,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
             What columns hold, "number", "category" or "text", whatever they look like.
         missing
             By column, values that stand for "missing".
+        client
+            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+            is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
+            columns in the same order.
         progress
             As in `bayesclf.set_progress`.
 
@@ -216,10 +237,17 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ['low' 'high']
         """
         with self._rollback_on_error():
-            stream = open_stream(source, kinds, missing).without(tuple(drop))
-            features = [name for name in stream.names if name not in (target, weight)]
-            stream = stream.select([*features, target, *([] if weight is None else [weight])])
-            learnt, left_out = self._learn_stream(stream, target, weight, classes, progress)
+            how = Reading(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+            if client is None:
+                found = self._learn_stream(source, how, progress)
+            else:
+                with shown("fitting on Dask", progress=progress):
+                    unfitted: Self = clone(self)
+                    found = learned(parts_of(source), partial(unfitted._learn_part, how), client)
+            if found is None:
+                raise InputError(f"no row counts: there is none, or all weights of column {weight!r} are zero")
+            named, learnt, left_out = found
+            self.n_features_in_, self.feature_names_in_ = named.n_features_in_, named.feature_names_in_
             self.target_name_ = target
             self.classes_ = learnt.classes
             if len(self.classes_) < 2:
@@ -231,24 +259,25 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._infer(self._conditioned())
         return self
 
-    def _learn_stream(
-        self, stream: Stream, target: str, weight: str | None, classes: Any, progress: Progress
-    ) -> tuple[Learnt, LeftOutRows]:
-        """Return the statistics of a stream, and the rows that α is learned by."""
-        known = classes if self.prior is None or classes is not None else self.prior.learnt.classes
+    def _learn_stream(self, source: Any, how: Reading, progress: Progress) -> Found:
+        """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts."""
+        target, weight = how.target, how.weight
+        known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
+        stream = open_stream(source, how.kinds, how.missing).without(how.drop)
+        features = [name for name in stream.names if name not in (target, weight)]
+        stream = stream.select([*features, target, *([] if weight is None else [weight])])
         left_out = LeftOutRows(stream.rows if weight is None else None)
-        names = [name for name in stream.names if name not in (target, weight)]
         learnt: Learnt | None = None
         done, start = 0, time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
             for batch in stream.batches():
                 try:
-                    frame = self._validated(batch.table[names], reset=learnt is None)
+                    frame = self._validated(batch.table[features], reset=learnt is None)
                     self.classes_, codes = coded_labels(batch.table[target], known)
                     own = None if weight is None else batch.table[weight].to_numpy(dtype=float, na_value=np.nan)
                     rows = _counted(frame, codes, own, stream.written)
                     if rows is not None:
-                        with part_of_more(done * len(names)):
+                        with part_of_more(done * len(features)):
                             added = self._learn(*rows, None if learnt is None else learnt.blocks, every_row=False)
                         learnt = added if learnt is None else learnt + added
                         if any(map(learns_by_leaving_out, learnt.blocks)):
@@ -261,11 +290,14 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 done += len(batch.table)
                 speed = done / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
-        if not done:
-            raise InputError(f"{stream.where} has no rows; give at least one")
-        if learnt is None:
-            raise InputError(f"all weights of column {weight!r} are zero; give some row a weight above 0")
-        return learnt, left_out
+        return None if learnt is None else (self, learnt, left_out)
+
+    def _learn_part(self, how: Reading, part: Any) -> Found:
+        """Return what an unfitted copy learns from a part of a table."""
+        if isinstance(part, pd.DataFrame) and not len(part):
+            return None
+        own: Self = clone(self)
+        return own._learn_stream(part, how, False)
 
     def _with_concentrations(self, learnt: Learnt, left_out: LeftOutRows) -> Learnt:
         """Return what was learned from a stream with the α that the rows to be left out teach."""

@@ -36,6 +36,12 @@ def fit(
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     stream: options.InBatches = False,
+    scheduler: Annotated[
+        str | None,
+        option(
+            "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
+        ),
+    ] = None,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
@@ -54,11 +60,11 @@ def fit(
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
-    if stream or is_streamed(table, STREAMED_BYTES):
+    if stream or scheduler or is_streamed(table, STREAMED_BYTES):
         from bayesclf.cli.streaming import fit_stream
 
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
-        notes = fit_stream(classifier, table, target, drop, options.column_kinds(kind), empty, path)
+        notes = fit_stream(classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler)
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)

@@ -22,6 +22,7 @@ def fit_stream(
     kinds: Mapping[str, ColumnKind],
     missing: Mapping[str, Sequence[object]],
     path: Path,
+    scheduler: str | None = None,
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
 
@@ -37,6 +38,8 @@ def fit_stream(
         As on the command line.
     path
         File for the fitted model.
+    scheduler
+        Address of a Dask scheduler, whose workers read the files.
     """
     from bayesclf.classifiers.updating import Updating
 
@@ -48,7 +51,7 @@ def fit_stream(
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
-    classifier.fit_stream(table, target, drop=tuple(drop or ()), kinds=kinds, missing=given)
+    classifier.fit_stream(table, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
     save(classifier, path)
     rows = (
         f"{classifier.model_.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"

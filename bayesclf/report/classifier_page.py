@@ -50,6 +50,11 @@ CAPTIONS = {
     ),
     "rank": ("Ranks of each chain's draws among all", "Level within the band where the chains agree."),
     "energy": ("Energy of the draws and its changes", "Similar widths where the sampler reaches the tails."),
+    "conditionals": (
+        "Columns given the class, as learned and as observed",
+        "Distributions of the first columns within each class, learned (lines, points and bands) and observed; dashed: "
+        "where the class that the column alone predicts changes.",
+    ),
     "replicated": (
         "Class counts of replicated data sets and of the rows",
         "The observed counts lie among the replicated ones where the model can generate data like these.",
@@ -325,9 +330,14 @@ def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, 
 
 
 def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tuple[Markup | str, str]]:
-    """Return figures of replicated labels and of the entropy of predictions."""
+    """Return figures of what was learned about the columns, of replicated labels, and of the predictions' entropy."""
+    kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
+    learned: dict[str, Callable[[], Figure]] = {}
+    if kinds and kinds <= {"number", "category"}:
+        learned["conditionals"] = lambda: plots.class_conditionals(classifier, X, y)
     return _drawn(
-        {
+        learned
+        | {
             "replicated": lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
             "entropy": lambda: plots.uncertainty(classifier, X),
         }

@@ -201,7 +201,7 @@ def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
 
 
 def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
-    paths = _paths(path)
+    paths = files_of(path)
     endings = {_ending(file) for file in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
@@ -216,7 +216,7 @@ def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
     return Stream(path, names, rows, read, from_file=True, written=written)
 
 
-def _paths(path: str) -> list[Path]:
+def files_of(path: str) -> list[Path]:
     """Return the files of a path: itself, those in a folder or those that a glob matches, sorted."""
     if os.path.isdir(path):
         found = sorted(file for file in Path(path).rglob("*") if file.is_file() and _ending(file) is not None)
