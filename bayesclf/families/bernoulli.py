@@ -128,6 +128,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ."""
         alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
         return prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
 

@@ -132,6 +132,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the gamma priors of the rate."""
         a, b = self._hyperparameters()
         return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 

@@ -179,6 +179,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of the shape, and the gamma priors of the rate given it."""
         median, spread, kappa, m, *_ = self.hyperparameters()
         shapes = prior_lines("shape", "LogNormal(log {median}, {spread})", self.axes, median=median, spread=spread)
         rates = prior_lines("rate", "Gamma(1 + {kappa}·shape, {rate})", self.axes, kappa=kappa, rate=kappa * m)

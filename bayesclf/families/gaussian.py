@@ -155,6 +155,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the normal priors of μ given σ², and those of σ²."""
         m, kappa, a, b = self._hyperparameters()
         means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
         if self.scale_prior is None:

@@ -261,6 +261,7 @@ class Smoothed(Wrapper):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the log-normal prior of α, and the Dirichlet prior of θ given it."""
         median, spread = written(self.settings.median), written(self.settings.spread)
         alpha = PriorLine("alpha", "", "", f"LogNormal(log {median}, {spread})")
         return [alpha, PriorLine("theta", "", "", "Dirichlet(alpha in each cell)")]

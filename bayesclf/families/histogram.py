@@ -132,6 +132,7 @@ class Histogram(Family[ValueCounts]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the prior of cuts, and of the probabilities of bins given them."""
         rows = listed(written(value) for value in np.ravel(self.a))
         cuts = f"sets of cuts uniform given their number; Dirichlet(worth {rows} in rows, by the share of each bin)"
         return [PriorLine("theta", "", name, cuts) for name in self.axes.features]

@@ -72,6 +72,7 @@ class HurdleStatistics(Statistics):
 
     @override
     def discounted(self, factor: float) -> Self:
+        """Return both parts' statistics with each row's weight times a factor."""
         return type(self)(self.zeros.discounted(factor), self.others.discounted(factor))
 
     @override
@@ -209,10 +210,12 @@ class Hurdle(Family[HurdleStatistics]):
     @property
     @override
     def likelihood(self) -> str:
+        """Whether a cell is 0, and the distribution of the others."""
         return f"0 with probability theta, else {self.family.likelihood}"
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ, and the priors of the family above 0."""
         alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
         zeros = prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
         return [*zeros, *self.family.priors()]

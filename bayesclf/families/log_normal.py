@@ -95,6 +95,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the priors of μ and σ² of log x."""
         return self.of_logs.priors()
 
     def mle(self, statistics: Moments) -> Parameters:

@@ -170,6 +170,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of r, and the beta priors of θ given it."""
         median, spread, kappa, m, *_ = self.hyperparameters()
         form, beta = "LogNormal(log {median}, {spread})", "Beta(1 + {kappa}·dispersion, {beta})"
         dispersions = prior_lines("dispersion", form, self.axes, median=median, spread=spread)

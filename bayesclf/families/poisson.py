@@ -114,6 +114,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the gamma priors of the rate."""
         a, b = self._hyperparameters()
         return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 

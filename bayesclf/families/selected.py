@@ -92,6 +92,7 @@ class Selected(Wrapper):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the probability that a column is included, and the wrapped family's priors."""
         shares = np.broadcast_to(np.asarray(self.inclusion, dtype=float), (1, len(self.axes.features)))
         return [*prior_lines("included", "Bernoulli({share})", self.axes, share=shares), *self.family.priors()]
 

@@ -70,6 +70,7 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the Dirichlet priors of θ."""
         alpha, sizes = self.simplexes()
         return dirichlet_lines("theta", self._simplex_names(), self.axes.labels, alpha, sizes)
 

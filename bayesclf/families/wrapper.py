@@ -67,10 +67,12 @@ class Wrapper(Family[Any]):
     @property
     @override
     def likelihood(self) -> str:
+        """The distribution of the wrapped family's features."""
         return self.family.likelihood
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the wrapped family's priors."""
         return self.family.priors()
 
     @override

@@ -174,6 +174,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the normal priors of μ given Σ, and those of Σ."""
         m, kappa, nu, psi = self._hyperparameters()
         if self.covariance_prior is not None:
             return self.covariance_prior.priors(self.axes, m)

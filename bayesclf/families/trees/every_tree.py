@@ -238,6 +238,7 @@ class EveryTree(Family[PairCounts]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the prior of trees or forests, and of θ given one."""
         trees = "uniform over trees"
         if self.forests:
             weight = len(self.axes.features) if self.root_weight is None else self.root_weight

@@ -63,6 +63,7 @@ class OneDependence(Family[PairCounts]):
 
     @override
     def priors(self) -> list[PriorLine]:
+        """Return the Dirichlet priors of both tables."""
         cells = f"Dirichlet(worth {written(self.equivalent_rows)} in rows in all, the same in each cell)"
         return [PriorLine(name, "", "", cells) for name in self.dims()]
 
