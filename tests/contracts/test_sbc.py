@@ -293,7 +293,9 @@ LOGISTIC = bc.LogisticRegression(
     WEIGHT_MEAN, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
 )
 
-LEARNED = bc.LogisticRegression(prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD), intercept_scale=INTERCEPT_SCALE)
+LEARNED = bc.LogisticRegression(
+    prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD, power=0), intercept_scale=INTERCEPT_SCALE
+)
 
 EXACT = Exact(draws=99, chains=1)
 
