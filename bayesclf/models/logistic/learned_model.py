@@ -26,6 +26,8 @@ from bayesclf.typing import Array, Parameters
 if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
+NODE_CONVERGED = 1e-6
+"""Length of the last step to the mode at a node, in posterior sds, after which evidences are right to about 1e-8."""
 SPREAD_SHARE = 0.1
 """Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
 HOPELESS = 10.0
@@ -245,7 +247,8 @@ class LearnedScaleModel(LogisticModel):
     @cached_property
     def best(self) -> Node:
         """The mode of log s given D."""
-        return mode(self.node, self.scale_grid)
+        best = mode(self.node, self.scale_grid)
+        return replace(best, theta=maximize(self._objective(best.log_scale), best.theta))
 
     @cached_property
     def _mode(self) -> Array:
@@ -255,7 +258,7 @@ class LearnedScaleModel(LogisticModel):
     def node(self, log_scale: float, start: Array) -> Node:
         """Return the evidence of one scale, its mode searched for from θ `start`."""
         objective = self._objective(log_scale)
-        theta = maximize(objective, start)
+        theta = maximize(objective, start, NODE_CONVERGED)
         log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
         return Node(log_scale, theta, evidence_at(objective, theta) + log_prior)
 
