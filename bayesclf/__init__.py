@@ -173,6 +173,7 @@ class _RenamedModules:
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return how to import a module by its old name; None for every other module."""
         package, _, name = fullname.partition(".")
         loader: Any = self
         return ModuleSpec(fullname, loader) if package == __name__ and name in _RENAMED else None
@@ -181,6 +182,7 @@ class _RenamedModules:
         """Leave it to the import system to make a module."""
 
     def exec_module(self, module: Any) -> None:
+        """Put the module of today's name in the place of the one that was made for the old name."""
         # The import system takes what it finds here instead of the empty module that it made.
         name = module.__name__
         sys.modules[name] = import_module(f"{__name__}.{_RENAMED[name.partition('.')[2]]}")

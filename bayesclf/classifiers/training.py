@@ -321,6 +321,11 @@ class Learnt:
         )
         return replace(self, blocks=blocks)
 
+    def discounted(self, factor: float) -> Learnt:
+        """Return what was learned from the same rows with all weights multiplied by a factor."""
+        statistics = tuple(own.discounted(factor) for own in self.statistics)
+        return replace(self, counts=self.counts * factor, statistics=statistics)
+
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)
@@ -330,11 +335,14 @@ class Learnt:
             counts[np.searchsorted(classes, part.classes)] += part.counts
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
         merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
-        statistics = tuple(
-            mine.reindex(merged.axes(block)) + theirs.reindex(merged.axes(block))
-            for block, mine, theirs in zip(blocks, self.statistics, other.statistics, strict=True)
-        )
+        parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
+        statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
         return replace(merged, statistics=statistics)
+
+
+def _on(axes: Axes, statistics: Statistics) -> Statistics:
+    """Return statistics on axes that may be wider than theirs."""
+    return statistics if statistics.axes == axes else statistics.reindex(axes)
 
 
 def about_units(axes: Axes) -> Iterator[str]:

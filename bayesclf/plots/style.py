@@ -109,6 +109,7 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        """Draw; close what a failed call has opened, and say which argument was mistaken."""
         import matplotlib.pyplot as plt
 
         before = plt.get_fignums()
