@@ -16,7 +16,7 @@ from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior
-from bayesclf.wording import listed
+from bayesclf.wording import joined, listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers.base import BayesClassifier
@@ -137,10 +137,19 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
     lines: list[PriorLine] = []
     learned = np.zeros(len(model.design) + 1, dtype=bool)
     if isinstance(model, LearnedScaleModel):
-        settings = model.scale_prior.settings
+        settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`, in a model that learns one
         learned = model.scale_prior.learned
         form = f"LogNormal(log {written(settings.median)}, {written(settings.spread)})"
         lines.append(PriorLine("prior_scale", "", "", form))
+        if len(settings.powers) > 1:
+            powers = joined(map(written, settings.powers)).replace(" and ", " or ")
+            lines.append(PriorLine("prior_power", "", "", f"{powers}, each as likely as any other"))
+        if learned.any() and max(settings.powers) > 0:
+            of = "prior_power" if len(settings.powers) > 1 else written(settings.powers[0])
+            sentences.append(
+                f"weights that share prior_scale are as correlated as their columns, by the columns' covariance to the "
+                f"power {of}, whose average variance is 1"
+            )
     for column, name in enumerate(("", *model.design.names)):
         parameter = "weight" if column else "intercept"
         said = [
