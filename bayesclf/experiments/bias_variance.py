@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from bayesclf import rules
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.experiments import nested, problems
-from bayesclf.experiments.curves import METRIC_NAMES, capital, grid, in_order, name_above
+from bayesclf.experiments.curves import METRIC_NAMES, capital, grid, in_order
 from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
 from bayesclf.experiments.populations import POPULATIONS
 from bayesclf.experiments.problems import Encoded, Problem
@@ -226,7 +226,8 @@ def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
     table = records.astype(dict.fromkeys(PARTS, float))
     table["expected"] = table[list(PARTS)].sum(axis=1)
     order = ["source", "loss", "model", "rule", "m"]
-    return in_order(table, order, source=dict.fromkeys(table["source"]), model=MODELS, rule=rules.RULES, loss=LOSSES)
+    sources = (*POPULATIONS, *problems.named(settings.problems, problems.ALL_PROBLEMS))
+    return in_order(table, order, source=sources, model=MODELS, rule=rules.RULES, loss=LOSSES)
 
 
 def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
@@ -327,9 +328,11 @@ def _curves(table: pd.DataFrame, loss: str) -> Drawing:
             ax.plot(own["m"], own["variance"], color=color, marker="o", markersize=3, label=f"variance, {rule}")
             ax.plot(own["m"], own["bias"], color=color, linestyle="--", label=f"bias, {rule}")
         ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.set_title(source, loc="left", fontsize="medium")
         ax.set_xlabel("training rows", fontsize="small")
         style.quiet(ax)
     axes[0].set_ylabel(METRIC_NAMES[loss])
-    name_above(figure, axes)
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=len(SHOWN), frameon=False, fontsize="small")
     return figure
