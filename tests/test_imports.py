@@ -14,7 +14,7 @@ import pytest
 import bayesclf
 
 LAYERS = (
-    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory"},
+    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"},
     {"families", "tables"},
     {"models"},
     {"posterior"},
@@ -37,7 +37,9 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 UPWARD = {
     ("classifiers.base", "storage"),
     ("classifiers.base", "interpretation.explanation"),
+    ("classifiers.base", "interpretation.prediction_files"),
     ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.priors"),
     ("classifiers.base", "interpretation.summary"),
     ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),
@@ -51,6 +53,7 @@ UPWARD = {
     ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
     ("evaluation.more_rows", "plots"),
+    ("interpretation.dependence", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

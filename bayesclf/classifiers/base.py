@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -232,6 +232,48 @@ class BayesClassifier(Predictor):
 
         return predict_frame(self, X, rule, interval, sets, uncertainty)
 
+    def predict_stream(
+        self,
+        source: Any,
+        output: Any,
+        *,
+        rule: str | None = None,
+        cost: Any = None,
+        reject: float | None = None,
+        class_prior: Any = None,
+        interval: float | None = None,
+        sets: float | None = None,
+        uncertainty: bool = False,
+        missing: Mapping[str, Sequence[object]] | None = None,
+        progress: Progress = None,
+    ) -> int:
+        """Write predictions for a table that is read batch by batch, and return the number of rows.
+
+        Memory is that of a batch. The file is complete in the end, or as it was before.
+
+        Parameters
+        ----------
+        source
+            A file, folder, glob, lazy table or iterable of tables, as `fit_stream` of generative classifiers takes it;
+            columns that the model does not need are not read.
+        output
+            A file to write: .parquet, or .csv.
+        rule, cost, reject, class_prior
+            As in `predict`, any rule but ``"gibbs"``.
+        interval, sets, uncertainty
+            As in `predict_frame`; by default none is added to labels and probabilities.
+        missing
+            By column, values that stand for "missing".
+        progress
+            As in `bayesclf.set_progress`.
+        """
+        from bayesclf.interpretation.prediction_files import predict_stream
+        from bayesclf.interpretation.predictions import Decision, Extras
+
+        check_is_fitted(self, "classes_")
+        decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
+        return predict_stream(self, source, output, decision, extras, missing=missing, progress=progress).rows
+
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
     ) -> PredictionSets:
@@ -279,9 +321,19 @@ class BayesClassifier(Predictor):
 
         return summary(self, ci_prob, of)
 
-    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
-        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions.
+    def prior_summary(self) -> pd.DataFrame:
+        """Return the prior of each parameter with its numbers, and the model in words.
 
+        See `bayesclf.interpretation.priors.prior_summary`.
+        """
+        from bayesclf.interpretation.priors import prior_summary
+
+        return prior_summary(self)
+
+    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
+        """Write a report: checks, priors, posterior, and with the training rows `X`, `y` predictions.
+
+        One self-contained HTML file; without figures Markdown where `path` ends with ``.md``, JSON with ``.json``.
         `progress` is that of `diagnose`, which takes most of the time.
         """
         from bayesclf.report import write_classifier

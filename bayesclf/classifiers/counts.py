@@ -43,6 +43,10 @@ class CountClassifier(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         return tuple(Column(name, "number") for name in self._learnt.blocks[0].names)
 
+    @property
+    def _column_names(self) -> tuple[str, ...]:
+        return self._learnt.blocks[0].names
+
     def _training_columns(self, frame: Any, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return nothing: for a hundred thousand columns of numbers their names are enough."""
         return {}

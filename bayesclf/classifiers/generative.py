@@ -13,8 +13,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.attributes import GenerativeAttributes
-from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
@@ -23,17 +21,17 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     about_units,
     block_cells,
     checked_labels,
     decoded,
     indicators,
     known_class_prior,
-    possible_labels,
     resolved_class_prior,
     seed_of,
-    weighted,
 )
+from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import Family, Statistics
@@ -60,7 +58,7 @@ UNIT_RATIO = 10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
+class GenerativeClassifier(Updating):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
 
     Parameters
@@ -110,44 +108,6 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
-
-        An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes
-            All labels that can occur; needed at the first call unless these rows have them all, and the same
-            ones, if any, at the others.
-
-        Raises
-        ------
-        InputError
-            As `fit`; and for other classes than those of the first call.
-        """
-        first = not hasattr(self, "_learnt")
-        with self._rollback_on_error():
-            frame = self._validated(X, reset=first)
-            codes_of = self._label_codes if first else self._codes_of_more
-            rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
-            added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
-            self._gather(added if first else self._gathered + added)
-            self._infer(self._conditioned())
-        return self
-
-    def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
-        labels = checked_labels(y, rows)
-        if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
-            raise InputError(
-                f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
-                f"{self.classes_.tolist()}; name the same classes, or none after the first call"
-            )
-        return self.known_codes(labels)
-
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
 
@@ -194,12 +154,11 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
 
         def parameters(source: str) -> Parameters:
+            """Return the parameters that a rule needs, all draws at once."""
             found = self.hypotheses(source)
             if not isinstance(found, Hypotheses):
-                raise DoesNotExist(
-                    f"{len(found)} draws of the weights are too large to keep in memory; fit with fewer, as in "
-                    "Exact(draws=10)"
-                )
+                what = f"{len(found)} draws of the weights are too large to keep in memory"
+                raise DoesNotExist(f"{what}; fit with fewer, as in Exact(draws=10)")
             return found.parameters
 
         chains = 1 if self.draws_ is None else self.draws_.chains
@@ -264,7 +223,9 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
-        return self._conditioned()
+        model = self._conditioned()
+        self.notes_ += about_numbers(frame, self._learnt)
+        return model
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
@@ -442,6 +403,7 @@ class GenerativeClassifier(GenerativeAttributes, BayesClassifier):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows of checked columns in the encoding of each block that has a column left."""
         parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():

@@ -203,6 +203,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
         return self._columns
 
+    def __add__(self, other: object) -> LogisticRegression:
+        """Refuse: the posterior given the rows of both is not a function of both posteriors."""
+        raise Refused(
+            "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
+            "both, or a generative model, such as NaiveBayes, to each"
+        )
+
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         require(Choice(("impute", "error")), missing=self.missing)
         require(OrNone(Instance(NormalPrior)), prior=self.prior)
@@ -304,6 +311,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     @override
     def encode(self, frame: Table) -> Rows:
+        """Return rows of checked columns as (numbers, level codes), by the columns that were fitted."""
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         if isinstance(frame, SparseTable):

@@ -369,7 +369,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
             self._check_columns(X, reset)
-            return columns.to_sparse_table(X, None if reset else tuple(column.name for column in self.columns_))
+            return columns.to_sparse_table(X, None if reset else self._column_names)
         X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
@@ -385,7 +385,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         self._check_columns(X, reset)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
             # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
-            frame = frame.set_axis([column.name for column in self.columns_], axis=1)
+            frame = frame.set_axis(list(self._column_names), axis=1)
         return frame
 
     def _check_columns(self, X: Any, reset: bool) -> None:
@@ -415,6 +415,11 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if unknown.any():
             raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
         return np.asarray(np.searchsorted(self.classes_, y))
+
+    @property
+    def _column_names(self) -> tuple[str, ...]:
+        """The names of the training columns."""
+        return tuple(column.name for column in self.columns_)
 
     @property
     def _labels(self) -> tuple[str, ...]:

@@ -100,7 +100,9 @@ class TextNB(CountClassifier):
         check_is_fitted(self, "classes_")
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, forget: float | None = None
+    ) -> Self:
         """Add documents to what was learned so far; over any split of the documents the result is the same.
 
         It is that of `fit` where `alpha` is a number: leaving one document out needs all of them, so that an α to be
@@ -112,6 +114,8 @@ class TextNB(CountClassifier):
             As in `fit`.
         classes
             All labels that can occur; needed at the first call unless these documents have them all.
+        forget
+            What the weight of each earlier document is multiplied by, as in other generative classifiers.
 
         Raises
         ------
@@ -124,7 +128,7 @@ class TextNB(CountClassifier):
                 f"vectorizer option {used[0]!r} chooses words by all documents at once, which partial_fit never sees; "
                 "leave it out, give the option 'vocabulary', or use fit"
             )
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(X, y, classes, sample_weight, forget)
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all words of a sparse table."""
@@ -151,7 +155,12 @@ class TextNB(CountClassifier):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows of texts as counts of the words of the vocabulary."""
         return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
+
+    @override
+    def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
+        return self._counts(frame, learnt.blocks[0].names)
 
     def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
         """Count the words of a vocabulary."""

@@ -321,6 +321,11 @@ class Learnt:
         )
         return replace(self, blocks=blocks)
 
+    def discounted(self, factor: float) -> Learnt:
+        """Return what was learned from the same rows with all weights multiplied by a factor."""
+        statistics = tuple(own.discounted(factor) for own in self.statistics)
+        return replace(self, counts=self.counts * factor, statistics=statistics)
+
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)
@@ -330,11 +335,14 @@ class Learnt:
             counts[np.searchsorted(classes, part.classes)] += part.counts
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
         merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
-        statistics = tuple(
-            mine.reindex(merged.axes(block)) + theirs.reindex(merged.axes(block))
-            for block, mine, theirs in zip(blocks, self.statistics, other.statistics, strict=True)
-        )
+        parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
+        statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
         return replace(merged, statistics=statistics)
+
+
+def _on(axes: Axes, statistics: Statistics) -> Statistics:
+    """Return statistics on axes that may be wider than theirs."""
+    return statistics if statistics.axes == axes else statistics.reindex(axes)
 
 
 def about_units(axes: Axes) -> Iterator[str]:
@@ -347,6 +355,36 @@ def about_units(axes: Axes) -> Iterator[str]:
             "posterior_ (its constant_data has feature_unit), while predictions and densities are those of the column "
             "as it is"
         )
+
+
+MOST_CODES = 20
+"""Whole numbers that a column can have and still be taken for codes of categories without a remark."""
+
+
+def about_numbers(frame: Table, learnt: Learnt) -> Iterator[str]:
+    """Say which columns of numbers a categorical family took for categories, unless they look like codes."""
+    if isinstance(frame, SparseTable):
+        return
+    taken = [
+        f"{name!r} ({len(levels)} values)"
+        for block in learnt.blocks
+        if block.family.kind == "category" and not block.indicator
+        for name in block.names
+        if columns.kind_of(frame[name]) == "number" and not _are_codes(levels := learnt.columns[name].levels)
+    ]
+    if taken:
+        yield (
+            f"each different number is a category of its own, without order, in column "
+            f"{listed(taken, LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a block for "
+            "them, to make them categories cut them into bins with pandas.cut, and if they are codes say so with "
+            "astype('category')"
+        )
+
+
+def _are_codes(levels: Sequence[object]) -> bool:
+    """Return whether the values of a column of numbers are few and whole."""
+    values = [level for level in levels if isinstance(level, int | float)]
+    return len(values) <= MOST_CODES and all(float(value).is_integer() for value in values)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +18,9 @@ from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
 from bayesclf.wording import printable
+
+STREAMED_BYTES = 2**27
+"""Bytes of a file from which on it is read in batches."""
 
 
 def fit(
@@ -30,15 +35,22 @@ def fit(
     set: options.Sets = None,
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
+    stream: options.InBatches = False,
+    scheduler: Annotated[
+        str | None,
+        option(
+            "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
+        ),
+    ] = None,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import engine_name
     from bayesclf.cli.settings import check_used, given_settings
     from bayesclf.cli.settings import classifier as with_settings
     from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
+    from bayesclf.tables.streams import is_streamed
 
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
@@ -48,6 +60,13 @@ def fit(
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
+    if stream or scheduler or is_streamed(table, STREAMED_BYTES):
+        from bayesclf.cli.streaming import fit_stream
+
+        classifier = with_settings(model, inference, given, Auto(), random_state=seed)
+        notes = fit_stream(classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler)
+        _say_fitted(classifier, model, notes, start, path)
+        return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
@@ -56,7 +75,14 @@ def fit(
     with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y)
         save(classifier, path)
-    for note in classifier.notes_:
+    _say_fitted(classifier, model, classifier.notes_, start, path)
+
+
+def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float, path: Path) -> None:
+    """Print notes, how the model was fitted since `start`, and where it is."""
+    from bayesclf.cli.results import engine_name
+
+    for note in notes:
         stdout().print(printable(f"note: {note}"))
     how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
     stdout().print(f"{how}, written to {path}", soft_wrap=True)
@@ -92,12 +118,14 @@ def predict(
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     safe_csv: options.SafeCsv = False,
+    stream: options.InBatches = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import extras, predict_table, read_features
+    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
     from bayesclf.storage import load
+    from bayesclf.tables.streams import is_streamed
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
@@ -109,13 +137,22 @@ def predict(
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
+    if stream or path.suffix.lower() == ".parquet" or is_streamed(table, STREAMED_BYTES):
+        found = stream_predictions(classifier, table, path, decision, wanted, empty, safe_csv)
+        _say_predicted(found.rows, found.rejected, reject, path)
+        return
     with shown(f"predicting {table}"):
         X = read_features(table, classifier, empty, max_bytes)
         predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
+    _say_predicted(predictions.rows, predictions.rejected, reject, path)
+
+
+def _say_predicted(rows: int, rejected: int, reject: float | None, path: Path) -> None:
+    """Print how many rows were predicted, unless that is where they went."""
     if path != STDOUT:
-        undecided = f", {predictions.rejected} of them left undecided" if reject is not None else ""
-        stdout().print(f"{predictions.rows} rows predicted{undecided}, written to {path}", soft_wrap=True)
+        undecided = f", {rejected} of them left undecided" if reject is not None else ""
+        stdout().print(f"{rows} rows predicted{undecided}, written to {path}", soft_wrap=True)
 
 
 def report(

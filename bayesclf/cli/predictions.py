@@ -7,14 +7,16 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.cli.console import complain
 from bayesclf.cli.csv_output import safe_cell
 from bayesclf.errors import InputError
+from bayesclf.interpretation.prediction_files import Predicted, kind_to_read, predict_stream
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import columns, datasets, reading
-from bayesclf.tables.columns import Column, ColumnKind
+from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.tables.missing import emptied
 
@@ -69,8 +71,7 @@ def read_features(
     if lacking:
         which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
-    # "01" that was a word in training must not come back as the number 1
-    kinds = {column.name: kind for column in needed if (kind := _kind(column)) is not None}
+    kinds = {column.name: kind for column in needed if (kind := kind_to_read(column)) is not None}
     X = emptied(_read(table, kinds, max_bytes), missing or {}, table, required=False)[names]
     for column in needed:
         if column.kind == "category":
@@ -112,11 +113,31 @@ def predict_table(
     return Predictions(text.getvalue(), len(labels), predicted.count(None))
 
 
-def _kind(column: Column) -> ColumnKind | None:
-    """Return the kind to read a column as; None infers it from the cells, for categories that are numbers."""
-    if column.kind == "number":
-        return "number"
-    return "text" if all(isinstance(level, str) for level in column.levels if level is not None) else None
+def stream_predictions(
+    classifier: BayesClassifier,
+    table: str,
+    path: Path,
+    decision: Decision,
+    extras: Extras,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    safe: bool = False,
+) -> Predicted:
+    """Write predictions for a table that is read batch by batch; parameters as in `read_features`, `predict_table`.
+
+    Unseen levels are told once for each column.
+    """
+    told: set[str] = set()
+
+    def tell_unseen(X: pd.DataFrame) -> None:
+        for column in classifier.columns_:
+            if column.kind == "category" and column.name not in told:
+                found = columns.codes(X, (column.name,), (column.levels,))
+                if unseen := columns.unseen_cells(found, X, (column.name,)):
+                    complain(f"note: {unseen}")
+                    told.add(column.name)
+
+    spelled = (lambda label: safe_cell(label)) if safe else str
+    return predict_stream(classifier, table, path, decision, extras, missing=missing, seen=tell_unseen, spelled=spelled)
 
 
 def _read(table: str, kinds: dict[str, ColumnKind], max_bytes: int) -> pd.DataFrame:

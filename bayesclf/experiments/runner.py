@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf import cluster
 from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
-from bayesclf.experiments import cluster
 from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
 from bayesclf.experiments.store import Store
 from bayesclf.files import write_text

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -106,6 +107,8 @@ class Statistics(ABC):
     """
 
     axes: Axes
+    averages: ClassVar[tuple[str, ...]] = ()
+    """Arrays that do not grow with the weight of the rows: means, or what is counted. All others do in proportion."""
 
     @classmethod
     @abstractmethod
@@ -115,6 +118,11 @@ class Statistics(ABC):
     def __add__(self, other: Self) -> Self:
         pairs = zip(self._named().values(), other._named().values(), strict=True)
         return type(self)(self.axes, *(one + another for one, another in pairs))  # type: ignore[call-arg]
+
+    def discounted(self, factor: float) -> Self:
+        """Return the statistics of the same rows with all weights multiplied by a factor, above 0."""
+        named = self._named().items()
+        return type(self)(self.axes, *(values if name in self.averages else values * factor for name, values in named))  # type: ignore[call-arg]
 
     def pooled(self) -> Self:
         """Return the statistics of all rows under one label."""
@@ -205,6 +213,15 @@ class Family[S: Statistics](ABC):
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative about the label."""
         return np.ones(len(statistics.axes.features), dtype=bool)
+
+    @property
+    def likelihood(self) -> str:
+        """The distribution of the block's features given the class, with the names of its parameters."""
+        return self.name
+
+    def priors(self) -> list[PriorLine]:
+        """Return these hyperparameters in words, the features measured in the units of the axes."""
+        return []
 
     @abstractmethod
     def mle(self, statistics: S) -> Parameters:

@@ -38,16 +38,17 @@ class CategoricalStatistics(Statistics):
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the counts of the levels of some of the features."""
         return type(self)(self.axes.select(features), self.counts[:, np.repeat(features, self.axes.sizes)])
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels or levels, which have none."""
         counts = np.zeros((len(axes.labels), sum(axes.sizes)))
-        columns = [
-            int(start) + axes.levels[j].index(level)
-            for j, start in enumerate(dirichlet.starts(axes.sizes))
-            for level in self.axes.levels[j]
-        ]
+        columns: list[int] = []
+        for start, own, wider in zip(dirichlet.starts(axes.sizes), self.axes.levels, axes.levels, strict=True):
+            place = {level: position for position, level in enumerate(wider, start=int(start))}
+            columns += [place[level] for level in own]
         counts[np.ix_(self.axes.labels_in(axes), columns)] = self.counts
         return type(self)(axes, counts)
 
@@ -88,6 +89,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
+    likelihood: ClassVar[str] = "Categorical(theta)"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
@@ -104,6 +106,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, level), and the number of levels of each feature."""
         return np.asarray(self.alpha), self.axes.sizes
 
     @override
@@ -170,4 +173,5 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}

@@ -193,9 +193,17 @@ def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = N
     """
     rows = X.shape[0]
     weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if sparse.issparse(X):
+        # A product of two sparse tables would go through the entries twice, and hash each of them.
+        table: Any = X
+        cells: Any = sparse.csr_array(table)
+        entries = np.diff(cells.indptr)
+        place = np.repeat(y * cells.shape[1], entries)
+        place += cells.indices
+        values = cells.data if sample_weight is None else cells.data * np.repeat(weight, entries)
+        return np.bincount(place, values, minlength=labels * cells.shape[1]).reshape(labels, cells.shape[1])
     membership = sparse.csr_array((weight, (y, np.arange(rows))), shape=(labels, rows))
-    sums: Any = membership @ X
-    return np.asarray(sums.toarray() if sparse.issparse(X) else sums)
+    return np.asarray(membership @ X)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, itemgetter
-from typing import Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,9 @@ from bayesclf.typing import Array, Integers
 
 COMPILED_CELLS = 2**22
 """Cells from which on reading them once, by machine code, saves more time than loading that code takes."""
+
+FEW_CELLS = 2**12
+"""Cells below which that code, once loaded, saves no time."""
 
 READ_CELLS = 2**18
 """Cells that are read together."""
@@ -38,6 +44,7 @@ class Moments(Statistics):
     n: Array
     mean: Array
     scatter: Array
+    averages: ClassVar[tuple[str, ...]] = ("mean",)
 
     @classmethod
     def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
@@ -46,7 +53,7 @@ class Moments(Statistics):
         Many rows are read once, by machine code.
         """
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        if X.size >= COMPILED_CELLS:
+        if X.size >= FEW_CELLS and X.size + _before.get() >= COMPILED_CELLS:
             y, weight = np.ascontiguousarray(y, dtype=np.intp), np.ascontiguousarray(weight, dtype=float)
             sums = _Sums(axes)
             for rows in blocks_of(len(X), X.shape[1], READ_CELLS):
@@ -76,11 +83,13 @@ class Moments(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the means and scatters on other axes and in their units."""
         moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
         return replace(moved, mean=moved.mean * ratio, scatter=moved.scatter * ratio * ratio)
 
     @override
     def pooled(self) -> Self:
+        """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
@@ -92,6 +101,19 @@ class Moments(Statistics):
         """Return the scatters, set to 0 where rounding errors of equal cells could be as large."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
         return np.where(self.scatter <= np.maximum(rounding, NEGLIGIBLE), 0.0, self.scatter)
+
+
+_before: ContextVar[int] = ContextVar("_before", default=0)
+
+
+@contextmanager
+def part_of_more(cells: int) -> Iterator[None]:
+    """Let rows count as a part of a table of which so many cells were read before."""
+    token = _before.set(cells)
+    try:
+        yield
+    finally:
+        _before.reset(token)
 
 
 class _Sums:

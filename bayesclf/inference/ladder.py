@@ -135,6 +135,7 @@ def sample(model: LearnedScaleModel, settings: NUTS, seed: int) -> Sample:
     each = replace(settings, tune=min(settings.tune or MOST_TUNE, MOST_TUNE), progress=None)
 
     def drawn(member: LearnedScaleModel, node: Node, share: float) -> Rung:
+        """Return the draws at one node, as many as its share of all."""
         draws = max(int(np.ceil(share * settings.draws)), min(LEAST_DRAWS, settings.draws))
         return Rung.drawn(member, node, replace(each, draws=draws), int(rng.integers(2**32)))
 
@@ -221,6 +222,7 @@ def log_evidence_ratio(low: Array, high: Array) -> float:
     both, offset = np.concatenate([low, high]), np.log(len(high) / len(low))
 
     def excess(ratio: float) -> float:
+        """Return the bridge equation's left side less its right side."""
         return float(expit(both - ratio + offset).sum() - len(high))
 
     return float(brentq(excess, both.min() - FARTHEST, both.max() + FARTHEST))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,3 +102,80 @@ def _written_out(column: pa.ChunkedArray) -> int:
         for chunk in column.chunks
         if _holds_words(chunk.dictionary.type)
     )
+
+
+def stream(
+    paths: Sequence[Path], where: str
+) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
+    """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
+
+    Only the headers are read at first: they say what each column holds and how many rows there are. A column may be in
+    another place in each file; each must have all of them, and hold numbers, or words, everywhere.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    where
+        How messages call all of them.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bayesclf.tables.arrow import is_words, to_table, written_out
+    from bayesclf.tables.batches import batch_rows, lacking_or_other
+
+    names: tuple[str, ...] = ()
+    rows = 0
+    words: set[str] = set()
+    written: frozenset[str] = frozenset()
+    for path in paths:
+        with _open(path) as file:
+            schema = file.schema_arrow
+            _check_schema(schema, path)
+            own = tuple(name for name in schema.names if not name.startswith(INDEX))
+            if names:
+                lacking_or_other(own, names, str(path), str(paths[0]))
+            names = names or own
+            words.update(field.name for field in schema if is_words(field.type))
+            written |= written_out(schema)
+            rows += file.metadata.num_rows
+    if not rows:
+        raise InputError(f"{where} has no rows; give at least one")
+
+    def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for path in paths:
+            with _open(path) as file:
+                schema = file.schema_arrow
+                # words that are not stored as a dictionary by choice are read as codes, which takes far less time
+                plain = written_out(schema).intersection(wanted)
+                empty = {name for name in wanted if pa.types.is_null(schema.field(name).type)} & words
+                with pq.ParquetFile(path, read_dictionary=sorted(plain)) as coded, _damage(path):
+                    for batch in coded.iter_batches(batch_rows(len(wanted)), columns=list(wanted)):
+                        table = to_table(batch.select(list(wanted)), plain)
+                        yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
+
+    return names, rows, written, read
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file is damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[pq.ParquetFile]:
+    import pyarrow.parquet as pq
+
+    from bayesclf.files import regular
+
+    with regular(path, "a table") as file, _damage(path), pq.ParquetFile(file) as found:
+        yield found

@@ -253,7 +253,7 @@ def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path,
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.experiments.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bayesclf.cluster.CONNECT_SECONDS", 0.5)
     pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         lenses(tmp_path, workers=Workers(scheduler="tcp://127.0.0.1:9"))

@@ -117,6 +117,7 @@ class LogisticModel:
         space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
+            """Return whether log-odds have grown beyond those of an estimate that exists."""
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)

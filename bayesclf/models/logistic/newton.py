@@ -83,6 +83,7 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
     """Maximize until the gradient's entries are below `tolerance`, times the largest one at the start if above 1."""
 
     def negative(raveled: Array) -> tuple[float, Array]:
+        """Return the negative log density and its gradient, raveled."""
         value, slope = objective.gradient(raveled.reshape(start.shape))
         return -value, -slope.ravel()
 

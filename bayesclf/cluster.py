@@ -1,4 +1,4 @@
-"""A Dask scheduler, whose workers do the units of an experiment."""
+"""A Dask scheduler, whose workers do the units of an experiment, or learn from parts of a table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iter
     Stopped
         If the scheduler ends before the work does.
     """
-    with _connected(address) as client:
+    with connected(address) as client:
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker, as_completed
@@ -51,8 +51,44 @@ def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iter
             future.release()
 
 
+def computed(graph: Any, client: Any) -> Any:
+    """Return what a delayed object of Dask evaluates to.
+
+    Parameters
+    ----------
+    graph
+        The delayed object. Tasks of a worker that dies are done by others.
+    client
+        A client, or the address of a scheduler.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed, or the scheduler does not answer or has no workers.
+    Stopped
+        If the scheduler ends before the work does, or the workers die of it.
+    """
+    if isinstance(client, str):
+        with connected(client) as own:
+            return computed(graph, own)
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    address = getattr(getattr(client, "scheduler", None), "address", "")
+    future = client.compute(graph)
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise Stopped(f"the workers of {address} die during the work ({_line(error)})") from None
+    except (CancelledError, OSError) as error:
+        if not future.cancelled() and client.status == "running":
+            raise  # an error of the work itself
+        raise Stopped(f"the connection to the Dask scheduler {address} was lost") from error
+
+
 @contextlib.contextmanager
-def _connected(address: str) -> Iterator[Any]:
+def connected(address: str) -> Iterator[Any]:
     """Connect to a scheduler that has workers."""
     try:
         from distributed import Client

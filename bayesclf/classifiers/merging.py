@@ -1,0 +1,74 @@
+"""Adding what two classifiers learned: whether they can be, and the concentrations that both have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesclf.classifiers.concentrations import settings_of
+from bayesclf.classifiers.training import Learnt
+from bayesclf.errors import InputError
+from bayesclf.families.base import Family
+from bayesclf.families.by_evidence import ByEvidence
+from bayesclf.families.wrapper import Wrapper
+from bayesclf.wording import LISTED_NAMES, listed
+
+OF_ANSWERS = ("inference", "random_state", "rule", "unseen")
+"""Options that do not matter to what was learned: those of the first classifier are kept."""
+
+
+def require_alike(one: Any, other: Any) -> None:
+    """Raise `InputError` for two fitted classifiers with other options, or with columns of other names or kinds."""
+    mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
+    for name, value in mine.items():
+        if name not in OF_ANSWERS and not _equal(value, theirs[name]):
+            raise InputError(
+                f"both classifiers must have the same options, but {name} is {value!r} here and {theirs[name]!r} there"
+            )
+    columns, others = ([(column.name, column.kind) for column in clf.columns_] for clf in (one, other))
+    if columns != others:
+        here, there = (
+            listed([f"{name!r} ({kind})" for name, kind in found], LISTED_NAMES) for found in (columns, others)
+        )
+        raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
+    if (one.classes_.dtype.kind in "biuf") != (other.classes_.dtype.kind in "biuf"):
+        raise InputError(
+            f"the classes are numbers in one of both, {one.classes_.tolist()} and {other.classes_.tolist()}; fit with "
+            "labels of one type"
+        )
+
+
+def _equal(value: Any, other: Any) -> bool:
+    """Return whether two values of an option are the same, arrays and families of arrays among them."""
+    if value is other:
+        return True
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(value, other)
+    try:
+        return bool(value == other)
+    except ValueError:
+        return repr(value) == repr(other)
+
+
+def with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
+    """Return what both learned, with a learned α where it is the same in both, and one yet to be learned elsewhere."""
+    blocks = []
+    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
+        if isinstance(mine.family, ByEvidence) or isinstance(theirs.family, ByEvidence):
+            blocks.append(mine)
+            continue
+        settings, others = settings_of(mine.family), settings_of(theirs.family)
+        same = settings is None or others is None or settings.value == others.value
+        blocks.append(mine if same else replace(mine, family=_unlearned(mine.family)))
+    return replace(one, blocks=tuple(blocks)) + other
+
+
+def _unlearned(family: Family[Any]) -> Family[Any]:
+    """Return a family whose α is yet to be learned."""
+    if isinstance(family, Wrapper):
+        return replace(family, family=_unlearned(family.family))
+    counts: Any = family
+    unlearned: Family[Any] = replace(counts, alpha=replace(counts.alpha, value=None))
+    return unlearned

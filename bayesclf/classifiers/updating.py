@@ -1,0 +1,330 @@
+"""Learning in parts: further rows, tables read batch by batch, what others learned from other rows."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf.classifiers.attributes import GenerativeAttributes
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.merging import require_alike, with_common_concentrations
+from bayesclf.classifiers.on_dask import Found, learned, parts_of
+from bayesclf.classifiers.streaming import LeftOutRows, coded_labels, learns_by_leaving_out
+from bayesclf.classifiers.training import (
+    ColumnBlock,
+    FrozenPrior,
+    Learnt,
+    about_numbers,
+    block_cells,
+    checked_labels,
+    possible_labels,
+    weighted,
+)
+from bayesclf.constraints import Number, OrNone, require
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.moments import part_of_more
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.progress import Progress, shown
+from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.streams import open_stream
+from bayesclf.typing import Array, Integers
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the columns of a stream are; as the arguments of `fit_stream`."""
+
+    target: str
+    weight: str | None
+    classes: Any
+    drop: tuple[str, ...]
+    kinds: dict[str, ColumnKind]
+    missing: dict[str, Sequence[object]]
+
+
+class Updating(GenerativeAttributes, BayesClassifier):
+    """What generative classifiers learn in parts: statistics add, so that the posterior is that of all rows."""
+
+    prior: FrozenPrior | None
+    _learnt: Learnt
+
+    @abstractmethod
+    def _learn(
+        self,
+        frame: pd.DataFrame,
+        y: Integers,
+        weight: Array | None,
+        blocks: tuple[ColumnBlock, ...] | None,
+        every_row: bool,
+    ) -> Learnt:
+        """Return the statistics of rows, on blocks that may be given, and what only `every_row` together teaches."""
+
+    @abstractmethod
+    def _conditioned(self) -> GenerativeModel:
+        """Return the model of prior and statistics, without the uninformative features."""
+
+    @abstractmethod
+    def _class_prior(self, counts: Array) -> ClassPrior:
+        """Return the class prior in numbers, given the weight of each label (outcome)."""
+
+    @abstractmethod
+    def _gather(self, learnt: Learnt) -> None:
+        """Keep what was learned from all rows so far."""
+
+    @property
+    @abstractmethod
+    def _gathered(self) -> Learnt:
+        """What was learned from all rows so far."""
+
+    def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> Any:
+        """Return training rows as the table that blocks take their cells from."""
+        return frame
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, forget: float | None = None
+    ) -> Self:
+        """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
+
+        An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes
+            All labels that can occur; needed at the first call unless these rows have them all, and the same
+            ones, if any, at the others.
+        forget
+            What the weight of each earlier row is multiplied by, above 0 and at most 1, where what rows say changes
+            with time: a power prior. Of calls with 0.99 each row counts for 0.99 to the power of the calls since, and
+            all rows together for those of the last 100 calls. The prior itself is not discounted.
+
+        Raises
+        ------
+        InputError
+            As `fit`; and for other classes than those of the first call.
+        """
+        require(OrNone(Number(above=0, most=1)), forget=forget)
+        first = not hasattr(self, "_learnt")
+        with self._rollback_on_error():
+            frame = self._validated(X, reset=first)
+            codes_of = self._label_codes if first else self._codes_of_more
+            rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
+            added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
+            if not first:
+                added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
+            self._gather(added)
+            model = self._conditioned()
+            self.notes_ += about_numbers(frame, self._learnt)
+            self._infer(model)
+        return self
+
+    def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
+        labels = checked_labels(y, rows)
+        if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
+            raise InputError(
+                f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
+                f"{self.classes_.tolist()}; name the same classes, or none after the first call"
+            )
+        return self.known_codes(labels)
+
+    def __add__(self, other: object) -> Self:
+        """Return the classifier that both together are: the posterior given the rows of both, which must be different.
+
+        Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
+        are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
+        are gone, unless both have the same.
+
+        Raises
+        ------
+        InputError
+            If options or columns differ.
+        Refused
+            For a classifier of another kind.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+        >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+        >>> print((one + other).class_count_)
+        [2. 2.]
+        """
+        if type(other) is not type(self):
+            raise Refused(
+                f"{type(self).__name__} and {type(other).__name__} cannot be added: only what one model learned from "
+                "different rows can; to combine predictions of different models, see StackedClassifier"
+            )
+        check_is_fitted(self, "classes_")
+        check_is_fitted(other, "classes_")
+        require_alike(self, other)
+        both: Self = clone(self)
+        for name in ("n_features_in_", "feature_names_in_", "target_name_"):
+            if hasattr(self, name):
+                setattr(both, name, getattr(self, name))
+        learnt = with_common_concentrations(self._gathered, other._gathered)
+        both.classes_ = learnt.classes
+        both._gather(learnt)
+        both._infer(both._conditioned())
+        return both
+
+    def fit_stream(
+        self,
+        source: Any,
+        target: str,
+        *,
+        weight: str | None = None,
+        classes: Any = None,
+        drop: Sequence[str] = (),
+        kinds: Mapping[str, ColumnKind] | None = None,
+        missing: Mapping[str, Sequence[object]] | None = None,
+        client: Any = None,
+        progress: Progress = None,
+    ) -> Self:
+        """Condition the model on a table that is read batch by batch, and need not fit into memory.
+
+        The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
+        late. An α that is learned by leaving out rows is learned by at most 5,000 (10,000 where the number of rows is
+        not known beforehand) at even distances, as `fit` does. Memory is that of a batch and of the statistics.
+
+        Parameters
+        ----------
+        source
+            A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
+            glob such as "big/*.parquet"; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
+            dask.dataframe; any table with Arrow's stream interface; a DataFrame; or an iterable of tables.
+        target
+            The column of labels.
+        weight
+            A column that says how often each row counts.
+        classes
+            All labels that can occur, where the rows may lack some.
+        drop
+            Columns that are left out.
+        kinds
+            What columns hold, "number", "category" or "text", whatever they look like.
+        missing
+            By column, values that stand for "missing".
+        client
+            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+            is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
+            columns in the same order.
+        progress
+            As in `bayesclf.set_progress`.
+
+        Raises
+        ------
+        InputError
+            For rows that `fit` refuses, a batch that lacks a column, and a column that holds words in some batches and
+            numbers in others.
+
+        Examples
+        --------
+        >>> import bayesclf as bc, pandas as pd
+        >>> parts = [pd.DataFrame({"x": [1.0, 1.2], "y": "low"}), pd.DataFrame({"x": [2.9, 3.1], "y": "high"})]
+        >>> print(bc.GaussianNB(random_state=1).fit_stream(parts, "y").predict(pd.DataFrame({"x": [1.1, 3.0]})))
+        ['low' 'high']
+        """
+        with self._rollback_on_error():
+            how = Reading(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+            if client is None:
+                found = self._learn_stream(source, how, progress)
+            else:
+                with shown("fitting on Dask", progress=progress):
+                    unfitted: Self = clone(self)
+                    found = learned(parts_of(source), partial(unfitted._learn_part, how), client)
+            if found is None:
+                raise InputError(f"no row counts: there is none, or all weights of column {weight!r} are zero")
+            named, learnt, left_out = found
+            self.n_features_in_, self.feature_names_in_ = named.n_features_in_, named.feature_names_in_
+            self.target_name_ = target
+            self.classes_ = learnt.classes
+            if len(self.classes_) < 2:
+                raise InputError(
+                    f"column {target!r} has one class only, {str(self.classes_[0])!r}; give rows of at least two "
+                    "classes, or name all that can occur (classes=[…])"
+                )
+            self._gather(self._with_concentrations(learnt, left_out))
+            self._infer(self._conditioned())
+        return self
+
+    def _learn_stream(self, source: Any, how: Reading, progress: Progress) -> Found:
+        """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts."""
+        target, weight = how.target, how.weight
+        known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
+        stream = open_stream(source, how.kinds, how.missing).without(how.drop)
+        features = [name for name in stream.names if name not in (target, weight)]
+        stream = stream.select([*features, target, *([] if weight is None else [weight])])
+        left_out = LeftOutRows(stream.rows if weight is None else None)
+        learnt: Learnt | None = None
+        done, start = 0, time.perf_counter()
+        with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
+            for batch in stream.batches():
+                try:
+                    frame = self._validated(batch.table[features], reset=learnt is None)
+                    self.classes_, codes = coded_labels(batch.table[target], known)
+                    own = None if weight is None else batch.table[weight].to_numpy(dtype=float, na_value=np.nan)
+                    rows = _counted(frame, codes, own, stream.written)
+                    if rows is not None:
+                        with part_of_more(done * len(features)):
+                            added = self._learn(*rows, None if learnt is None else learnt.blocks, every_row=False)
+                        learnt = added if learnt is None else learnt + added
+                        if any(map(learns_by_leaving_out, learnt.blocks)):
+                            left_out.add(rows[0], self.classes_[rows[1]], rows[2])
+                except InputError as reason:
+                    if len(batch.table) == stream.rows:
+                        raise
+                    first = f"{batch.where}, counting from row {done + 1:,} of the stream"
+                    raise type(reason)(f"{first}: {reason}") from None
+                done += len(batch.table)
+                speed = done / max(time.perf_counter() - start, 1e-9)
+                tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
+        return None if learnt is None else (self, learnt, left_out)
+
+    def _learn_part(self, how: Reading, part: Any) -> Found:
+        """Return what an unfitted copy learns from a part of a table."""
+        if isinstance(part, pd.DataFrame) and not len(part):
+            return None
+        own: Self = clone(self)
+        return own._learn_stream(part, how, False)
+
+    def _with_concentrations(self, learnt: Learnt, left_out: LeftOutRows) -> Learnt:
+        """Return what was learned from a stream with the α that the rows to be left out teach."""
+        found = left_out.rows()
+        if self.prior is not None or found is None:
+            return learnt
+        frame, labels, weight = found
+        table = self._table_of(frame, learnt)
+        cells = [
+            block.family.measured(block_cells(learnt, table, block), learnt.axes(block))
+            if learns_by_leaving_out(block)
+            else None
+            for block in learnt.blocks
+        ]
+        codes = np.asarray(np.searchsorted(learnt.classes, labels))
+        return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
+
+
+def _counted(
+    frame: pd.DataFrame, codes: Integers, weight: Array | None, written: frozenset[str]
+) -> tuple[pd.DataFrame, Integers, Array | None] | None:
+    """Return training rows without those of weight 0, nor the levels that only these have; None if none is left."""
+    if weight is not None and (weight == 0).all():
+        return None
+    rows: tuple[pd.DataFrame, Integers, Array | None] = weighted(frame, codes, weight)
+    table = rows[0]
+    if len(table) < len(frame):
+        fewer = {name: table[name].cat.remove_unused_categories() for name in table.columns if name in written}
+        rows = (table.assign(**fewer), *rows[1:])
+    return rows

@@ -1,0 +1,59 @@
+"""`bayesclf fit` of a table that is read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesclf.errors import InputError, Refused
+from bayesclf.storage import save
+from bayesclf.tables.columns import ColumnKind
+
+if TYPE_CHECKING:
+    from bayesclf.classifiers import BayesClassifier
+
+
+def fit_stream(
+    classifier: BayesClassifier,
+    table: str,
+    target: str | None,
+    drop: Sequence[str] | None,
+    kinds: Mapping[str, ColumnKind],
+    missing: Mapping[str, Sequence[object]],
+    path: Path,
+    scheduler: str | None = None,
+) -> list[str]:
+    """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
+
+    Parameters
+    ----------
+    classifier
+        One that learns from streams.
+    table
+        A file, folder or glob.
+    target
+        The label column.
+    drop, kinds, missing
+        As on the command line.
+    path
+        File for the fitted model.
+    scheduler
+        Address of a Dask scheduler, whose workers read the files.
+    """
+    from bayesclf.classifiers.updating import Updating
+
+    if not isinstance(classifier, Updating):
+        raise Refused(
+            f"{table} is read in batches, from which {type(classifier).__name__} cannot be fitted; give a smaller "
+            "table, or a generative model such as nb"
+        )
+    if target is None:
+        raise InputError(f"{table} does not say which column is the label; name it with --target COL")
+    given = {name: values for name, values in missing.items() if name not in (drop or ())}
+    classifier.fit_stream(table, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
+    save(classifier, path)
+    rows = (
+        f"{classifier.model_.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
+    )
+    return [rows, *classifier.notes_]

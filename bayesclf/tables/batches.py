@@ -1,0 +1,43 @@
+"""Batches of rows: how many rows one has, slices of what came in larger ones, and that they have the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from bayesclf.errors import InputError
+from bayesclf.wording import LISTED_NAMES, listed
+
+BATCH_ROWS, BATCH_CELLS = 2**18, 2**24
+"""The most rows of a batch, and the most cells, of which a wide table has fewer rows."""
+
+
+def pieces(batch: Any) -> Iterator[Any]:
+    """Yield slices of a batch of Arrow or pandas, each of at most as many rows as a batch may have."""
+    columns = max(1, batch.num_columns if hasattr(batch, "num_columns") else batch.shape[1])
+    rows, size = len(batch), batch_rows(columns)
+    for start in range(0, rows, size):
+        if rows <= size:
+            yield batch
+        elif hasattr(batch, "iloc"):
+            yield batch.iloc[start : start + size]
+        else:
+            yield batch.slice(start, size)
+
+
+def batch_rows(columns: int) -> int:
+    """Return how many rows a batch of so many columns has."""
+    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))
+
+
+def lacking_or_other(found: Iterable[str], names: Sequence[str], where: str, other: str) -> None:
+    """Raise `InputError` if a part of a stream lacks a column that another has, or has one more; order is free."""
+    own = set(found)
+    lacking = [name for name in names if name not in own]
+    if lacking:
+        some = listed(map(repr, lacking), LISTED_NAMES)
+        raise InputError(f"{where} lacks column {some}, which {other} has; add it, with empty cells where unknown")
+    more = sorted(own.difference(names))
+    if more:
+        some = listed(map(repr, more), LISTED_NAMES)
+        raise InputError(f"{where} has column {some}, which {other} lacks; leave it out, or add it there")

@@ -1,0 +1,160 @@
+"""csv and tsv files of any size: read twice, first to find what each column holds, then batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bayesclf.errors import InputError
+from bayesclf.tables.limits import require_names
+from bayesclf.wording import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+BLOCK = 2**24
+"""Bytes of a file that are read at once."""
+
+type Held = Literal["whole", "number", "words"]
+
+
+def stream(
+    paths: Sequence[Path], where: str, kinds: Mapping[str, str]
+) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
+    """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
+
+    As in `bayesclf.tables.reading.read_table` only an empty cell is missing, and a column holds numbers where all its
+    other cells are numbers, which takes a first pass.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    where
+        How messages call all of them.
+    kinds
+        Declared kinds of columns: one of words is not looked at.
+    """
+    from bayesclf.tables.arrow import to_table
+    from bayesclf.tables.batches import lacking_or_other, pieces
+
+    names = _header(paths[0])
+    for path in paths[1:]:
+        lacking_or_other(_header(path), names, str(path), str(paths[0]))
+    held: dict[str, Held] = {name: "words" if kinds.get(name, "number") != "number" else "whole" for name in names}
+    gaps = dict.fromkeys(names, False)
+    rows = 0
+    for path in paths:
+        for batch in _words(path, names):
+            rows += batch.num_rows
+            for name in names:
+                column = batch.column(name)
+                gaps[name] |= column.null_count > 0
+                held[name] = _narrowed(column, held[name])
+    if not rows:
+        raise InputError(f"{where} has no rows below its column names; add at least one")
+    types = {name: "number" if own == "whole" and gaps[name] else own for name, own in held.items()}
+
+    def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        import pyarrow as pa
+
+        for path in paths:
+            for batch in _words(path, wanted):
+                for piece in pieces(batch):
+                    arrays = [_of_type(piece.column(name), types[name]) for name in wanted]
+                    yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(wanted)))
+
+    return names, rows, frozenset(name for name, own in types.items() if own == "words"), read
+
+
+def _narrowed(column: pa.Array, held: Held) -> Held:
+    """Return what a column of words holds, given what it held so far."""
+    if held == "words":
+        return held
+    if held == "whole" and _cast(column, "int64") is not None:
+        return held
+    return "words" if _numbers(column) is None else "number"
+
+
+def _cast(column: pa.Array, kind: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _numbers(column: pa.Array) -> Any:
+    """Return words as floats, or None where one is not a number; the word "nan" is none."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from bayesclf.tables.kinds import not_numbers
+
+    cells = _cast(column, "float64")
+    if cells is None:
+        coded = pc.dictionary_encode(column)
+        words = pd.Series(coded.dictionary.to_pylist(), dtype="str")
+        if not_numbers(words).any():
+            return None
+        numbers = pa.array(pd.to_numeric(words).to_numpy(dtype=float), from_pandas=False)
+        cells = numbers.take(coded.indices)
+    return None if pc.any(pc.is_nan(cells)).as_py() else cells
+
+
+def _of_type(column: pa.Array, held: str) -> Any:
+    if held == "words":
+        return column
+    return column.cast("int64") if held == "whole" else _numbers(column)
+
+
+def _header(path: Path) -> tuple[str, ...]:
+    """Return the names of a file's columns."""
+    with _opened(path, None) as reader:
+        names = tuple(reader.schema.names)
+    require_names(names, path)
+    return names
+
+
+def _words(path: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of columns, all cells as words."""
+    with _opened(path, names) as reader:
+        yield from (batch for batch in reader if batch.num_rows)
+
+
+@contextmanager
+def _opened(path: Path, names: tuple[str, ...] | None) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from bayesclf.files import regular
+
+    separator = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    convert = csv.ConvertOptions(
+        column_types=None if names is None else dict.fromkeys(names, pa.string()),
+        include_columns=None if names is None else list(names),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    try:
+        with regular(path, "a table") as file:
+            packed = path.name.lower().endswith(".gz")
+            source = pa.CompressedInputStream(pa.PythonFile(file), "gzip") if packed else pa.PythonFile(file)
+            with csv.open_csv(source, csv.ReadOptions(block_size=BLOCK), parse, convert) as reader:
+                yield reader
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = one_line(error)
+        if "UTF8" in reason.upper().replace("-", ""):
+            raise InputError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+        if "mpty" in reason:
+            raise InputError(f"{path} is empty; it needs column names and at least one row") from None
+        raise InputError(
+            f"{path} cannot be read as a table ({reason}); quote a cell that contains {separator!r} and leave "
+            "a missing one empty"
+        ) from None

@@ -1,0 +1,400 @@
+"""Tables that are read a batch of rows at a time: files, Arrow's data sets, lazy tables, iterables of tables."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesclf.errors import InputError
+from bayesclf.tables.arrow import to_table, written_out
+from bayesclf.tables.batches import batch_rows, lacking_or_other, pieces
+from bayesclf.tables.columns import ColumnKind, kinds_of, to_pandas
+from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
+from bayesclf.tables.missing import emptied
+from bayesclf.wording import LISTED_NAMES, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+"""Endings of files that are read in batches."""
+
+NOT_READ = f"has an ending that is not read in batches; such tables end in {listed(ENDINGS)}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a stream.
+
+    Attributes
+    ----------
+    where
+        How messages call them.
+    table
+        Columns (row, feature), in the order of the stream's names.
+    """
+
+    where: str
+    table: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A table that is read a batch at a time.
+
+    Attributes
+    ----------
+    where
+        How messages call it.
+    names
+        Its columns.
+    rows
+        Number of rows, where it is known before they are read.
+    read
+        Reads columns of these names: yields tables, and how messages call each.
+    from_file
+        Whether cells are converted as `bayesclf.tables.reading.read_table` does: truth values become words.
+    kinds
+        Declared kinds of columns.
+    missing
+        By column, values that stand for "missing".
+    written
+        Columns of words that are written out, whose levels are those that occur, though batches have them as codes.
+    """
+
+    where: str
+    names: tuple[str, ...]
+    rows: int | None
+    read: Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]
+    from_file: bool = False
+    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[object]] | None = None
+    written: frozenset[str] = frozenset()
+
+    def select(self, names: Sequence[str]) -> Stream:
+        """Return the stream of some of its columns; the others are not read."""
+        for name in names:
+            require_column(name, self.names, self.where)
+        kept = set(names)
+        return replace(
+            self,
+            names=tuple(names),
+            kinds={name: kind for name, kind in self.kinds.items() if name in kept},
+            missing={name: values for name, values in (self.missing or {}).items() if name in kept},
+        )
+
+    def without(self, names: Sequence[str]) -> Stream:
+        """Return the stream without some of its columns."""
+        for name in names:
+            require_column(name, self.names, self.where)
+        return self.select([name for name in self.names if name not in names])
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows in their order, at least one at a time.
+
+        Raises
+        ------
+        InputError
+            If a batch lacks a column or has another one, or a column holds words here and numbers there.
+        """
+        require_kinds(self.kinds, self.names, self.where)
+        kinds: dict[str, str] = {}
+        for where, found in self.read(self.names):
+            if not len(found):
+                continue
+            table = _same_columns(found, self.names, where, self.where)
+            if self.missing:
+                table = emptied(table, self.missing, where, required=False)
+            if self.from_file or self.kinds:
+                table = _converted(table, self.kinds, where, self.from_file)
+            yield Batch(where, _same_kinds(table, kinds, where))
+
+
+def open_stream(
+    source: Any,
+    kinds: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    needed: Sequence[str] = (),
+) -> Stream:
+    """Return a table as a stream.
+
+    Parameters
+    ----------
+    source
+        A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob; a pyarrow data set,
+        table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that
+        offers Arrow's stream interface; a DataFrame; or an iterable of tables.
+    kinds
+        What columns hold, "number", "category" or "text", whatever they look like.
+    missing
+        By column, values that stand for "missing".
+    needed
+        Columns that a model needs; all where there are none.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or cannot be read.
+    """
+    kinds = dict(kinds or {})
+    found = _opened(source, kinds)
+    lacking = [name for name in needed if name not in found.names]
+    if lacking:
+        some = listed(map(repr, lacking), LISTED_NAMES)
+        raise InputError(f"{found.where} lacks column {some}, which the model needs; add it, empty where unknown")
+    require_kinds(kinds, found.names, found.where)
+    for name in missing or {}:
+        require_column(name, found.names, found.where)
+    whole = replace(found, kinds=kinds, missing=missing or None)
+    return whole.select(needed) if needed else whole
+
+
+def is_streamed(table: str, most_bytes: int) -> bool:
+    """Return whether a path is one to read in batches: a folder, a glob, or files of more than so many bytes."""
+    if os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table)):
+        return True
+    return os.path.isfile(table) and table.lower().endswith(ENDINGS) and os.path.getsize(table) > most_bytes
+
+
+def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
+    import pyarrow as pa
+
+    if isinstance(source, Stream):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return _of_files(os.fspath(source), kinds)
+    if isinstance(source, pd.DataFrame):
+        return _of_frame(source)
+    module = type(source).__module__.partition(".")[0]
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        table = pa.table(source)
+        return _of_arrow(
+            "the table", table.schema, table.num_rows, lambda: table.to_reader(batch_rows(table.num_columns))
+        )
+    if isinstance(source, pa.RecordBatchReader):
+        return _of_arrow("the reader", source.schema, None, lambda: source)
+    if module == "pyarrow" and hasattr(source, "to_batches") and hasattr(source, "count_rows"):
+        return _of_dataset(source)
+    if hasattr(source, "collect_batches"):
+        return _of_lazy_frame(source)
+    # a relation of DuckDB, by the method's name of today or of earlier versions
+    run = getattr(source, "to_arrow_reader", None) or getattr(source, "fetch_record_batch", None)
+    if run is not None:
+        return _of_arrow("the relation", run(1).schema, None, lambda: run(batch_rows(1)))
+    if hasattr(source, "partitions") and hasattr(source, "npartitions"):
+        return _of_partitions(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        schema = pa.RecordBatchReader.from_stream(source).schema
+        return _of_arrow("the table", schema, None, lambda: pa.RecordBatchReader.from_stream(source))
+    if isinstance(source, Iterable):
+        return _of_iterable(source)
+    raise InputError(
+        f"a stream is read from files, Arrow's data sets, lazy tables or an iterable of tables, not from an object of "
+        f"type {type(source).__name__}"
+    )
+
+
+def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
+    paths = files_of(path)
+    endings = {_ending(file) for file in paths}
+    if len(endings) > 1:
+        raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
+    if endings == {".parquet"}:
+        from bayesclf.tables.parquet import stream
+
+        names, rows, written, read = stream(paths, path)
+    else:
+        from bayesclf.tables.delimited import stream as of_text
+
+        names, rows, written, read = of_text(paths, path, kinds)
+    return Stream(path, names, rows, read, from_file=True, written=written)
+
+
+def files_of(path: str) -> list[Path]:
+    """Return the files of a path: itself, those in a folder or those that a glob matches, sorted."""
+    if os.path.isdir(path):
+        found = sorted(file for file in Path(path).rglob("*") if file.is_file() and _ending(file) is not None)
+        hidden = [file for file in found if any(part.startswith((".", "_")) for part in file.relative_to(path).parts)]
+        found = [file for file in found if file not in hidden]
+        if not found:
+            raise InputError(f"the folder {path} has no file that ends in {listed(ENDINGS)}")
+        return found
+    if os.path.exists(path) or not glob.has_magic(path):
+        if not os.path.exists(path):
+            raise InputError(f"{path} does not exist; check the path")
+        if _ending(Path(path)) is None:
+            raise InputError(f"{path} {NOT_READ}")
+        return [Path(path)]
+    found = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
+    if not found:
+        raise InputError(f"no file matches {path}; check the pattern")
+    unknown = [file for file in found if _ending(file) is None]
+    if unknown:
+        raise InputError(f"{unknown[0]} {NOT_READ}")
+    return found
+
+
+def _ending(path: Path) -> str | None:
+    """Return the ending of a file without ".gz"; None for one that is not known."""
+    name = path.name.lower()
+    return next((ending.removesuffix(".gz") for ending in ENDINGS if name.endswith(ending)), None)
+
+
+def _of_arrow(
+    where: str,
+    schema: pa.Schema,
+    rows: int | None,
+    reader: Callable[[], Iterable[pa.RecordBatch]],
+) -> Stream:
+    """Return the stream of what Arrow reads."""
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for whole in reader():
+            for batch in pieces(whole.select(list(names))):
+                yield where, to_table(batch)
+
+    return Stream(where, _named(schema.names, where), rows, read, written=written_out(schema))
+
+
+def _of_dataset(source: Any) -> Stream:
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for whole in source.to_batches(columns=list(names), batch_size=batch_rows(len(names))):
+            for batch in pieces(whole):
+                yield "the data set", to_table(batch)
+
+    names = _named(source.schema.names, "the data set")
+    return Stream("the data set", names, source.count_rows(), read, written=written_out(source.schema))
+
+
+def _of_lazy_frame(source: Any) -> Stream:
+    """Return the stream of a LazyFrame of Polars, whose plan runs once for each pass, over the columns it needs."""
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        found = source.select(list(names)).collect_batches(chunk_size=batch_rows(len(names)), maintain_order=True)
+        for whole in found:
+            for batch in pieces(whole.to_arrow()):
+                yield "the lazy frame", to_table(batch)
+
+    names = _named(source.collect_schema().names(), "the lazy frame")
+    strings = frozenset(name for name, kind in source.collect_schema().items() if str(kind) == "String")
+    return Stream("the lazy frame", names, None, read, written=strings)
+
+
+def _of_partitions(source: Any) -> Stream:
+    """Return the stream of a dask.dataframe, one partition after the other."""
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for number in range(source.npartitions):
+            where = f"partition {number + 1} of {source.npartitions}"
+            for piece in pieces(source[list(names)].partitions[number].compute()):
+                yield where, piece
+
+    return Stream("the dask.dataframe", _named(source.columns, "the dask.dataframe"), None, read)
+
+
+def _of_frame(source: pd.DataFrame) -> Stream:
+    frame = source.set_axis([str(name) for name in source.columns], axis=1)
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for piece in pieces(frame[list(names)]):
+            yield "the table", piece
+
+    return Stream("the table", _named(frame.columns, "the table"), len(frame), read)
+
+
+def _of_iterable(source: Iterable[Any]) -> Stream:
+    """Return the stream of an iterable of tables; a list of them can be read again, an iterator cannot."""
+    whole = source if isinstance(source, Sequence) else None
+    ahead = iter(source)
+    first = next(ahead, None)
+    if first is None:
+        raise InputError("the iterable holds no table; give at least one")
+
+    def tables() -> Iterator[Any]:
+        if whole is not None:
+            yield from whole
+        else:
+            yield first
+            yield from ahead
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        for number, table in enumerate(tables(), start=1):
+            where = f"table {number} of the iterable"
+            frame = _frame(table, where)
+            lacking_or_other(frame.columns, all_names, where, "the first one")
+            for piece in pieces(frame[list(names)]):
+                yield where, piece
+
+    all_names = _named(_frame(first, "the first table of the iterable").columns, "the iterable")
+    return Stream("the iterable", all_names, None, read)
+
+
+def _frame(table: Any, where: str) -> pd.DataFrame:
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return to_table(table)
+    frame = to_pandas(table)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(
+            f"{where} is of type {type(table).__name__}; give DataFrames, whose columns have names, such as those of "
+            "pandas.read_csv(…, chunksize=100_000)"
+        )
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _named(names: Iterable[Any], where: str) -> tuple[str, ...]:
+    given = tuple(map(str, names))
+    repeated = [name for name in given if given.count(name) > 1] if len(set(given)) < len(given) else []
+    if repeated:
+        raise InputError(f"{where} has several columns named {repeated[0]!r}; rename one")
+    return given
+
+
+def _same_columns(found: pd.DataFrame, names: tuple[str, ...], where: str, whole: str) -> pd.DataFrame:
+    if tuple(found.columns) == names:
+        return found
+    lacking_or_other(found.columns, names, where, whole)
+    return found[list(names)]
+
+
+def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:
+    """Return columns as what they are declared to be; from files truth values and the like become words."""
+    coded = {name for name, dtype in table.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)}
+    wanted = {name: kind for name, kind in kinds.items() if name not in coded or kind == "number"}
+    if from_file:
+        return convert_columns(table, wanted, where) if wanted or not _is_plain(table) else table
+    if not wanted:
+        return table
+    return table.assign(**convert_columns(table[list(wanted)], wanted, where))
+
+
+def _is_plain(table: pd.DataFrame) -> bool:
+    return all(isinstance(dtype, pd.CategoricalDtype) or dtype.kind in "iuf" for dtype in set(table.dtypes))
+
+
+def _same_kinds(table: pd.DataFrame, kinds: dict[str, str], where: str) -> pd.DataFrame:
+    """Return a table whose columns hold what those of the earlier batches do, and note what new ones hold.
+
+    A column without a value is what it is elsewhere: a batch of it may have any type.
+    """
+    empty: dict[str, pd.Series] = {}
+    for name, own in kinds_of(table).items():
+        known = kinds.setdefault(name, own)
+        if own == known:
+            continue
+        if not table[name].isna().all():
+            said = {"number": "numbers", "category": "words"}
+            raise InputError(
+                f"column {name!r} holds {said[own]} in {where}, and {said[known]} in the rows before; declare what it "
+                f'is, with --kind {name}=category (kinds={{"{name}": "category"}} in Python)'
+            )
+        cells = [float("nan")] * len(table) if known == "number" else [None] * len(table)
+        empty[name] = pd.Series(cells, index=table.index, dtype=float if known == "number" else object)
+    return table.assign(**empty) if empty else table

@@ -1,0 +1,114 @@
+"""Learning on Dask: the posterior of the rows of all parts, and sentences for what can go wrong."""
+
+import os
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Stopped
+
+pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b", "c"], 400)
+    return pd.DataFrame(
+        {
+            "x": np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400) + (y == "b")),
+            "word": rng.choice([f"level {i}" for i in range(14)], 400),
+            "y": y,
+        }
+    )
+
+
+def within():
+    """Return what has the interface of a client and works in this process."""
+    return types.SimpleNamespace(
+        compute=lambda graph: types.SimpleNamespace(result=lambda: graph.compute(scheduler="synchronous")),
+        status="running",
+    )
+
+
+def same(found, table):
+    X = table[["x", "word"]]
+    whole = clone(found).fit(X, table["y"])
+    assert list(found.classes_) == ["a", "b", "c"]
+    np.testing.assert_allclose(found.predict_proba(X), whole.predict_proba(X), atol=1e-11)
+    assert found.columns_ == whole.columns_
+    assert found.notes_ == whole.notes_
+
+
+def test_parts_in_one_process_are_the_whole(table, tmp_path):
+    clf = bc.NaiveBayes(inference="map")
+    ordered = table.sort_values(["y", "word"])  # classes and levels come late
+    parts = [ordered[:90], ordered[:0], ordered[90:91], ordered[91:]]
+    same(clone(clf).fit_stream(parts, "y", client=within()), ordered)
+    for number, part in enumerate(parts):
+        if len(part):
+            part.to_parquet(tmp_path / f"{number}.parquet")
+    same(clone(clf).fit_stream(tmp_path, "y", client=within()), ordered)
+
+
+def test_what_parts_cannot_be_is_said(table):
+    clf = bc.NaiveBayes(inference="map")
+    with pytest.raises(InputError, match="with a client the source must have parts that workers can read"):
+        clf.fit_stream(iter([table]), "y", client=within())
+    with pytest.raises(InputError, match="column 'word' is in one part and not in another"):
+        clf.fit_stream([table[:50], table[50:].drop(columns="word")], "y", client=within())
+    with pytest.raises(InputError, match="hold words in one and numbers in another"):
+        clf.fit_stream([table[:50], table[50:].assign(word=1.0)], "y", client=within())
+    with pytest.raises(InputError, match="infinite value"):
+        clf.fit_stream([table[:50], table[50:].assign(x=np.inf)], "y", client=within())
+    with pytest.raises(InputError, match="no row counts"):
+        clf.fit_stream([table[:0]], "y", client=within())
+
+
+def test_of_many_rows_those_that_are_left_out_are_at_even_distances(table):
+    many = pd.concat([table] * 60, ignore_index=True)
+    clf = bc.NaiveBayes(inference="map").fit_stream([many[:3000], many[3000:]], "y", client=within())
+    whole = bc.NaiveBayes(inference="map").fit(many[["x", "word"]], many["y"])
+    X = table[["x", "word"]]
+    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=2e-3)
+
+
+@pytest.mark.slow
+def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path):
+    import dask.dataframe as dd
+    from distributed import Client
+
+    environment = os.environ | {"DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+    here = ["--host", "127.0.0.1", "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "env": environment}
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", *here, "--port", "0"]
+    scheduler = subprocess.Popen(start, stderr=subprocess.PIPE, text=True, **quiet)
+    processes = [scheduler]
+    try:
+        address = next(line.split()[-1] for line in scheduler.stderr if "tcp://" in line)
+        start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        processes += [subprocess.Popen(start, stderr=subprocess.DEVNULL, **quiet) for _ in range(2)]
+        for number in range(4):
+            table[100 * number : 100 * number + 100].to_parquet(tmp_path / f"{number}.parquet")
+        clf = bc.NaiveBayes(inference="map")
+        same(clone(clf).fit_stream(f"{tmp_path}/*.parquet", "y", client=address), table)
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+            same(clone(clf).fit_stream(dd.from_pandas(table, npartitions=5), "y", client=client), table)
+            processes[1].kill()
+            same(clone(clf).fit_stream(dd.from_pandas(table, npartitions=5), "y", client=client), table)
+        scheduler.kill()
+        scheduler.wait()
+        with pytest.raises((InputError, Stopped), match=r"no Dask scheduler answers at|was lost"):
+            clone(clf).fit_stream([table], "y", client=address)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        scheduler.stderr.close()

@@ -1,0 +1,124 @@
+"""Fitting and predicting tables that are read batch by batch, on the command line and by `predict_stream`."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.cli import models, run
+from bayesclf.errors import InputError, Refused
+from bayesclf.tables import batches
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+ROWS = 60
+
+
+@pytest.fixture
+def parts():
+    """Write a table as two parquet files in a folder, and whole as csv; return it."""
+    rng = np.random.default_rng(0)
+    label = rng.choice(["no", "yes"], ROWS)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=ROWS) + (label == "yes"),
+            "word": rng.choice(["01", "02", "=3"], ROWS),
+            "flag": rng.random(ROWS) < 0.4,
+            "row": np.arange(ROWS),
+            "label": label,
+        }
+    )
+    frame.loc[::7, "word"] = None
+    Path("big").mkdir()
+    frame[:25].to_parquet("big/1.parquet")
+    frame[25:][frame.columns[::-1]].to_parquet("big/2.parquet")
+    frame.to_csv("t.csv", index=False)
+    return frame
+
+
+FIT = ("--target", "label", "--drop", "row", "--model", "nb", "--seed", "1", "--output", "m.nc")
+
+
+def test_a_folder_is_fitted_and_predicted_in_batches_as_in_memory(parts, capsys, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
+    assert run(["fit", "t.csv", *FIT[:-1], "whole.nc"]) == 0
+    whole = bc.load("whole.nc")
+    for source in ("big", "big/*.parquet"):
+        assert run(["fit", source, *FIT]) == 0
+        assert "60 rows in 2 classes were read in batches" in capsys.readouterr().out
+        clf = bc.load("m.nc")
+        assert clf.columns_ == whole.columns_
+        words = parts.assign(flag=parts["flag"].astype(str))
+        np.testing.assert_allclose(clf.predict_proba(words), whole.predict_proba(words), atol=1e-12)
+        assert run(["predict", "m.nc", source, "--output", "a.parquet", "--sets", "0.9", "--reject", "0.2"]) == 0
+        answers = pd.read_parquet("a.parquet")
+        assert answers["row"].tolist() == list(range(1, ROWS + 1))
+        np.testing.assert_allclose(answers[["P(no)", "P(yes)"]], clf.predict_proba(words), atol=1e-12)
+        expected = clf.predict(words, reject=0.2)
+        assert [None if pd.isna(label) else label for label in answers["predicted"]] == expected.tolist()
+        assert f"{expected.tolist().count(None)} of them left undecided" in capsys.readouterr().out
+        assert answers["in_set_0.9(no)"].dtype == bool
+
+
+def test_csv_in_batches_gives_the_same_file(parts, monkeypatch, capfd):
+    assert run(["fit", "t.csv", *FIT, "--stream"]) == 0
+    assert run(["predict", "m.nc", "t.csv", "--output", "whole.csv"]) == 0
+    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
+    assert run(["predict", "m.nc", "t.csv", "--output", "p.csv", "--stream"]) == 0
+    whole, streamed = pd.read_csv("whole.csv"), pd.read_csv("p.csv")
+    pd.testing.assert_frame_equal(whole, streamed, rtol=1e-12)
+    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    capfd.readouterr()
+    assert run(["predict", "m.nc", "t.csv", "--output", "-"]) == 0
+    assert capfd.readouterr().out == Path("p.csv").read_text()
+
+
+def test_an_unseen_level_is_told_once(parts, monkeypatch, capsys):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
+    assert run(["fit", "big", *FIT]) == 0
+    parts.assign(word="new").to_csv("new.csv", index=False)
+    capsys.readouterr()
+    assert run(["predict", "m.nc", "new.csv", "--output", "p.csv", "--stream"]) == 0
+    assert capsys.readouterr().err.count("column 'word' has levels that the training rows lack: 'new'") == 1
+
+
+def test_a_cell_that_cannot_be_used_leaves_what_was_there(parts, refused):
+    assert run(["fit", "big", *FIT]) == 0
+    assert run(["predict", "m.nc", "big", "--output", "a.parquet"]) == 0
+    parts.assign(x=np.where(np.arange(ROWS) == 55, np.inf, 0.0)).to_parquet("bad.parquet", row_group_size=20)
+    said = refused("predict", "m.nc", "bad.parquet", "--output", "a.parquet")
+    assert "counting from row 41 of the stream: column 'x' has 1 infinite value" in said
+    assert not list(Path().glob(".bayesclf*"))
+
+
+def test_what_is_refused_of_streams(parts, refused):
+    assert "no file matches" in refused("fit", "big/*.csv", *FIT)
+    assert "--target" in refused("fit", "big", *FIT[2:])
+    assert "from which LogisticRegression cannot be fitted" in refused(
+        "fit", "big", *FIT[:4], "--model", "lr", *FIT[6:]
+    )
+    assert "has no column 'lable'" in refused("fit", "big", "--target", "lable", *FIT[2:])
+    assert run(["fit", "big", *FIT]) == 0
+    assert "'gibbs' draws a hypothesis by the number of a row" in refused(
+        "predict", "m.nc", "big", "--output", "a.parquet", "--rule", "gibbs"
+    )
+    parts.drop(columns="x").to_parquet("less.parquet")
+    assert "lacks column 'x', which the model needs" in refused(
+        "predict", "m.nc", "less.parquet", "--output", "a.parquet"
+    )
+
+
+def test_predict_stream_of_any_classifier(parts):
+    X, y = parts[["x", "word"]], parts["label"]
+    clf = bc.LogisticRegression(random_state=1, inference="map").fit(X, y)
+    assert clf.predict_stream([parts[:10], parts[10:]], "p.csv", progress=False) == ROWS
+    np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(X)[:, 1], rtol=1e-12)
+    told = []
+    clf.predict_stream(parts, "p.parquet", progress=lambda *news: told.append(news))
+    assert told[-1][1:] == (ROWS, ROWS)
+    assert "rows a second" in told[-1][0]
+    with pytest.raises(InputError, match=r"end in \.parquet, \.csv, not"):
+        clf.predict_stream(parts, "p.txt")
+    with pytest.raises(Refused, match="gibbs"):
+        clf.predict_stream(parts, "p.csv", rule="gibbs")

@@ -1,0 +1,159 @@
+"""What every generative classifier learns from a table that passes batch by batch: what `fit` learns from all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import NUMBERS, WORDS, assert_same_answers, every_generative
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+
+
+def batches(table, seed, parts):
+    """Return the rows of a table in another order and in parts, columns of some parts in another order too."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(table))
+    cuts = np.sort(rng.choice(np.arange(1, len(table)), size=parts - 1, replace=False))
+    found = [table.iloc[rows] for rows in np.split(order, cuts)]
+    return [found[0], *(part[list(rng.permutation(part.columns))] for part in found[1:])]
+
+
+def assert_same_statistics(one, other):
+    """Compare what was learned to 1e-12 of each array's largest number."""
+    for name, value in vars(one).items():
+        if name == "counts":
+            np.testing.assert_allclose(other.counts, value, rtol=1e-12)
+    for mine, theirs in zip(one.statistics, other.statistics, strict=True):
+        assert mine.axes == theirs.axes
+        for name, values in mine.arrays().items():
+            scale = np.abs(values).max(initial=1.0)
+            np.testing.assert_allclose(theirs.arrays()[name], values, rtol=0, atol=1e-12 * scale, err_msg=name)
+
+
+@every_generative
+@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(2, 6))
+@settings(max_examples=2, deadline=None)
+def test_a_stream_in_any_split_and_order_is_fit(case, mixed_table, seed, parts):
+    assert_any_split_is_fit(case, "ignore", mixed_table, seed, parts, "map")
+
+
+@every_generative
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 6))
+@settings(max_examples=4, deadline=None)
+def test_its_posterior_is_that_of_fit(case, missing, mixed_table, seed, parts):
+    assert_any_split_is_fit(case, missing, mixed_table, seed, parts, case.inference)
+
+
+def assert_any_split_is_fit(case, missing, mixed_table, seed, parts, inference):
+    """Compare a stream of parts in random order, with weights, with a fit to all rows."""
+    X, y = case.table(mixed_table)
+    weight = np.random.default_rng(seed).uniform(1.0, 2.0, len(y))
+    table = X.assign(label=y, weight=weight)
+    clf = case.make(missing=missing, inference=inference)
+    streamed = clone(clf).fit_stream(batches(table, seed, parts), "label", weight="weight")
+    whole = clf.fit(X, y, sample_weight=weight)
+    assert_same_statistics(whole._learnt, streamed._learnt)
+    assert_same_answers(whole, streamed, X, ("map",) if inference == "map" else case.closed_form, 1e-11)
+    assert list(streamed.classes_) == list(whole.classes_)
+    assert streamed.columns_ == whole.columns_
+
+
+@every_generative
+def test_classes_and_levels_may_come_late(case, mixed_table):
+    X, y = case.table(mixed_table)
+    order = np.lexsort((X.iloc[:, 0].map(str), y))
+    table = X.iloc[order].assign(label=y[order])
+    clf = case.make(inference="map")
+    streamed = clone(clf).fit_stream([table[start : start + 18] for start in range(0, len(y), 18)], "label")
+    whole = clf.fit(X, y)
+    assert_same_answers(whole, streamed, X, ("map",), 1e-11)
+    assert streamed.notes_ == whole.notes_
+
+
+@every_generative
+def test_rows_of_weight_zero_do_not_count_in_a_stream(case, mixed_table):
+    X, y, weight = case.with_rows_of_weight_zero(mixed_table)
+    table = X.assign(label=y, weight=weight)
+    clf = case.make(inference="map")
+    streamed = clone(clf).fit_stream([table[:5], table[5:12], table[12:]], "label", weight="weight")
+    assert_same_answers(clf.fit(X, y, weight), streamed, X[5:], ("map",))
+
+
+@pytest.mark.parametrize("alpha", ["learned", 2.0])
+def test_a_learned_concentration_is_that_of_a_fit_in_memory(mixed_table, alpha):
+    X, y = mixed_table
+    words = X[WORDS].assign(street=np.random.default_rng(2).choice(list("abcdefghijklmnop"), len(y)))
+    table = words.assign(label=y)
+    whole = bc.CategoricalNB(alpha, random_state=1).fit(words, y)
+    streamed = bc.CategoricalNB(alpha, random_state=1).fit_stream(batches(table, 3, 4), "label")
+    assert streamed.notes_ == whole.notes_
+    assert_same_answers(whole, streamed, words, ("predictive", "map"), 1e-9)
+
+
+def test_of_many_rows_the_concentration_is_learned_by_the_same_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.choice(list("abcdefghijklmnop"), 5200), "y": rng.integers(2, size=5200)})
+    monkeypatch.setattr("bayesclf.tables.batches.BATCH_ROWS", 700)
+    whole = bc.CategoricalNB(inference="map").fit(table[["x"]], table["y"])
+    streamed = bc.CategoricalNB(inference="map").fit_stream(table, "y")
+    assert streamed._learnt.blocks == whole._learnt.blocks
+    unknown = bc.CategoricalNB(inference="map").fit_stream(iter([table[:2500], table[2500:]]), "y")
+    np.testing.assert_allclose(unknown.predict_proba(table[["x"]]), whole.predict_proba(table[["x"]]), atol=2e-3)
+
+
+def test_a_stream_continues_a_prior_and_is_continued(mixed_table):
+    X, y = mixed_table
+    X = X[NUMBERS]
+    table = X.assign(label=y)
+    given = {"m": 1.0, "kappa": 0.5, "a": 2.0, "b": 3.0}
+    whole = bc.GaussianNB(**given, random_state=1).fit(X, y)
+    before = bc.GaussianNB(**given, random_state=1).fit(X[:20], y[:20])
+    assert_same_answers(whole, before.as_prior().fit_stream([table[20:23], table[23:]], "label"), X, ("predictive",))
+    parts = bc.GaussianNB(**given, random_state=1).fit_stream([table[:20]], "label").partial_fit(X[20:], y[20:])
+    assert_same_answers(whole, parts, X, ("predictive",))
+
+
+def test_a_batch_without_a_column_is_named(mixed_table):
+    X, y = mixed_table
+    table = X[NUMBERS].assign(label=y)
+    with pytest.raises(InputError, match=r"table 2 of the iterable lacks column 'dose', which the first one has"):
+        bc.GaussianNB().fit_stream([table[:50], table[50:].drop(columns="dose")], "label")
+    with pytest.raises(InputError, match=r"table 2 of the iterable has column 'more', which the first one lacks"):
+        bc.GaussianNB().fit_stream([table[:50], table[50:].assign(more=1)], "label")
+
+
+def test_what_a_stream_cannot_be_learned_from_is_said(mixed_table):
+    X, y = mixed_table
+    table = X[NUMBERS].assign(label=y)
+    clf = bc.GaussianNB()
+    with pytest.raises(InputError, match=r"has no column 'lable' .did you mean 'label'"):
+        clf.fit_stream(table, "lable")
+    with pytest.raises(InputError, match="'label' has one class only, 'ill'"):
+        clf.fit_stream(table[y == "ill"], "label")
+    with pytest.raises(
+        InputError, match=r"table 2 of the iterable, counting from row 51 of the stream: .*40 infinite values"
+    ):
+        clf.fit_stream([table[:50], table[50:].assign(age=np.inf)], "label")
+    with pytest.raises(InputError, match=r"column 'age' holds words in table 2 .* numbers in the rows before"):
+        clf.fit_stream([table[:50], table[50:].assign(age="old")], "label")
+    with pytest.raises(InputError, match="the iterable holds no table"):
+        clf.fit_stream([], "label")
+    with pytest.raises(InputError, match="all weights of column 'dose' are zero"):
+        clf.fit_stream(table.assign(dose=0.0), "label", weight="dose")
+    assert not hasattr(clf, "classes_")
+
+
+def test_a_batch_whose_column_is_empty_is_of_the_kind_of_the_others(mixed_table):
+    X, y = mixed_table
+    table = X[["age", "ward"]].assign(label=y)
+    empty = table[50:].assign(ward=np.nan, age=None)
+    streamed = bc.NaiveBayes(random_state=1).fit_stream([table[:50], empty], "label")
+    whole = bc.NaiveBayes(random_state=1).fit(pd.concat([table[:50], empty.astype({"age": float})])[["age", "ward"]], y)
+    assert_same_answers(whole, streamed, X, ("predictive",))

@@ -1,0 +1,182 @@
+"""Streams: the same rows from each source, in batches, with the kinds that reading a whole file finds."""
+
+import gzip
+import types
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from bayesclf.errors import InputError
+from bayesclf.tables import batches
+from bayesclf.tables.reading import read_table
+from bayesclf.tables.streams import is_streamed, open_stream
+
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=ROWS),
+            "n": rng.integers(5, size=ROWS),
+            "word": rng.choice(["wet", "dry, hot", 'a "b"', "zwölf\nzeilen"], ROWS),
+            "gap": np.where(rng.random(ROWS) < 0.2, np.nan, rng.normal(size=ROWS)),
+            "some": np.where(rng.random(ROWS) < 0.2, None, rng.choice(["NA", "1"], ROWS)),
+            "true": rng.random(ROWS) < 0.5,
+        }
+    )
+
+
+def whole(stream):
+    """Return all rows of a stream, coded words as words."""
+    parts = [batch.table for batch in stream.batches()]
+    words = [str(name) for name, dtype in parts[0].dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
+    return pd.concat([part.astype(dict.fromkeys(words, object)) for part in parts], ignore_index=True)
+
+
+def same(found, expected):
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False, rtol=1e-15)
+
+
+SOURCES = {
+    "data set": lambda table, folder: (pq.write_table(table, folder / "t.parquet"), ds.dataset(folder / "t.parquet"))[
+        1
+    ],
+    "table": lambda table, folder: table,
+    "reader": lambda table, folder: table.to_reader(7),
+    "capsule": lambda table, folder: types.SimpleNamespace(__arrow_c_stream__=table.__arrow_c_stream__),
+    "relation": lambda table, folder: types.SimpleNamespace(to_arrow_reader=table.to_reader),
+    "lazy frame": lambda table, folder: pl.from_arrow(table).lazy(),
+    "data frame of polars": lambda table, folder: pl.from_arrow(table),
+    "data frame": lambda table, folder: table.to_pandas(),
+    "list": lambda table, folder: [table.slice(0, 9), table.slice(9).to_pandas(), pl.from_arrow(table.slice(40))],
+    "iterator": lambda table, folder: iter([table.slice(0, 30), table.slice(30)]),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_each_source_has_the_rows(name, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 9)
+    stream = open_stream(SOURCES[name](pa.Table.from_pandas(table), tmp_path))
+    assert stream.names == tuple(table.columns)
+    same(whole(stream.select(["word", "x", "gap", "n", "true"])), table[["word", "x", "gap", "n", "true"]])
+
+
+def test_a_dask_dataframe_is_read_by_partition(table):
+    dd = pytest.importorskip("dask.dataframe")
+    stream = open_stream(dd.from_pandas(table, npartitions=3))
+    assert [batch.where for batch in stream.batches()] == [f"partition {i} of 3" for i in (1, 2, 3)]
+    same(whole(stream)[["x", "n"]], table[["x", "n"]])
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".tsv", ".csv.gz"])
+def test_a_file_holds_what_reading_it_whole_finds(ending, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 9)
+    path = tmp_path / f"t{ending}"
+    if ending == ".parquet":
+        table.to_parquet(path, row_group_size=13)
+    else:
+        table.to_csv(path, index=False, sep="\t" if "tsv" in ending else ",")
+    stream = open_stream(path)
+    assert stream.rows == ROWS
+    expected = read_table(path)
+    same(whole(stream), expected.astype(dict.fromkeys(("word", "some", "true"), object)))
+    assert max(len(batch.table) for batch in stream.batches()) <= 9
+    assert sorted(stream.written) == sorted({"word", "some", "true"} - ({"true"} if ending == ".parquet" else set()))
+
+
+def test_columns_of_files_may_be_permuted_but_not_lack(table, tmp_path):
+    table[:20].to_parquet(tmp_path / "a.parquet")
+    table[20:][table.columns[::-1]].to_parquet(tmp_path / "b.parquet")
+    for source in (tmp_path, f"{tmp_path}/*.parquet"):
+        same(whole(open_stream(source))[["x", "n"]], table[["x", "n"]])
+    table[:5].drop(columns="n").to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match=r"c\.parquet lacks column 'n', which .*a\.parquet has"):
+        open_stream(tmp_path)
+
+
+def test_levels_of_a_dictionary_are_kept_and_of_words_those_that_occur(tmp_path):
+    words = pd.Categorical(["b", "a"], categories=["c", "b", "a"])
+    arrow = pa.table({"coded": pa.DictionaryArray.from_arrays([1, 2], ["c", "b", "a"]), "plain": ["b", "a"]})
+    (batch,) = open_stream(arrow).batches()
+    assert list(batch.table["coded"].cat.categories) == ["a", "b", "c"]
+    assert list(batch.table["plain"].cat.categories) == ["a", "b"]
+    pd.DataFrame({"x": words}).to_parquet(tmp_path / "t.parquet")
+    (batch,) = open_stream(tmp_path / "t.parquet").batches()
+    assert batch.table["x"].tolist() == ["b", "a"]
+
+
+def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
+    table.to_parquet(tmp_path / "t.parquet")
+    kinds = {"n": "category", "x": "number"}
+    found = whole(open_stream(tmp_path / "t.parquet", kinds, {"word": ["wet"]}))
+    assert found["n"].tolist() == table["n"].astype(str).tolist()
+    assert found["word"].isna().sum() == (table["word"] == "wet").sum()
+    with pytest.raises(InputError, match="column 'word' is to be a number but has"):
+        whole(open_stream(tmp_path / "t.parquet", {"word": "number"}))
+    with pytest.raises(InputError, match="no column 'm'"):
+        open_stream(table, {"m": "category"})
+
+
+def test_numbers_of_csv_are_those_that_every_row_has(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,d,e\n1,1,nan,+1,\n2,1.5e3,2,2,\n,x,3,3,\n")
+    found = whole(open_stream(path))
+    assert found["a"].tolist()[:2] == [1.0, 2.0]
+    assert found["b"].tolist() == ["1", "1.5e3", "x"]
+    assert found["c"].tolist() == ["nan", "2", "3"]
+    assert found["d"].tolist() == [1, 2, 3]
+    assert found["e"].isna().all()
+
+
+def test_what_cannot_be_read_is_said(tmp_path):
+    for name, text in {
+        "short.csv": "a,b\n1,2\n1\n",
+        "empty.csv": "",
+        "header.csv": "a,b\n",
+        "bad.parquet": "PAR1",
+    }.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=r"short\.csv cannot be read as a table .*Expected 2 columns, got 1"):
+        open_stream(tmp_path / "short.csv")
+    with pytest.raises(InputError, match=r"empty\.csv is empty"):
+        open_stream(tmp_path / "empty.csv")
+    with pytest.raises(InputError, match=r"header\.csv has no rows"):
+        open_stream(tmp_path / "header.csv")
+    with pytest.raises(InputError, match=r"bad\.parquet is not a whole parquet file"):
+        open_stream(tmp_path / "bad.parquet")
+    with pytest.raises(InputError, match=r"has files of several kinds, \.csv, \.parquet"):
+        open_stream(tmp_path)
+    with pytest.raises(InputError, match="no file matches"):
+        open_stream(tmp_path / "*.none")
+    with pytest.raises(InputError, match="does not exist"):
+        open_stream(tmp_path / "none.csv")
+    (tmp_path / "t.txt").write_text("a")
+    with pytest.raises(InputError, match=r"t\.txt has an ending that is not read in batches"):
+        open_stream(tmp_path / "t.txt")
+    with pytest.raises(InputError, match="not from an object of type int"):
+        open_stream(3)
+    with pytest.raises(InputError, match=r"the first table .* is of type list"):
+        open_stream([[1, 2]])
+    with gzip.open(tmp_path / "g.csv.gz", "wt") as file:
+        file.write("a\n\xff\n")
+    (tmp_path / "latin.csv").write_bytes(b"a\n\xff\n")
+    with pytest.raises(InputError, match=r"latin\.csv is not UTF-8"):
+        open_stream(tmp_path / "latin.csv")
+
+
+def test_folders_globs_and_large_files_are_streamed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    assert is_streamed(str(tmp_path), 100)
+    assert is_streamed(f"{tmp_path}/*.csv", 100)
+    assert not is_streamed(str(path), 100)
+    assert is_streamed(str(path), 1)
+    assert not is_streamed("play_tennis", 1)
