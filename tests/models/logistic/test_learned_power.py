@@ -18,13 +18,14 @@ from bayesclf.typing import Array
 
 INF = float("inf")
 POWERS = (0.0, 0.5, 2.0)
+TWO = (0.5, 1.0)
 PRIORS = {
-    "default": LogisticPrior(prior_scale=LearnedScale()),
+    "default": LogisticPrior(prior_scale=LearnedScale(power=TWO)),
     "three": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7, power=POWERS)),
-    "reference, zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", prior_form="reference"),
+    "reference, zero": LogisticPrior(prior_scale=LearnedScale(power=TWO), intercept_at="zero", prior_form="reference"),
     "some given": LogisticPrior(prior_scale=LearnedScale(given={"x1": 0.4, "c0=q": 2.0}, power=POWERS)),
-    "free weight": LogisticPrior(prior_scale=LearnedScale(given={"x0": INF})),
-    "free intercept": LogisticPrior(prior_scale=LearnedScale(), intercept_scale=INF),
+    "free weight": LogisticPrior(prior_scale=LearnedScale(given={"x0": INF}, power=TWO)),
+    "free intercept": LogisticPrior(prior_scale=LearnedScale(power=TWO), intercept_scale=INF),
 }
 
 
