@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         LBFGSOptimizer,
         Newton,
     )
+    from bayesclf.interpretation.dependence import DependentPairs, dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.posterior import averaging
@@ -61,6 +62,7 @@ _NAMES = {
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),
+    "bayesclf.interpretation.dependence": ("DependentPairs", "dependent_pairs"),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
     "bayesclf.evaluation.instability": ("Instability", "instability"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
@@ -119,6 +121,7 @@ __all__ = [
     "CategoricalNB",
     "Comparison",
     "ConjugateGradient",
+    "DependentPairs",
     "Exact",
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
@@ -145,6 +148,7 @@ __all__ = [
     "compare_weights",
     "coverage",
     "datasets",
+    "dependent_pairs",
     "diagnostics",
     "experiments",
     "families",
@@ -169,6 +173,7 @@ class _RenamedModules:
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return how to import a module by its old name; None for every other module."""
         package, _, name = fullname.partition(".")
         loader: Any = self
         return ModuleSpec(fullname, loader) if package == __name__ and name in _RENAMED else None
@@ -177,6 +182,7 @@ class _RenamedModules:
         """Leave it to the import system to make a module."""
 
     def exec_module(self, module: Any) -> None:
+        """Put the module of today's name in the place of the one that was made for the old name."""
         # The import system takes what it finds here instead of the empty module that it made.
         name = module.__name__
         sys.modules[name] = import_module(f"{__name__}.{_RENAMED[name.partition('.')[2]]}")

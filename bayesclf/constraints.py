@@ -47,6 +47,7 @@ class Whole(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is an integer within the bounds; True and False are not."""
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         return whole and value >= self.least and (self.most is None or value <= self.most)
 
@@ -86,6 +87,7 @@ class Number(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is a number, or where allowed an array of them, within the bounds."""
         numbers = self._numbers(value)
         if numbers is None:
             return False
@@ -134,6 +136,7 @@ class Flag(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is True or False."""
         return isinstance(value, bool | np.bool_)
 
     def __str__(self) -> str:
@@ -157,6 +160,7 @@ class Choice(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is one of the words."""
         return isinstance(value, str) and value in self.words
 
     def __str__(self) -> str:
@@ -185,6 +189,7 @@ class Instance(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is an instance of the class."""
         return isinstance(value, self.of)
 
     def __str__(self) -> str:
@@ -200,6 +205,7 @@ class OrNone(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is None, or allowed by the other constraint."""
         return value is None or self.other.allows(value)
 
     def __str__(self) -> str:
@@ -212,6 +218,7 @@ class Text(Constraint):
 
     @override
     def allows(self, value: Any) -> bool:
+        """Return whether a value is a string."""
         return isinstance(value, str)
 
     def __str__(self) -> str:

@@ -73,6 +73,7 @@ def may_be_absent[**P, T](attribute: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(attribute)
     def computed(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the attribute; a reason for its absence is raised as an `AttributeError` too."""
         try:
             return attribute(*args, **kwargs)
         except Refused as reason:

@@ -293,6 +293,7 @@ def extended_with_bayes_optimal(
         raise Refused("h3 is a classifier, without a P(x | h), so it cannot join a generative space; use P(y | x, h)")
 
     def conditional(x: NDArray[Any]) -> Array:
+        """Return P(y | x, h) of the hypotheses of before, and of the one that answers as their average."""
         rows = Rows((x,), len(x))
         averaged = np.exp(rules.bayes_optimal(space, rows))
         new = averaged if probabilistic else np.eye(len(space.labels))[averaged.argmax(axis=1)]

@@ -32,7 +32,7 @@ QUOTED = r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)"(?:[^"\\]|\\.)*"(?!\w)"""
 LONG = re.compile(rf"{QUOTED}|\S{{{LONGEST_NAME + 1},}}")
 """What a message may shorten: anything in quotes, and a word that is too long."""
 
-NUMBER = re.compile(rf"({QUOTED})|(?<![\w.])[\d.,]*\d")
+NUMBER = re.compile(rf"({QUOTED})|(?<![\w.])[-−]?[\d.,]*\d")
 """A number outside of quotes, or what is in quotes, its group."""
 
 IN_ALL = ", … ({total} in all)"

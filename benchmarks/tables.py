@@ -103,18 +103,23 @@ def _against(took: Result) -> list[str]:
 
 def learned_scale(result: Result) -> str:
     """Return the log losses of a learned scale and of its peers, and how often it is level with them or better."""
-    ways = list(next(iter(result["tables"].values()))["scores"])
+    ways = list(dict.fromkeys(way for found in result["tables"].values() for way in found["scores"]))
     lines, losses = [], []
     for name, found in result["tables"].items():
         shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
-        own = [mean(found["scores"][way]["log_loss"]) for way in ways]
+        own = {way: mean(found["scores"][way]["log_loss"]) for way in ways if way in found["scores"]}
         losses.append(own)
-        lines.append([shape, *(f"**{loss:.3f}**" if loss == min(own) else f"{loss:.3f}" for loss in own)])
-    ranks = [[sorted(own).index(loss) + 1 for loss in own] for own in losses]
-    lines.append(["mean rank", *(f"{mean(rank[i] for rank in ranks):.2f}" for i in range(len(ways)))])
+        cells = {way: f"**{loss:.3f}**" if loss == min(own.values()) else f"{loss:.3f}" for way, loss in own.items()}
+        lines.append([shape, *(cells.get(way, "") for way in ways)])
+    every = [way for way in ways if all(way in own for own in losses)]
+    whole = [own for own in losses if len(own) == len(ways)] if len(every) < len(ways) else losses
+    ranks = [{way: sorted(own.values()).index(own[way]) + 1 for way in ways} for own in whole]
+    if ranks:
+        head = "mean rank" if len(whole) == len(losses) else f"mean rank, {len(whole)} tables with all"
+        lines.append([head, *(f"{mean(rank[way] for rank in ranks):.2f}" for way in ways)])
     said = []
     for peer in ways[1:]:
-        pairs = [(own[0], own[ways.index(peer)]) for own in losses]
+        pairs = [(own[ways[0]], own[peer]) for own in losses if ways[0] in own and peer in own]
         level = sum(first - other <= max(0.01, 0.01 * other) for first, other in pairs)
         better, worse = (
             sum(sign * (other - first) > max(0.01, 0.01 * other) for first, other in pairs) for sign in (1, -1)

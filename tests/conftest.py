@@ -28,8 +28,11 @@ SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_noteboo
     "test_command_lines.py",
 }
 """Files whose tests share little, so that several workers may take tests of one file."""
-LONGEST = ("test_notebooks.py", "test_main_job.py")
-"""Files with the longest of the slow tests: these come first, lest a worker be alone with one at the end."""
+LONGEST = ("test_readme.py", "test_notebooks.py", "test_main_job.py", "test_discriminant.py", "test_sbc.py")
+"""Files with the longest of the slow tests: these come first, lest a worker be alone with one at the end.
+
+The README's blocks need one another's files, so that one worker runs them all, which takes minutes.
+"""
 
 
 def pytest_collection_modifyitems(items):

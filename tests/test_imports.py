@@ -39,6 +39,7 @@ UPWARD = {
     ("classifiers.base", "interpretation.explanation"),
     ("classifiers.base", "interpretation.prediction_files"),
     ("classifiers.base", "interpretation.predictions"),
+    ("classifiers.base", "interpretation.priors"),
     ("classifiers.base", "interpretation.summary"),
     ("classifiers.base", "evaluation.datatree"),
     ("classifiers.base", "evaluation.leave_one_out"),
@@ -52,6 +53,7 @@ UPWARD = {
     ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
     ("evaluation.more_rows", "plots"),
+    ("interpretation.dependence", "plots"),
     ("families", "models.base"),
 }
 """Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 import typer
 
+import bayesclf
+
 RECORD = Path(__file__).with_name("public_api.json")
 
 MODULES = (
@@ -179,6 +181,24 @@ def test_a_path_leads_to_the_same_objects_as_any_other(path):
         value = getattr(module, name)
         if inspect.isfunction(value) or inspect.isclass(value):
             assert getattr(import_module(value.__module__), value.__qualname__) is value
+
+
+def undocumented(tree, of=""):
+    """Yield the public functions, classes and methods of a syntax tree that say nothing."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            overload = any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
+            if ast.get_docstring(node) is None and not overload:
+                yield of + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from undocumented(node, f"{of}{node.name}.")
+
+
+def test_every_function_says_what_it_does():
+    """Those that override another too, on which ruff is silent."""
+    package = Path(bayesclf.__file__).parent
+    trees = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in package.rglob("*.py"))
+    assert [f"{path.relative_to(package)}: {name}" for path, tree in trees for name in undocumented(tree)] == []
 
 
 def test_a_change_is_told_by_name():

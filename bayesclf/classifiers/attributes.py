@@ -106,6 +106,7 @@ class GenerativeAttributes(PointAttributes):
         """
 
         def variances(block: Block, own: Parameters) -> Array:
+            """Return a block's variances (outcome, feature) in the columns' own units."""
             shape = (len(self.classes_), len(block.statistics.axes.features))
             axes = block.family.dims()["sigma2"]
             values = own["sigma2"][0]

@@ -321,9 +321,19 @@ class BayesClassifier(Predictor):
 
         return summary(self, ci_prob, of)
 
-    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
-        """Write the self-contained HTML report: checks, posterior, and with the training rows `X`, `y` predictions.
+    def prior_summary(self) -> pd.DataFrame:
+        """Return the prior of each parameter with its numbers, and the model in words.
 
+        See `bayesclf.interpretation.priors.prior_summary`.
+        """
+        from bayesclf.interpretation.priors import prior_summary
+
+        return prior_summary(self)
+
+    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
+        """Write a report: checks, priors, posterior, and with the training rows `X`, `y` predictions.
+
+        One self-contained HTML file; without figures Markdown where `path` ends with ``.md``, JSON with ``.json``.
         `progress` is that of `diagnose`, which takes most of the time.
         """
         from bayesclf.report import write_classifier

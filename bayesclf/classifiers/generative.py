@@ -21,6 +21,7 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     about_units,
     block_cells,
     checked_labels,
@@ -153,12 +154,11 @@ class GenerativeClassifier(Updating):
         check_is_fitted(self, "classes_")
 
         def parameters(source: str) -> Parameters:
+            """Return the parameters that a rule needs, all draws at once."""
             found = self.hypotheses(source)
             if not isinstance(found, Hypotheses):
-                raise DoesNotExist(
-                    f"{len(found)} draws of the weights are too large to keep in memory; fit with fewer, as in "
-                    "Exact(draws=10)"
-                )
+                what = f"{len(found)} draws of the weights are too large to keep in memory"
+                raise DoesNotExist(f"{what}; fit with fewer, as in Exact(draws=10)")
             return found.parameters
 
         chains = 1 if self.draws_ is None else self.draws_.chains
@@ -223,7 +223,9 @@ class GenerativeClassifier(Updating):
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
-        return self._conditioned()
+        model = self._conditioned()
+        self.notes_ += about_numbers(frame, self._learnt)
+        return model
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
@@ -401,6 +403,7 @@ class GenerativeClassifier(Updating):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows of checked columns in the encoding of each block that has a column left."""
         parts: list[Any] = []
         for block, kept in zip(self._learnt.blocks, self._kept, strict=True):
             if not kept.any():

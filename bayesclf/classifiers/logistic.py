@@ -22,7 +22,13 @@ from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
-from bayesclf.models.logistic.learned_model import LearnedScaleModel, learns_nothing, not_learnable
+from bayesclf.models.logistic.learned_model import (
+    LearnedScaleModel,
+    learns_correlations,
+    learns_nothing,
+    not_learnable,
+)
+from bayesclf.models.logistic.learned_power import LearnedPowerModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.normal_prior import NormalPrior
@@ -73,9 +79,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: one sd s for all columns, with a posterior of its own,
         log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
-        are independent. ``bayesclf.LearnedScale(…)`` has other priors of s, weights that are as correlated as their
-        columns, and columns whose sd is given all the same. Under
-        ``"map"``, s is the mode of log s, and the weights are at their mode given this s. Where that would take too
+        are as correlated as their columns, by a power λ of the columns' covariance that is ½ or 1 and averaged over
+        too. ``bayesclf.LearnedScale(…)`` has other priors of s, other powers (0 makes weights independent), and columns
+        whose sd is given all the same. Under
+        ``"map"``, λ is the more probable one, s the mode of log s given it, and the weights are at their mode given
+        both. Where that would take too
         long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is
         False), ``"learned"`` is 2.5, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the
         sd, infinite for a flat prior; a mapping fixes that of the columns that it names, and the others' is learned.
@@ -229,7 +237,14 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             prior = self._prior(learns=not reason)
             if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
                 prior = replace(prior, prior_scale=dict(prior.prior_scale.given))
-            kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
+            if isinstance(prior.prior_scale, LearnedScale) and not learns_correlations(prior, design):
+                prior = replace(prior, prior_scale=prior.prior_scale.of_one_power(prior.prior_scale.powers[0]))
+            if isinstance(prior.prior_scale, LearnedScale):
+                kind: type[LogisticModel] = (
+                    LearnedPowerModel if len(prior.prior_scale.powers) > 1 else LearnedScaleModel
+                )
+            else:
+                kind = LogisticModel
             model = kind(self._labels, design, X, y, weight, prior)
         else:
             design = self.prior.design
@@ -270,8 +285,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             fitted: Any = self.model_
-            power = fitted.prior.prior_scale.power
-            self.notes_.append(_about_scale(self.draws_.parameters["prior_scale"], power))
+            self.notes_.append(_about_scale(self.draws_.parameters, fitted.prior.prior_scale))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -297,6 +311,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     @override
     def encode(self, frame: Table) -> Rows:
+        """Return rows of checked columns as (numbers, level codes), by the columns that were fitted."""
         numbers, categories = self._names("number"), self._names("category")
         levels = tuple(column.levels for column in self._columns if column.kind == "category")
         if isinstance(frame, SparseTable):
@@ -337,12 +352,17 @@ def _column(frame: pd.DataFrame, name: str, kind: columns.Kind) -> Column:
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
 
 
-def _about_scale(scale: Array, power: float) -> str:
+def _about_scale(parameters: Parameters, settings: LearnedScale) -> str:
     """Say what the draws (draw) of a learned prior scale are, and what C = Σ^λ the weights' covariance s² C has."""
-    low, middle, high = np.quantile(scale, [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
+    low, middle, high = np.quantile(parameters["prior_scale"], [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
+    shape = SHAPES[max(settings.powers) > 0]
+    if "prior_power" in parameters:
+        shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
+        each = (f"{power:g} (probability {share:.2f})" for power, share in zip(settings.powers, shares, strict=True))
+        shape += f", by a power of the columns' covariance that is {' or '.join(each)}"
     return (
         f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
-        f"{high:.2g}){SHAPES[power > 0]}"
+        f"{high:.2g}){shape}"
     )
 
 

@@ -72,6 +72,7 @@ class AODE(GenerativeClassifier):
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return the one set of tables that there is, as fitted, with the mean class prior for rules that average."""
         if source not in ("mean", "posterior"):
             return super().hypotheses(source, class_prior)
         point = super().hypotheses("map", class_prior)
@@ -91,12 +92,15 @@ class PlugIn(Hypotheses):
 
     @override
     def take(self, draws: Integers) -> NoReturn:
+        """Refuse, as there are no draws to take some of."""
         raise Refused(NO_POSTERIOR)
 
     @override
     def log_scores(self, rows: Rows) -> NoReturn:
+        """Refuse, as there are no draws to score rows with."""
         raise Refused(NO_POSTERIOR)
 
     @override
     def log_predictive(self, rows: Rows) -> Array:
+        """Return log P(x, y) of rows, (row, outcome), by the tables as they are."""
         return np.asarray(super().log_scores(rows)[0])

@@ -155,6 +155,7 @@ class TextNB(CountClassifier):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
+        """Return rows of texts as counts of the words of the vocabulary."""
         return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
 
     @override

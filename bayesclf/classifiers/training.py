@@ -357,6 +357,36 @@ def about_units(axes: Axes) -> Iterator[str]:
         )
 
 
+MOST_CODES = 20
+"""Whole numbers that a column can have and still be taken for codes of categories without a remark."""
+
+
+def about_numbers(frame: Table, learnt: Learnt) -> Iterator[str]:
+    """Say which columns of numbers a categorical family took for categories, unless they look like codes."""
+    if isinstance(frame, SparseTable):
+        return
+    taken = [
+        f"{name!r} ({len(levels)} values)"
+        for block in learnt.blocks
+        if block.family.kind == "category" and not block.indicator
+        for name in block.names
+        if columns.kind_of(frame[name]) == "number" and not _are_codes(levels := learnt.columns[name].levels)
+    ]
+    if taken:
+        yield (
+            f"each different number is a category of its own, without order, in column "
+            f"{listed(taken, LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a block for "
+            "them, to make them categories cut them into bins with pandas.cut, and if they are codes say so with "
+            "astype('category')"
+        )
+
+
+def _are_codes(levels: Sequence[object]) -> bool:
+    """Return whether the values of a column of numbers are few and whole."""
+    values = [level for level in levels if isinstance(level, int | float)]
+    return len(values) <= MOST_CODES and all(float(value).is_integer() for value in values)
+
+
 @dataclass(frozen=True)
 class FrozenPrior:
     """A posterior that serves as a prior: what `as_prior` passes to a new classifier.

@@ -23,6 +23,7 @@ from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
     Learnt,
+    about_numbers,
     block_cells,
     checked_labels,
     possible_labels,
@@ -123,7 +124,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             if not first:
                 added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
             self._gather(added)
-            self._infer(self._conditioned())
+            model = self._conditioned()
+            self.notes_ += about_numbers(frame, self._learnt)
+            self._infer(model)
         return self
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:

@@ -104,6 +104,7 @@ def notes_for_warnings() -> Iterator[None]:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
+        """Write a warning of bayesclf as a note; hand on any other."""
         if issubclass(category, ConvergenceWarning | PredictionWarning):
             complain(f"note: {message}")
         else:

@@ -146,13 +146,17 @@ def names(text: str, known: Iterable[str], option: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of(name, known, option) for name in given))
 
 
+CLOSED_FORM = ("exact", "augmentation")
+"""Engines for posteriors that have a closed form, at least given the missing cells."""
+
+
 def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str, str]:
     """Return the engine of each model from ``NAME``, ``MODEL=NAME``, or several of these with commas.
 
     Raises
     ------
     InputError
-        If a name is not known, or two engines are given for all models.
+        If a name is not known, two engines are given for all models, or a model has no such engine.
     """
     known = [AUTO, *known]
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -166,8 +170,18 @@ def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str,
         model, equals, engine = part.partition("=")
         if equals:
             one_of(model.strip(), models, "--inference")
-            chosen[model.strip()] = one_of(engine.strip(), known, "--inference")
+            chosen[model.strip()] = _possible(model.strip(), one_of(engine.strip(), known, "--inference"))
     return chosen
+
+
+def _possible(model: str, engine: str) -> str:
+    """Return an engine that was asked of one model, if models of its kind have it."""
+    if model == "lr" and engine in CLOSED_FORM:
+        raise InputError(
+            f"--inference lr={engine} is not possible, as the posterior of logistic regression has no closed form; "
+            "take lr=laplace, lr=nuts or lr=map"
+        )
+    return engine
 
 
 def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:

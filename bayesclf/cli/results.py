@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import asdict
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from rich.text import Text
 from bayesclf.cli.console import plain_table
 from bayesclf.evaluation.stack import STACK
 from bayesclf.inference import ENGINES
+from bayesclf.report.text import plain
 from bayesclf.report.verdict import DEFINED, verdict
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, duration, number, pair, printable
@@ -236,7 +236,7 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
         "cautions": said.cautions,
         "notes": comparison.notes,
     }
-    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _stack(comparison: Comparison) -> Record | None:
@@ -248,16 +248,3 @@ def _stack(comparison: Comparison) -> Record | None:
         "weights": [{"model": model, "rule": rule, "weight": weight} for (model, rule), weight in weights.items()],
         "left_out": [{"model": model, "rule": rule, "reason": reason} for (model, rule), reason in left_out.items()],
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return values that JSON has: numbers that are not finite become null or "inf"."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value if value is None or isinstance(value, bool | int | float) else str(value)

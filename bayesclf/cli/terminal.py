@@ -23,5 +23,6 @@ class Terminal(Console):
 
     @override
     def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield what is printed, with control characters of texts shown instead of obeyed."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text, kept="\n\t"), style, control)

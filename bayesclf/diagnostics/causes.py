@@ -18,12 +18,14 @@ from bayesclf.classifiers.naive_bayes import CategoricalNB
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.finding import NotApplicable, Skipped
-from bayesclf.diagnostics.held_out import HeldOut, Labelled, Split, held_out, independent_groups
+from bayesclf.diagnostics.held_out import HeldOut, Labelled, Split, held_out
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.interpretation.dependence import dependent_pairs
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.independence import independent_groups
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers
 
@@ -269,8 +271,18 @@ def _independence(context: Context, rule: str, gap: Array) -> Cause:
         training = _permuted(context.training, context.classifier, groups, rng)
         permuted.append(_gap(_refits(context, training, context.splits), rule))
     sign, other, own = np.sign(gap.mean()), Step.of(np.mean(permuted, axis=0)), Step.of(gap)
-    removed = float(sign * (own.mean - other.mean))
-    return replace(INDEPENDENCE, removed=Step(removed, float(np.hypot(own.error, other.error))))
+    removed = Step(float(sign * (own.mean - other.mean)), float(np.hypot(own.error, other.error)))
+    cause = replace(INDEPENDENCE, removed=removed)
+    return replace(cause, remedy=f"{cause.remedy}{_pairs(context)}") if cause.explains else cause
+
+
+def _pairs(context: Context) -> str:
+    """Return which columns the model wrongly takes for independent, as a clause; empty where none stands out."""
+    try:
+        said = dependent_pairs(context.classifier, context.X, context.y).sentence
+    except Refused:
+        return ""
+    return f" ({said})" if said else ""
 
 
 def _permuted(

@@ -14,12 +14,13 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, passed, tip
-from bayesclf.diagnostics.held_out import correlations, independent_groups
+from bayesclf.diagnostics.held_out import correlations
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.independence import independent_groups
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing
 from bayesclf.typing import Array, Integers

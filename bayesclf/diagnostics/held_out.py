@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -22,11 +20,11 @@ from bayesclf.diagnostics.finding import Skipped
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import MAP, NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.independence import independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
@@ -320,29 +318,6 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     if strongest < thresholds.MIN_DEPENDENCE:
         raise Skipped(f"columns treated as independent correlate by at most {strongest:.2f} within the classes")
     return LogisticRegression(prior_scale=DEFAULT_SCALE)  # its fit must not take longer than the check is worth
-
-
-def independent_groups(model: GenerativeModel) -> dict[str, int]:
-    """Return a group number for each column in use: columns of different groups are independent given the class.
-
-    Columns of one block share a group where its family models their dependence, those of a network where edges
-    connect them.
-    """
-    groups: dict[str, int] = {}
-    for block in model.blocks:
-        features = block.statistics.axes.features
-        own: Iterable[int] = range(len(features))
-        if block.family.name in ("multivariate-gaussian", "joint", "every-tree", "one-dependence"):
-            own = [0] * len(features)
-        elif isinstance(block.family, BayesianNetwork):
-            edges = block.family.edges
-            assert not isinstance(edges, str)  # a fit has replaced "tan" by the edges that it learned
-            joined = np.zeros((len(features), len(features)))
-            for parent, child in edges:
-                joined[features.index(parent), features.index(child)] = 1.0
-            own = connected_components(joined, directed=False)[1].tolist()
-        groups |= dict(zip(features, (len(groups) + number for number in own), strict=True))
-    return groups
 
 
 def dependence(model: GenerativeModel, training: Labelled) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date as day
@@ -25,7 +24,7 @@ from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, 
 from bayesclf.evaluation.forecast import Forecast, Limits, of_comparison
 from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
 from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
-from bayesclf.evaluation.stack import STACK, Stack, stack_line
+from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.progress import Progress, is_watched, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
@@ -296,7 +295,7 @@ class Comparison(Displayed):
         return net_benefit.decision_curve(log_proba, y, code, thresholds, repeats, self.seed)
 
     def report(self, path: Any, progress: Progress = None) -> None:
-        """Write the self-contained HTML report; `progress` is that of `compare`."""
+        """Write a report, HTML or, by the end of `path`, ``.md`` or ``.json``; `progress` is that of `compare`."""
         from bayesclf.report import write_comparison
 
         write_comparison(self, path, progress=progress)
@@ -495,18 +494,4 @@ def compare(
         day.today().isoformat(),
         forecast=ahead,
     )
-    return _with_stack(comparison) if stack else comparison
-
-
-def _with_stack(comparison: Comparison) -> Comparison:
-    """Return a comparison with the line of its stack, or the reason why that cannot answer."""
-    start = time.perf_counter()
-    mixture, answers = stack_line(comparison)
-    seconds = (time.perf_counter() - start) / len(comparison.splits)
-    return replace(
-        comparison,
-        answers={**comparison.answers, (STACK, peers.NO_RULE): answers},
-        notes={**comparison.notes, STACK: () if mixture is None else mixture.notes},
-        seconds={**comparison.seconds, STACK: seconds},
-        mixture=mixture,
-    )
+    return replace(comparison, **with_line(comparison, notes, seconds)) if stack else comparison

@@ -318,9 +318,11 @@ def score_rules(
 
     @cache
     def averages() -> averaging.Averages:
+        """Return the averages over the posterior, which several rules share."""
         return averaging.average(hypotheses("posterior"), rows)
 
     def scores_of(name: str) -> RowScores:
+        """Return the scores of one rule, row by row."""
         source = hypotheses(RULES[name].source)
         if name == "gibbs":
             found = scores.score_gibbs(rules.log_proba(name, source, rows, seed), averages(), y)

@@ -206,6 +206,7 @@ def of_comparison(
     order = {name: place for place, name in enumerate(models)}
 
     def measure(name: str, split: Split) -> Trial:
+        """Fit and score one model on a small split; one of all training rows is a fold as it is."""
         own = cross_validation.unit_seed(seed, order[name], 0)
         if len(split[0]) == len(train):
             return timed(models[name], table, splits[0], question, own)
@@ -235,6 +236,7 @@ def timed(
     sampling: list[float] = []
 
     def watch(what: str, done: int, total: int, /) -> None:
+        """Raise `OutOfTime` where sampling at the pace so far would take beyond the limit."""
         now = clock()
         sampling.append(now)
         if done and now - sampling[0] > LIMIT:

@@ -5,15 +5,17 @@ The out-of-fold answers of a comparison are all that is needed, so that a stack 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import Answers, pooled, scored
 from bayesclf.evaluation.leave_one_out import stacking_weights
-from bayesclf.evaluation.peers import line_name
+from bayesclf.evaluation.peers import NO_RULE, line_name
 from bayesclf.evaluation.score_table import HeldOut, Key
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.typing import Array, Integers
@@ -151,6 +153,18 @@ def stack_line(held_out: HeldOut) -> tuple[Stack | None, Answers]:
     folds = zip(log_proba, held_out.splits, strict=True)
     parts: list[RowScores | str] = [scored(mixed, held_out.y[test], held_out.costs) for mixed, (_, test) in folds]
     return mixture, pooled(parts, tuple(held_out.splits), held_out.runs)
+
+
+def with_line(held_out: HeldOut, notes: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return the fields of a comparison that change with the line of its stack, or with the reason why it is silent."""
+    start = time.perf_counter()
+    mixture, answers = stack_line(held_out)
+    return {
+        "answers": {**held_out.answers, (STACK, NO_RULE): answers},
+        "notes": {**notes, STACK: () if mixture is None else mixture.notes},
+        "seconds": {**seconds, STACK: (time.perf_counter() - start) / len(held_out.splits)},
+        "mixture": mixture,
+    }
 
 
 def best_weights(held_out: HeldOut, lines: Sequence[Key]) -> tuple[Array, Array]:

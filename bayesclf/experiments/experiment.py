@@ -41,6 +41,7 @@ EXPERIMENTS: tuple[str, ...] = (
     "parameter-count",
     "newsgroups",
     "small-data",
+    "bias-variance",
 )
 """Names of the experiments; the module's has underscores."""
 

@@ -167,6 +167,7 @@ def _finite(deterministic: bool, generative: bool) -> Callable[[np.random.Genera
     """Return a draw from random spaces of six hypotheses on `POINTS` values of x, after three rows."""
 
     def errors(rng: np.random.Generator) -> Errors:
+        """Return the errors of the rules in one random space."""
         plus = rng.random((6, POINTS))
         plus = np.round(plus) if deterministic else plus
         table = np.stack([plus, 1 - plus], axis=2)
@@ -183,6 +184,7 @@ def _logistic(rng: np.random.Generator) -> Errors:
     weight = 2 * rng.standard_normal((200, 2))
 
     def table(x: NDArray[np.intp]) -> Array:
+        """Return P(y | x, h) at points, (hypothesis, ..., outcome)."""
         plus = 1 / (1 + np.exp(-np.einsum("hj,...j->h...", weight, points[x])))
         return np.stack([plus, 1 - plus], axis=-1)
 
@@ -211,6 +213,7 @@ def _gaussian(tau: float, counts: tuple[int, int]) -> Callable[[np.random.Genera
     """Return a draw from two classes of equal probability, x_i | y = k ~ N(μ_ik, 1), μ_ik ~ N(0, τ²), d = 10."""
 
     def errors(rng: np.random.Generator) -> Errors:
+        """Return the errors of the rules after one random table of rows."""
         mu = tau * rng.standard_normal((2, 10))
         y = np.repeat([0, 1], counts)
         axes = Axes(("0", "1"), tuple(map(str, range(10))))

@@ -19,7 +19,10 @@ from bayesclf.wording import NEGLIGIBLE, number, percent
 
 NAME = "hypotheses"
 
-QUESTION = "What do MAP, Bayes-optimal and Gibbs answer on the examples of the textbook?"
+QUESTION = (
+    "What do the most probable hypothesis (MAP), the average over all hypotheses (Bayes-optimal) and one drawn at "
+    "random (Gibbs) answer on the textbook's examples, and how much does a wrong prior change their answers?"
+)
 
 SIGNS = ("+", "−")
 
@@ -38,8 +41,16 @@ BLOCK = 100
 POINTS = 50
 """Values of x in a random space; P(+ | x, h) and likelihoods are uniform, priors uniform numbers over their sum."""
 
+NOISE = (0.1, 0.3, 1.0, 3.0)
+"""Standard deviations, in nats, of what is added to log P(h)."""
+
+SPACE = 5
+"""Hypotheses of a space whose prior is perturbed; P(+ | x, h) and likelihoods are uniform, the prior too."""
+
 type Example = tuple[str, str, str, float, float]
 """Name of an example, the question, the answer, its probability and that of the textbook."""
+
+NOISY = "noisy prior"
 
 SETUPS = {
     "classifier, same ratio": (False, True),
@@ -65,7 +76,7 @@ def units(settings: Settings) -> Sequence[Unit]:
     if settings.cases < 2 * BLOCK:
         raise InputError(f"there must be at least {2 * BLOCK} random cases, not {settings.cases}")
     starts = range(0, settings.cases - settings.cases % BLOCK, BLOCK)
-    return [("examples", 0), *((kind, first) for first in starts for kind in ("version space", *SETUPS))]
+    return [("examples", 0), *((kind, first) for first in starts for kind in ("version space", NOISY, *SETUPS))]
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
@@ -75,6 +86,8 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
         return _examples()
     if kind == "version space":
         return _version_space_gibbs(block, int(seed.generate_state(1)[0]))
+    if kind == NOISY:
+        return _noisy_prior(block, np.random.default_rng(seed))
     return [_exercise_4(kind, block, np.random.default_rng(seed))]
 
 
@@ -135,6 +148,39 @@ def _version_space_gibbs(block: int, seed: int) -> list[Record]:
     return [
         {"part": "version space", "block": block, "x": place, "plus": float((own == "+").mean())}
         for place, own in enumerate(said)
+    ]
+
+
+def _noisy_prior(block: int, rng: np.random.Generator) -> list[Record]:
+    """Perturb log P(h) of random spaces: how often do answers change, and how far do probabilities move?"""
+    x = np.arange(POINTS)
+    found = {size: np.empty((BLOCK, 5)) for size in NOISE}
+    for index in range(BLOCK):
+        names = tuple(f"h{number}" for number in range(1, SPACE + 1))
+        table, likelihood, prior = binary(rng.random((SPACE, POINTS))), rng.random(SPACE), _shares(rng, SPACE)
+        space = FiniteSpace(names, SIGNS, prior, table).update(likelihood)
+        noise = rng.standard_normal(SPACE)
+        for size, out in found.items():
+            noisy = prior * np.exp(size * noise)
+            other = FiniteSpace(names, SIGNS, noisy / noisy.sum(), table).update(likelihood)
+            weights = [np.exp(own.log_weights) for own in (space, other)]
+            distance = 0.5 * np.abs(weights[0] - weights[1]).sum()
+            for place, rule in enumerate(("map", "bayes-optimal")):
+                before, after = space.proba(rule, x)[:, 0], other.proba(rule, x)[:, 0]
+                out[index, place] = np.mean((before > 0.5) != (after > 0.5))
+                out[index, 2 + place] = np.abs(before - after).max()
+            out[index, 4] = distance
+    columns = ("map_changed", "optimal_changed", "map_moved", "optimal_moved", "distance")
+    return [
+        {
+            "part": NOISY,
+            "block": block,
+            "noise": size,
+            **dict(zip(columns, out.mean(axis=0).tolist(), strict=True)),
+            "beyond": int((out[:, 3] > out[:, 4] + NEGLIGIBLE).sum()),
+            "map_beyond": int((out[:, 2] > out[:, 4] + NEGLIGIBLE).sum()),
+        }
+        for size, out in found.items()
     ]
 
 
@@ -203,9 +249,15 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         partial(_figure, examples, gibbs),
         "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
     )
-    findings = (f"The {len(examples)} probabilities of the examples {agreement}.", _gibbs(gibbs), *_exercise(table))
-    evidence = Section("Examples", EXAMPLES_TEXT, (figure,), examples)
-    return Results(headline, findings, CAUTIONS, (evidence, Section("Exercise 4", EXERCISE_TEXT, (), table[SHOWN])))
+    noisy = noise_table(records)
+    first = f"The {len(examples)} probabilities of the examples {agreement}."
+    findings = (first, _gibbs(gibbs), *_exercise(table), _noise(noisy))
+    sections = (
+        Section("Examples", EXAMPLES_TEXT, (figure,), examples),
+        Section("Exercise 4: the average as a hypothesis of its own", EXERCISE_TEXT, (), table[SHOWN]),
+        Section("A prior that is off", NOISE_TEXT, (), noisy),
+    )
+    return Results(headline, findings, CAUTIONS, sections)
 
 
 CAUTIONS = (
@@ -219,7 +271,20 @@ EXAMPLES_TEXT = (
     f"Version space: of {THRESHOLDS} thresholds those that agree with − at x = 0 and + at x = 3, all equally probable.",
 )
 
+NOISE_TEXT = (
+    "How much do the answers depend on P(h), which nobody knows exactly (Aberdeen)? To log P(h) of each hypothesis "
+    "normal noise is added. MAP asks one hypothesis, and where another becomes the most probable one all its answers "
+    "may change. The average cannot move further than the posterior: |ΔP(+ | x)| ≤ ½ Σ |ΔP(h | D)|, its distance in "
+    "total variation.",
+    f"Random spaces of {SPACE} hypotheses, with likelihoods and P(+ | x, h) uniform on (0, 1). Changed: share of x "
+    "with another answer; moved: the largest change of P(+ | x), as means over the cases; beyond: cases "
+    "where it exceeds the distance.",
+)
+
 EXERCISE_TEXT = (
+    "The question (Mitchell, exercise 4): if the Bayes-optimal classifier of H is itself added to H as a further "
+    "hypothesis, is it then the most probable one, and does the Bayes-optimal classifier of the larger space still "
+    "answer as before?",
     "H = {h1, h2}; h3 is the Bayes-optimal classifier of H; H' = H ∪ {h3} has the prior P'. As a classifier h3 holds "
     "its answer for certain; else it answers with H's averaged probabilities. The ratio is P'(h1) : P'(h2), that of H "
     "or another. Changed is the share of x at which the Bayes-optimal classifier of H' answers otherwise than h3, and "
@@ -228,6 +293,29 @@ EXERCISE_TEXT = (
 
 SHOWN = ["h3", "cases", "changed", "changed_se", "cases_changed", "map_is_h3", "sure", "sure_changed"]
 """Columns of the table on the page."""
+
+
+def noise_table(records: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per size of noise: what changes, and in how many cases further than the posterior."""
+    blocks = records[records["part"] == NOISY].groupby("noise")
+    values = blocks[["map_changed", "optimal_changed", "map_moved", "optimal_moved", "distance"]].mean()
+    counts = blocks[["beyond", "map_beyond"]].sum().astype(int)
+    cases = (BLOCK * blocks.size()).rename("cases")
+    return pd.concat([cases, values.round(4), counts], axis=1).reset_index()
+
+
+def _noise(table: pd.DataFrame) -> str:
+    """Say how many answers noise changes."""
+    said = [
+        f"noise of {line['noise']:g} nats changes {percent(line['map_changed'])} of MAP's answers and "
+        f"{percent(line['optimal_changed'])} of Bayes-optimal's"
+        for line in table.to_dict("records")
+    ]
+    cases, beyond, of_map = (int(table[name].sum()) for name in ("cases", "beyond", "map_beyond"))
+    return (
+        f"In log P(h), {'; '.join(said)}. Bayes-optimal's probabilities move further than the posterior in {beyond} of "
+        f"{cases:,} cases, MAP's in {of_map:,}."
+    )
 
 
 def _gibbs(gibbs: pd.DataFrame) -> str:

@@ -93,6 +93,7 @@ class NaiveBayes:
         prior = LearntClassPrior(np.ones(len(self._encoded.labels)))
 
         def encode(rows: Integers) -> Rows:
+            """Return the rows' cells in the features that are kept."""
             return Rows((self._encoded.X[rows][:, keep],) if blocks else (), len(rows))
 
         return GenerativeModel(self._encoded.labels, prior, self._counts, blocks), encode
@@ -125,6 +126,7 @@ class Logistic:
         categories = encoded.features if encoded.problem.kind == "category" else ()
 
         def encode(rows: Integers) -> Rows:
+            """Return the rows' numbers and level codes."""
             return Rows((encoded.numbers[rows], encoded.codes[rows]), len(rows))
 
         training = encode(self._rows)

@@ -349,6 +349,7 @@ def separable_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
     separable = shares[["m", "rule"]].assign(model=shares["problem"], mean=shares["undefined"])
 
     def draw() -> Drawing:
+        """Draw the shares of separable splits by the number of training rows."""
         return learning_curve(separable, ylabel="share of separable splits", ax=style.axes(None, (7.6, 4.2))[1])
 
     return (Figure("separable", "Share of separable splits against training rows", text, draw),)

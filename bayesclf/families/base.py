@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -212,6 +213,15 @@ class Family[S: Statistics](ABC):
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative about the label."""
         return np.ones(len(statistics.axes.features), dtype=bool)
+
+    @property
+    def likelihood(self) -> str:
+        """The distribution of the block's features given the class, with the names of its parameters."""
+        return self.name
+
+    def priors(self) -> list[PriorLine]:
+        """Return these hyperparameters in words, the features measured in the units of the axes."""
+        return []
 
     @abstractmethod
     def mle(self, statistics: S) -> Parameters:

@@ -16,6 +16,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -99,6 +100,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Bernoulli(theta)"
     statistics_type: ClassVar[type[Statistics]] = BernoulliStatistics
 
     def __post_init__(self) -> None:
@@ -123,6 +125,12 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             beta=broadcast("beta", beta, shape, "outcome, feature"),
             axes=statistics.axes,
         )
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ."""
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        return prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
 
     def informative(self, statistics: BernoulliStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
@@ -159,6 +167,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, the probability of an event."""
         return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -248,10 +257,12 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def with_alpha(self, alpha: Array) -> Self:
+        """Return the prior with α (cell) of the tables' cells: first no event, then the event, of each feature."""
         return replace(self, alpha=alpha[..., 1::2], beta=alpha[..., ::2])
 
     @override
     def of_cells(self, cells: Array) -> Array:
+        """Return θ, the probability of an event: every second cell."""
         return cells[..., 1::2]
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -261,6 +272,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "feature")}
 
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:

@@ -38,10 +38,12 @@ class CategoricalStatistics(Statistics):
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the counts of the levels of some of the features."""
         return type(self)(self.axes.select(features), self.counts[:, np.repeat(features, self.axes.sizes)])
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels or levels, which have none."""
         counts = np.zeros((len(axes.labels), sum(axes.sizes)))
         columns: list[int] = []
         for start, own, wider in zip(dirichlet.starts(axes.sizes), self.axes.levels, axes.levels, strict=True):
@@ -87,6 +89,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "categorical"
     kind: ClassVar[str] = "category"
+    likelihood: ClassVar[str] = "Categorical(theta)"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
@@ -103,6 +106,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, level), and the number of levels of each feature."""
         return np.asarray(self.alpha), self.axes.sizes
 
     @override
@@ -169,4 +173,5 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}

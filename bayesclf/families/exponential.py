@@ -14,6 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import cells, units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -39,6 +40,7 @@ class ExponentialStatistics(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the sums on other axes and in their units."""
         moved = super().reindex(axes)
         return replace(moved, total=moved.total * (self.axes.unit / axes.unit))
 
@@ -88,6 +90,7 @@ class Exponential(Family[ExponentialStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "exponential"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Exponential(rate)"
     statistics_type: ClassVar[type[Statistics]] = ExponentialStatistics
 
     def __post_init__(self) -> None:
@@ -112,10 +115,12 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with b, which has the unit of x, in other units."""
         if self.axes.units == axes.units:
             return self
         return replace(self, b=np.asarray(self.b) * (self.axes.unit / axes.unit), axes=axes)
@@ -124,6 +129,12 @@ class Exponential(Family[ExponentialStatistics]):
         """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.total[0] > 0) if self.b is None else np.asarray(pooled.n[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the gamma priors of the rate."""
+        a, b = self._hyperparameters()
+        return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 
     def mle(self, statistics: ExponentialStatistics) -> Parameters:
         """Return n/Σx; raises `DoesNotExist` where a class has no cell of a feature above 0."""
@@ -144,6 +155,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw rate ~ Gamma(a, b), at least the smallest positive number."""
         a, b = self._hyperparameters()
         return {"rate": np.maximum(rng.standard_gamma(a, size=(draws, *a.shape)), np.finfo(float).tiny) / b}
 
@@ -188,6 +200,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the rate."""
         return {"rate": draws[f"rate{suffix}"]}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -253,6 +266,7 @@ class Exponential(Family[ExponentialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the rate."""
         return {"rate": ("outcome", "feature")}
 
     def _hyperparameters(self) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.families import cells, units
 from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
     QuadratureFamily,
     log_normal_density,
@@ -57,6 +58,7 @@ class GammaStatistics(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the sums of x and log x on other axes and in their units."""
         moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
         return replace(moved, total=moved.total * ratio, logs=moved.logs + moved.n * np.log(ratio))
 
@@ -121,6 +123,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gamma"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Gamma(shape, rate)"
     statistics_type: ClassVar[type[Statistics]] = GammaStatistics
 
     def __post_init__(self) -> None:
@@ -152,6 +155,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes; what is above 0 stays above 0."""
         # A cell so small next to the others that it would become 0 in their unit stays above 0.
         missing_or_zero = ~(X > 0)
         X = units.measured(X, axes.unit)
@@ -159,6 +163,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior, or posterior, with m, Σx and Σ log x in other units."""
         if self.axes.units == axes.units:
             return self
         ratio = self.axes.unit / axes.unit
@@ -171,6 +176,14 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         if self.median is not None and self.m is not None:
             return np.asarray(pooled.n[0] > 0)
         return np.asarray(pooled.skewness()[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of the shape, and the gamma priors of the rate given it."""
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        shapes = prior_lines("shape", "LogNormal(log {median}, {spread})", self.axes, median=median, spread=spread)
+        rates = prior_lines("rate", "Gamma(1 + {kappa}·shape, {rate})", self.axes, kappa=kappa, rate=kappa * m)
+        return [*shapes, *rates]
 
     def mle(self, statistics: GammaStatistics) -> Parameters:
         """Return shapes and rates; raises `DoesNotExist` where the cells of a class are equal, or it has none."""
@@ -188,6 +201,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         weight, b = posterior.of_rate()
 
         def slope(t: Array) -> Array:
+            """Return the derivative of the log posterior in t = log shape, the rate at its mode."""
             shape = np.exp(t)
             of_prior = kappa * (np.log(kappa * m) - digamma(1 + kappa * shape))
             of_rows = logs - n * digamma(shape) + weight * (t + np.log(weight / b))
@@ -203,6 +217,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw log shape by its quadrature, then rate given shape from its gamma distribution."""
         shape = np.exp(self.draw_t(rng, draws))
         weight, b = self.of_rate()
         return {"shape": shape, "rate": rng.standard_gamma(1 + weight * shape) / b}
@@ -319,16 +334,19 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of shape and rate."""
         return dict.fromkeys(("shape", "rate"), ("outcome", "feature"))
 
     @property
     @override
     def variant(self) -> str:
+        """Whether rows are in it: a posterior has another PyMC block than a prior."""
         return "given rows" if np.any(np.asarray(self.n) > 0) else ""
 
     @property
     @override
     def cells_shape(self) -> tuple[int, ...]:
+        """Shape of the cells with a shape and a rate each, (outcome, feature)."""
         return np.shape(self.n)
 
     def hyperparameters(self) -> tuple[Array, ...]:

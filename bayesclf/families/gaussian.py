@@ -17,6 +17,7 @@ from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_
 from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
 from bayesclf.families.normal_scores import NormalScores, StudentScores
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
@@ -80,6 +81,7 @@ class Gaussian(Family[Moments]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Normal(mu, sigma2)"
     statistics_type: ClassVar[type[Statistics]] = Moments
     reads_numbers: ClassVar[bool] = True
 
@@ -127,10 +129,12 @@ class Gaussian(Family[Moments]):
 
     @override
     def measured[Cells: (Array, Numbers)](self, X: Cells, axes: Axes) -> Cells:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with m in other units, and what is about σ² in their squares."""
         if self.axes.units == axes.units:
             return self
         m, _, _, b = self._hyperparameters()
@@ -148,6 +152,16 @@ class Gaussian(Family[Moments]):
         if self.m is not None and scale is not None:
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the normal priors of μ given σ², and those of σ²."""
+        m, kappa, a, b = self._hyperparameters()
+        means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
+        if self.scale_prior is None:
+            return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
+        sds = prior_lines("sigma2", "HalfNormal({scale})²", self.axes, scale=np.asarray(self.scale_prior.scale))
+        return [*means, *sds]
 
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""
@@ -236,6 +250,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and σ²; under a half-normal prior PyMC samples σ."""
         if self.scale_prior is None:
             return super().from_pymc(draws, suffix)
         return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
@@ -246,6 +261,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def log_density_given(self, parameters: Parameters) -> NormalScores:
+        """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
         return NormalScores(mu, sigma2, np.log(self.axes.unit) if self.axes.units else np.zeros(mu.shape[2]))
@@ -351,6 +367,7 @@ class Gaussian(Family[Moments]):
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the scale."""
         return "inverse-gamma" if self.scale_prior is None else "half-normal"
 
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:

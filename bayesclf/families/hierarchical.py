@@ -19,6 +19,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
+from bayesclf.families.prior_lines import PriorLine, written
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
@@ -206,6 +207,7 @@ class Smoothed(Wrapper):
 
     @override
     def not_conjugate(self, statistics: Any) -> str:
+        """Return why: α is learned from the rows too."""
         return REASON
 
     def posterior(self, statistics: Any) -> NoReturn:
@@ -257,6 +259,13 @@ class Smoothed(Wrapper):
         alpha = alpha.reshape(len(alpha), -1)
         return self._with_theta(alpha, self.counts, np.random.default_rng(alpha.view(np.uint32).ravel()))
 
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the log-normal prior of α, and the Dirichlet prior of θ given it."""
+        median, spread = written(self.settings.median), written(self.settings.spread)
+        alpha = PriorLine("alpha", "", "", f"LogNormal(log {median}, {spread})")
+        return [alpha, PriorLine("theta", "", "", "Dirichlet(alpha in each cell)")]
+
     def log_predictive(self, X: Any) -> NoReturn:
         """Refuse: there is no closed form."""
         self.posterior(None)
@@ -302,6 +311,7 @@ def _maximum(likelihood: CollapsedLikelihood, hyperprior: LearntAlpha | None) ->
         return UNDETERMINED
 
     def slope(log_alpha: float) -> float:
+        """Return the derivative of the log density in log α."""
         return float(sum(part.slope(np.exp(log_alpha)) for part in parts))
 
     best = int(values.argmax())

@@ -16,9 +16,11 @@ from bayesclf.families import dirichlet, units
 from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
 from bayesclf.families.histogram_bins import Bins, Segments, Smoothings
 from bayesclf.families.histogram_cells import CellLayout, layout_of
+from bayesclf.families.prior_lines import PriorLine, written
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
@@ -90,6 +92,7 @@ class Histogram(Family[ValueCounts]):
     known: Array | None = field(default=None, repr=False)
     name: ClassVar[str] = "histogram"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "constant in each bin, theta"
     statistics_type: ClassVar[type[Statistics]] = ValueCounts
 
     def __post_init__(self) -> None:
@@ -113,10 +116,12 @@ class Histogram(Family[ValueCounts]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with the edges of its bins in other units."""
         if axes.units == self.axes.units:
             return self
         return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
@@ -124,6 +129,13 @@ class Histogram(Family[ValueCounts]):
     def informative(self, statistics: ValueCounts) -> NDArray[np.bool_]:
         """Return False for a feature with one value, or none."""
         return np.asarray(statistics.sizes > 1)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the prior of cuts, and of the probabilities of bins given them."""
+        rows = listed(written(value) for value in np.ravel(self.a))
+        cuts = f"sets of cuts uniform given their number; Dirichlet(worth {rows} in rows, by the share of each bin)"
+        return [PriorLine("theta", "", name, cuts) for name in self.axes.features]
 
     def mle(self, statistics: ValueCounts) -> Parameters:
         """Return the share of each cell; raises `DoesNotExist` where a class has no number in a column."""
@@ -244,6 +256,7 @@ class Histogram(Family[ValueCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ, the probability of each bin."""
         return {"theta": ("outcome", "bin")}
 
     @override
@@ -263,6 +276,7 @@ class Histogram(Family[ValueCounts]):
     @property
     @override
     def variant(self) -> str:
+        """Number of bins of each feature."""
         return f"bins: {self._bins.sizes}"
 
     def binned(self, statistics: ValueCounts) -> Array:

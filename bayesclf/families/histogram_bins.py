@@ -156,6 +156,7 @@ class Smoothings:
         """Draw a, cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
 
         def theta(alpha: Array, sizes: tuple[int, ...]) -> Array:
+            """Draw θ of the bins given where they begin."""
             with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
                 return np.asarray(dirichlet.draw(alpha, sizes, rng, 1)[0])
 

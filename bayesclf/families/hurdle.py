@@ -16,6 +16,7 @@ from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -45,6 +46,7 @@ class HurdleStatistics(Statistics):
     @property
     @override
     def axes(self) -> Axes:  # type: ignore[override]  # both parts have the same
+        """Coordinates of both parts."""
         return self.others.axes  # type: ignore[no-any-return]
 
     @classmethod
@@ -70,22 +72,27 @@ class HurdleStatistics(Statistics):
 
     @override
     def discounted(self, factor: float) -> Self:
+        """Return both parts' statistics with each row's weight times a factor."""
         return type(self)(self.zeros.discounted(factor), self.others.discounted(factor))
 
     @override
     def pooled(self) -> Self:
+        """Return both parts' statistics of all rows under one label."""
         return type(self)(self.zeros.pooled(), self.others.pooled())
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return both parts' statistics of some of the features."""
         return type(self)(self.zeros.select(features), self.others.select(features))
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return both parts' statistics on axes with additional labels."""
         return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
 
     @override
     def arrays(self) -> dict[str, Array]:
+        """Return the arrays of both parts by name."""
         of_zeros = {f"zeros_{name}": values for name, values in self.zeros.arrays().items()}
         return {**of_zeros, **self.others.arrays()}
 
@@ -145,6 +152,7 @@ class Hurdle(Family[HurdleStatistics]):
     @property
     @override
     def axes(self) -> Axes:
+        """Coordinates of the block, those of the family above 0."""
         return self.family.axes
 
     @property
@@ -154,6 +162,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> HurdleStatistics:
+        """Return the statistics of which cells are 0, and of the others' values."""
         return HurdleStatistics.of(X, y, axes, sample_weight, self.family)
 
     def resolve_prior(self, statistics: HurdleStatistics) -> Self:
@@ -179,14 +188,17 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def units(self, X: Array) -> Array | None:
+        """Return the units of the family above 0."""
         return self.family.units(X)
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells in the units of the axes; 0 stays 0."""
         return np.asarray(self.family.measured(X, axes))
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with that of the family above 0 in other units."""
         return replace(self, family=self.family.in_units(axes))
 
     def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
@@ -194,6 +206,19 @@ class Hurdle(Family[HurdleStatistics]):
         pooled = statistics.zeros.pooled()
         varies = (pooled.successes[0] > 0) & (pooled.successes[0] < pooled.n[0])
         return np.asarray(varies | self.family.informative(statistics.others))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        """Whether a cell is 0, and the distribution of the others."""
+        return f"0 with probability theta, else {self.family.likelihood}"
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the beta priors of θ, and the priors of the family above 0."""
+        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
+        zeros = prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
+        return [*zeros, *self.family.priors()]
 
     def mle(self, statistics: HurdleStatistics) -> Parameters:
         """Return the share of zeros and the family's estimate, where both exist."""
@@ -206,6 +231,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def not_conjugate(self, statistics: HurdleStatistics) -> str:
+        """Return why the family above 0 has no closed form; empty where it has one."""
         return self.family.not_conjugate(statistics.others)
 
     def posterior(self, statistics: HurdleStatistics) -> Self:
@@ -216,6 +242,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw both parts' parameters, which are independent."""
         return {**self.of_zeros.draw(rng, draws), **self.family.draw(rng, draws)}
 
     def mean(self) -> Parameters:
@@ -237,6 +264,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return both parts' parameters."""
         return {**self.of_zeros.from_pymc(draws, suffix), **self.family.from_pymc(draws, suffix)}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -251,6 +279,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Return the sum of both parts' leave-one-out densities."""
         zero, others = split(X)
         of_others = self.family.log_predictive_without(others, y)
         return self.of_zeros.log_predictive_without(zero, y) + of_others
@@ -267,6 +296,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def log_likelihood(self, statistics: HurdleStatistics, parameters: Parameters) -> Density | None:
+        """Return both parts' log likelihoods; None where either has none."""
         of_zeros = self.of_zeros.log_likelihood(statistics.zeros, parameters)
         of_others = self.family.log_likelihood(statistics.others, parameters)
         return None if of_zeros is None or of_others is None else Density.joined(of_zeros, of_others)
@@ -287,11 +317,13 @@ class Hurdle(Family[HurdleStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ and of the parameters of the family above 0."""
         return {"theta": ("outcome", "feature"), **self.family.dims()}
 
     @property
     @override
     def variant(self) -> str:
+        """Name and variant of the family above 0."""
         return f"{self.family.name} {self.family.variant}"
 
 

@@ -18,6 +18,7 @@ def _compiled[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
     options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
     def compiled(function: F) -> F:
+        """Return the function compiled, and kept on disk where that is possible."""
         try:
             return cast(F, nb.njit(signature, cache=True, **options)(function))
         except RuntimeError:  # no folder to keep it in can be written to

@@ -24,6 +24,8 @@ TOLERANCE = 0.05
 """Error of log α: near its maximum the criterion changes by its square."""
 MOST_ROWS = 5_000
 """Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
+LARGE = 1e8
+"""Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
 """Numbers (row × outcome, or entries of cells) that are kept in memory at once."""
 
@@ -86,24 +88,35 @@ def criterion(
     """Return α ↦ Σ_i w_i log P(y_i | x_i, all rows but i, α) + log p(log α).
 
     Each value takes one pass over the rows. `X`, `y` and `weight` are those of the rows to leave out, the other
-    parameters as in `learned_from_rows`.
+    parameters as in `learned_from_rows`. Rows of counts so large that they cannot be left out at the smallest α are
+    not counted at any.
     """
     settings, tables = cast("LearntAlpha", family.alpha), family.tables(statistics)
     log_prior = class_prior.log_mean_without(y)
     if sparse.issparse(X):
         X = dirichlet.canonical(X)
-    cells = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
-    stretch = max(1, NUMBERS // max(log_prior.shape[1], cells))
+    width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
+    stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
 
-    def score(alpha: float) -> float:
+    def scores(alpha: float) -> Array:
+        """Return log P(y_i | x_i, the other rows, α), (row)."""
         prior = settings.fixed(family, tables, np.array([alpha])).resolve_prior(statistics)
         posterior = prior.posterior(statistics)
-        scores = np.empty(len(y))
+        found = np.empty(len(y))
         for start in range(0, len(y), stretch):
             some = slice(start, start + stretch)
             joint = posterior.log_predictive_without(X[some], y[some]) + log_prior[some]
-            scores[some] = joint[np.arange(len(joint)), y[some]] - logsumexp(joint, axis=1)
-        total = scores.sum() if weight is None else scores @ weight
+            found[some] = joint[np.arange(len(joint)), y[some]] - logsumexp(joint, axis=1)
+        return found
+
+    times = np.ones(len(y)) if weight is None else weight
+    cells: Any = cast("Any", X).data if sparse.issparse(X) else X
+    if np.max(cells, initial=0) >= LARGE:
+        times = np.where(np.isnan(scores(LOWEST)), 0.0, times)
+
+    def score(alpha: float) -> float:
+        """Return the sum over rows of log P(y_i | x_i, the other rows, α), plus the log prior of α."""
+        total = np.where(times > 0, scores(alpha), 0.0) @ times
         return float(total + settings.log_prior(np.array(alpha)))
 
     return score

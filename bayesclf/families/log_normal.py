@@ -15,6 +15,7 @@ from bayesclf.families import cells
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.moments import Moments
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -67,6 +68,7 @@ class LogNormal(Family[Moments]):
     of_logs: Gaussian = field(default_factory=Gaussian)
     name: ClassVar[str] = "log-normal"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "LogNormal(mu, sigma2)"
     statistics_type: ClassVar[type[Statistics]] = Moments
 
     def __post_init__(self) -> None:
@@ -75,6 +77,7 @@ class LogNormal(Family[Moments]):
     @property
     @override
     def axes(self) -> Axes:
+        """Coordinates of the block."""
         return self.of_logs.axes
 
     @override
@@ -90,6 +93,11 @@ class LogNormal(Family[Moments]):
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
         return self.of_logs.informative(statistics)
 
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the priors of μ and σ² of log x."""
+        return self.of_logs.priors()
+
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances of log x by maximum likelihood; raises `DoesNotExist` as `Gaussian` does."""
         return self.of_logs.mle(statistics)
@@ -100,6 +108,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def not_conjugate(self, statistics: Moments) -> str:
+        """Return why the normal model of log x has no closed form; empty where it has one."""
         return self.of_logs.not_conjugate(statistics)
 
     def posterior(self, statistics: Moments) -> Self:
@@ -108,6 +117,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw μ and σ² of log x."""
         return self.of_logs.draw(rng, draws)
 
     def mean(self) -> Parameters:
@@ -136,6 +146,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ and σ² of log x."""
         return self.of_logs.from_pymc(draws, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -156,6 +167,7 @@ class LogNormal(Family[Moments]):
 
     @override
     def log_normalizer(self) -> Array:
+        """Return log Z of the normal model of log x."""
         return self.of_logs.log_normalizer()
 
     def log_base(self, statistics: Moments) -> Array:
@@ -167,10 +179,12 @@ class LogNormal(Family[Moments]):
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:
+        """Return the log density of μ and σ² of log x."""
         return self.of_logs.log_prior(parameters)
 
     @override
     def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density | None:
+        """Return the log likelihood by the statistics of log x."""
         return self.of_logs.log_likelihood(statistics, parameters)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
@@ -190,11 +204,13 @@ class LogNormal(Family[Moments]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of μ and σ² of log x."""
         return self.of_logs.dims()
 
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the scale of log x."""
         return self.of_logs.variant
 
 

@@ -83,11 +83,13 @@ class Moments(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the means and scatters on other axes and in their units."""
         moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
         return replace(moved, mean=moved.mean * ratio, scatter=moved.scatter * ratio * ratio)
 
     @override
     def pooled(self) -> Self:
+        """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
 
+LOST = 1e-12
+"""Least share of a concentration that must remain without a row: below it fewer than four digits are left."""
+
 ENTRIES = 2**16
 """Number of entries whose log Γ are kept in memory at once, for all classes."""
 
@@ -85,6 +88,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multinomial"
     kind: ClassVar[str] = "count"
+    likelihood: ClassVar[str] = "Categorical(theta) for each word"
     statistics_type: ClassVar[type[Statistics]] = MultinomialStatistics
     _lacking: ClassVar[str] = "has no words in its training rows"
 
@@ -96,6 +100,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, word), and the number of words."""
         return np.asarray(self.alpha), (len(self.axes.features),)
 
     @override
@@ -124,6 +129,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, the probability of each word."""
         return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -139,13 +145,19 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
 
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
-        """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx."""
+        """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx.
+
+        NaN where a count is so large that the difference has no digits of α left.
+        """
         alpha, counts = np.asarray(self.alpha), dirichlet.canonical(X)
         row = np.repeat(np.arange(len(y)), np.diff(counts.indptr))
         total, length = alpha.sum(axis=1)[y], np.asarray(counts.sum(axis=1), dtype=float)
         of_word = alpha[y[row], counts.indices]
-        own = np.bincount(row, _log_rising(of_word - counts.data, counts.data), minlength=len(y))
-        return self._with_own(X, y, own - (gammaln(total) - gammaln(total - length)))
+        lost = of_word - counts.data < LOST * of_word
+        before = np.where(lost, 1.0, of_word - counts.data)
+        own = np.bincount(row, np.where(lost, np.nan, _log_rising(before, counts.data)), minlength=len(y))
+        rest = np.where(total - length < LOST * total, np.nan, total - length)
+        return self._with_own(X, y, own - (gammaln(total) - gammaln(rest)))
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
@@ -169,6 +181,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "word")}
 
 

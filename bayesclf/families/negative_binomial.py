@@ -16,6 +16,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.families import cells
 from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, log_normal_density, log_rising, require_within, zero_of
 from bayesclf.families.terms import Contributions, Density, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
@@ -139,6 +140,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "negative-binomial"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "NegativeBinomial(dispersion, theta)"
     statistics_type: ClassVar[type[Statistics]] = NegativeBinomialStatistics
     bounds: ClassVar[tuple[float, float]] = BOUNDS
 
@@ -166,6 +168,14 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         pooled = statistics.pooled()
         return np.asarray(pooled.total[0] > 0) if self.m is None else np.asarray(pooled.n[0] > 0)
 
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the log-normal priors of r, and the beta priors of θ given it."""
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        form, beta = "LogNormal(log {median}, {spread})", "Beta(1 + {kappa}·dispersion, {beta})"
+        dispersions = prior_lines("dispersion", form, self.axes, median=median, spread=spread)
+        return [*dispersions, *prior_lines("theta", beta, self.axes, kappa=kappa, beta=1 + kappa * m)]
+
     def mle(self, statistics: NegativeBinomialStatistics) -> Parameters:
         """Return r and θ; raises `DoesNotExist` where the counts of a class vary no more than Poisson's."""
         n, total, axes = statistics.n, statistics.total, statistics.axes
@@ -176,6 +186,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         slopes: Array = np.asarray(chebyshev.chebder(np.moveaxis(statistics.rising, 2, 0), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
+            """Return the derivative of the log likelihood in t = log r, θ at its best."""
             return _at(slopes, t) / HALF - n * np.exp(t) * np.log1p(total / n / np.exp(t))
 
         r = np.exp(zero_of(slope, n.shape, self.bounds))
@@ -189,6 +200,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         slopes: Array = np.asarray(chebyshev.chebder(np.asarray(posterior.rising), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
+            """Return the derivative of the log posterior in t = log r, θ at its mode."""
             r = np.exp(t)
             prior = kappa * r * (digamma(2 + kappa * (r + m)) - digamma(1 + kappa * r))
             of_rows = _at(slopes, t) / HALF - weight * r * np.log1p(events / (weight * r))
@@ -205,6 +217,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw log r by its quadrature, then θ given r from its beta distribution."""
         r = np.exp(self.draw_t(rng, draws))
         weight, events = self.of_theta()
         return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), np.finfo(float).tiny)}
@@ -327,16 +340,19 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of r and θ."""
         return dict.fromkeys(("dispersion", "theta"), ("outcome", "feature"))
 
     @property
     @override
     def variant(self) -> str:
+        """Whether rows are in it: a posterior has another PyMC block than a prior."""
         return "given rows" if np.any(np.asarray(self.n) > 0) else ""
 
     @property
     @override
     def cells_shape(self) -> tuple[int, ...]:
+        """Shape of the cells with an r and a θ each, (outcome, feature)."""
         return np.shape(self.n)
 
     def hyperparameters(self) -> tuple[Array, ...]:

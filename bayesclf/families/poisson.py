@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 from bayesclf.families import cells
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -93,6 +94,7 @@ class Poisson(Family[PoissonStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "poisson"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Poisson(rate)"
     statistics_type: ClassVar[type[Statistics]] = PoissonStatistics
 
     def __post_init__(self) -> None:
@@ -109,6 +111,12 @@ class Poisson(Family[PoissonStatistics]):
         """Return False for a feature without an observed cell, or without an event unless the prior is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.events[0] > 0) if self.a is None else np.asarray(pooled.n[0] > 0)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the gamma priors of the rate."""
+        a, b = self._hyperparameters()
+        return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 
     def mle(self, statistics: PoissonStatistics) -> Parameters:
         """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
@@ -130,6 +138,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw rate ~ Gamma(a, b)."""
         a, b = self._hyperparameters()
         return {"rate": rng.standard_gamma(a, size=(draws, *a.shape)) / b}
 
@@ -176,6 +185,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the rate."""
         return {"rate": draws[f"rate{suffix}"]}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
@@ -242,6 +252,7 @@ class Poisson(Family[PoissonStatistics]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the rate."""
         return {"rate": ("outcome", "feature")}
 
     def _hyperparameters(self) -> tuple[Array, Array]:

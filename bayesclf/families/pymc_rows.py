@@ -87,11 +87,13 @@ def observe(
         return distribution(name, *parameters, observed=observed, dims=dims)
 
     def dist(*given: Any) -> Any:
+        """Draw rows, 0 where a cell is missing."""
         *own, weight, _ = given
         drawn = distribution.dist(*own, shape=weight.shape)
         return pt.switch(pt.gt(weight, 0), drawn, pt.zeros_like(drawn))
 
     def logp(value: Any, *given: Any) -> Any:
+        """Return the log density of each cell, times its weight."""
         *own, weight = given
         # Outside of the support the product would be 0 · −∞, and its gradient NaN.
         counted = pt.switch(pt.gt(weight, 0), value, inside) if inside else value

@@ -216,6 +216,7 @@ def observe_sums(
     fixed = {"n": n, **(constants or {})}
 
     def dist(*given: Any) -> Any:
+        """Draw sums over as many rows as each cell has."""
         own, rows = given[: len(parameters)], given[len(parameters)]
         counted = pt.arange(pt.maximum(whole(rows).max(), 1).astype("int64"))[:, None, None]
         drawn = draw(*own, size=(counted.shape[0], *(rows.shape[axis] for axis in range(2))))
@@ -243,6 +244,7 @@ def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...],
     observed = pm.Data(f"alpha_counts_data{suffix}", counts)
 
     def dist(alpha: Any, of_size: Any, total: Any, size: Any) -> Any:
+        """Draw counts of tables with the observed totals."""
         groups = dirichlet.cells_by_size(sizes)
         concentration = pt.broadcast_to(alpha, total.shape)
         drawn = []

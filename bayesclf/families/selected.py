@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Axes, Family
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
@@ -85,8 +86,15 @@ class Selected(Wrapper):
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with both families, by class and pooled, in other units."""
         pooled = self.pooled.in_units(axes.pooled())
         return replace(self, family=self.family.in_units(axes), pooled=pooled)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the probability that a column is included, and the wrapped family's priors."""
+        shares = np.broadcast_to(np.asarray(self.inclusion, dtype=float), (1, len(self.axes.features)))
+        return [*prior_lines("included", "Bernoulli({share})", self.axes, share=shares), *self.family.priors()]
 
     def mle(self, statistics: Any) -> Parameters:
         """Return the wrapped family's estimate, all features included."""
@@ -99,6 +107,7 @@ class Selected(Wrapper):
 
     @override
     def not_conjugate(self, statistics: Any) -> str:
+        """Return why the family has no closed form; empty where it has one."""
         return self.family.not_conjugate(statistics)
 
     def posterior(self, statistics: Any) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -13,6 +13,7 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
 
@@ -67,6 +68,16 @@ class SimplexFamily[S: Statistics](Family[S]):
         alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
         return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
 
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the Dirichlet priors of θ."""
+        alpha, sizes = self.simplexes()
+        return dirichlet_lines("theta", self._simplex_names(), self.axes.labels, alpha, sizes)
+
+    def _simplex_names(self) -> Sequence[str]:
+        """Return what each simplex is of: a feature, unless there is one for the block."""
+        return self.axes.features if len(self.simplexes()[1]) == len(self.axes.features) else ("",)
+
     def mle(self, statistics: S) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no counts in a simplex."""
         tables = self.tables(statistics)
@@ -91,6 +102,7 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ ~ Dirichlet(α), each simplex by itself."""
         return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
 
     def mean(self) -> Parameters:
@@ -137,6 +149,7 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def with_alpha(self, alpha: Array) -> Self:
+        """Return the prior with α (cell), the same for all classes."""
         return replace(self, alpha=alpha)  # type: ignore[type-var]
 
     def _defined(self, theta: Array, sizes: tuple[int, ...], axes: Axes, what: str) -> Parameters:

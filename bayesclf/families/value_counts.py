@@ -101,17 +101,20 @@ class ValueCounts(Statistics):
 
     @override
     def pooled(self) -> Self:
+        """Return the counts of each value under one label."""
         pooled = self.counts.sum(axis=0, keepdims=True)
         return type(self)(self.axes.pooled(), self.values, pooled, self.sizes, self.decimals)
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the values and counts of some of the features."""
         own = np.repeat(features, self.sizes)
         kept = self.values[own], self.counts[:, own], self.sizes[features], self.decimals[features]
         return type(self)(self.axes.select(features), *kept)
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels or features, and values in their units."""
         place = {name: position for position, name in enumerate(self.axes.features)}
         parts = []
         for j, name in enumerate(axes.features):

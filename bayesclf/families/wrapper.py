@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families.base import Axes, Family
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -28,58 +29,83 @@ class Wrapper(Family[Any]):
     @property
     @override
     def name(self) -> str:
+        """Name of the wrapped family."""
         return self.family.name
 
     @property
     @override
     def kind(self) -> str:
+        """What the columns of the wrapped family hold."""
         return self.family.kind
 
     @property
     @override
     def axes(self) -> Axes:
+        """Coordinates of the wrapped family."""
         return self.family.axes
 
     @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
+        """Return the statistics of the wrapped family."""
         return self.family.statistics(X, y, axes, sample_weight)
 
     @override
     def units(self, X: Any) -> Array | None:
+        """Return the units of the wrapped family."""
         return self.family.units(X)
 
     @override
     def measured(self, X: Any, axes: Axes) -> Any:
+        """Return cells as the wrapped family measures them."""
         return self.family.measured(X, axes)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with that of the wrapped family in other units."""
         return replace(self, family=self.family.in_units(axes))
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        """The distribution of the wrapped family's features."""
+        return self.family.likelihood
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the wrapped family's priors."""
+        return self.family.priors()
 
     @override
     def informative(self, statistics: Any) -> NDArray[np.bool_]:
+        """Return, for each feature, whether it can be informative to the wrapped family."""
         return self.family.informative(statistics)
 
     @override
     def log_density(self, X: Any, parameters: Parameters) -> Array:
+        """Return log p(x | y, θ) of the wrapped family."""
         return self.family.log_density(X, parameters)
 
     @override
     def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
+        """Return the columns of the wrapped family's block."""
         return self.family.linear_design(statistics, at_means)
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Return the terms of the wrapped family's log density that depend on the class."""
         return self.family.linear_terms(parameters, design)
 
     @override
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """Return the terms of the wrapped family's log-odds."""
         return self.family.contributions(X, parameters, pair)
 
     @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw rows from the wrapped family."""
         return self.family.sample(parameters, y, rng)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the wrapped family's parameters."""
         return self.family.dims()

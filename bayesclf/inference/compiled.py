@@ -79,6 +79,7 @@ class CompiledModel:
         arrays = tuple(slot.fill(values) for slot in self._density_slots)
 
         def log_density(x: Array) -> tuple[float, Array]:
+            """Return log density and gradient at an unconstrained point."""
             value, gradient = function(x, *arrays)
             return float(value), gradient
 
@@ -157,6 +158,7 @@ def finite_or_nan(log_density: LogDensity) -> LogDensity:
     """Return NaN where the density cannot be evaluated: a sampler calls that a divergence, and dies of an exception."""
 
     def at(x: Array) -> tuple[float, Array]:
+        """Return log density and gradient, NaN and 0 where they cannot be evaluated."""
         try:
             with np.errstate(all="ignore"):
                 return log_density(x)

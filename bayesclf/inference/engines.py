@@ -286,6 +286,8 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
     if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
         raise Refused(reason)
+    if isinstance(engine, NUTS):
+        _require_few(model)
     if isinstance(engine, Exact | Augmentation | Laplace | NUTS):
         require_room(model, engine)
     match engine:
@@ -327,12 +329,17 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     return Draws(seeded.class_prior(model.posterior()), engine.chains, seeded=seeded)
 
 
-def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
-    """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
+def _require_few(model: Model) -> None:
+    """Raise `Refused` where NUTS would take hours; said before its memory, which fewer draws would not save."""
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
+        others = "'map'" if model.not_conjugate() else "'exact' or 'map'"
         size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
-        raise Refused(f"the model has {size}; take inference='exact' if it is conjugate, 'map', or fewer columns")
+        raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
+
+
+def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+    """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     sampled, parameters = _sampled(model, engine, seed)
     return _checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
 

@@ -230,9 +230,11 @@ def _python_model(log_density: LogDensity, origin: Array) -> Any:
     from nutpie.compiled_pyfunc import from_pyfunc
 
     def make_log_density() -> LogDensity:
+        """Return the log density, the same for each chain."""
         return log_density
 
     def make_expand(seed: int, other_seed: int, chain: int) -> Callable[[Array], dict[str, Array]]:
+        """Return how a point becomes a draw: as it is."""
         return lambda x: {"x": x}
 
     return from_pyfunc(
@@ -311,6 +313,7 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> tuple[Arra
     total = settings.chains * (settings.draws + (settings.tune or TUNE))
 
     def keep(now: list[Any]) -> None:  # called by another thread, where notebooks would not show what it says
+        """Keep what nutpie says of each chain."""
         chains[:] = now
 
     run = nutpie.sample(
@@ -350,6 +353,7 @@ def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset
     import xarray as xr
 
     def column(batch: Any, name: str) -> NDArray[Any]:
+        """Return one column of a chain's record, (draw, …)."""
         values = pyarrow.array(batch.column(name))
         values = values.flatten() if hasattr(values, "flatten") else values
         return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)

@@ -214,6 +214,7 @@ class Newton:
         recorder.look(start)
 
         def record(theta: Array) -> bool:
+            """Record a step; never ask to stop."""
             recorder.look(theta)
             return False
 
@@ -241,10 +242,12 @@ def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float,
     recorder.look(start)
 
     def negative(raveled: Array) -> tuple[float, Array]:
+        """Return the negative log density and its gradient, raveled."""
         value, slope = objective.gradient(raveled.reshape(start.shape))
         return -value, -slope.ravel()
 
     def record(raveled: Array) -> None:
+        """Record a step."""
         recorder.look(raveled.reshape(start.shape))
 
     settings: Any = {"gtol": tolerance, **options}

@@ -6,8 +6,10 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
+from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
+from bayesclf.plots.dependence import dependent_pairs
 from bayesclf.plots.learning import learning_curve, more_rows
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
@@ -22,10 +24,12 @@ from bayesclf.plots.weights import posterior_weights
 __all__ = [
     "RULE_STYLE",
     "RuleStyle",
+    "class_conditionals",
     "confusion",
     "coverage_curve",
     "decision_boundary",
     "decision_curve",
+    "dependent_pairs",
     "disagreement",
     "edge_probabilities",
     "elpd_compare",

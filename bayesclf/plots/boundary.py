@@ -138,7 +138,7 @@ def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> 
         raise InputError(f"the table lacks column {lacking[0]!r}, which the model was fitted with; add it")
     first, second = _features(frame, names, features)
     rows = columns.numbers(frame, (first, second))
-    x, y = (_places(values) for values in rows.T)
+    x, y = (places(values) for values in rows.T)
     points = pd.DataFrame({name: [_middle(frame[name])] * (len(x) * len(y)) for name in names})
     points[first], points[second] = np.tile(x, len(y)), np.repeat(y, len(x))
     table = points if hasattr(clf, "feature_names_in_") else points.to_numpy()
@@ -160,7 +160,7 @@ def _features(frame: pd.DataFrame, names: list[str], features: tuple[str, str] |
     return chosen[0], chosen[1]
 
 
-def _places(values: Array) -> Array:
+def places(values: Array) -> Array:
     """Return evenly spaced places over the range of a column plus a margin."""
     known = values[~np.isnan(values)]
     low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)

@@ -109,6 +109,7 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        """Draw; close what a failed call has opened, and say which argument was mistaken."""
         import matplotlib.pyplot as plt
 
         before = plt.get_fignums()
@@ -134,6 +135,7 @@ def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[
     from bayesclf.classifiers.implied import ImpliedLogistic
     from bayesclf.classifiers.logistic import LogisticRegression
     from bayesclf.evaluation.comparison import Comparison
+    from bayesclf.interpretation.dependence import DependentPairs
     from bayesclf.interpretation.explanation import Explanation
 
     kinds: dict[str, tuple[type, str]] = {
@@ -142,6 +144,7 @@ def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[
         "classifier": (BayesClassifier, "a fitted classifier"),
         "lr": (LogisticRegression, "a fitted LogisticRegression"),
         "implied": (ImpliedLogistic, "the result of clf.to_logistic()"),
+        "pairs": (DependentPairs, "the result of bayesclf.dependent_pairs"),
         "found": (Explanation, "the result of clf.explain(X)"),
         "elpd": (ELPDData, "the result of bayesclf.loo"),
         "table": (pd.DataFrame, "a table, a DataFrame"),

@@ -257,6 +257,7 @@ def over_rows(
     memory = Memory()
 
     def of_block(block: slice) -> list[list[Array]]:
+        """Return the questions' answers to one block of rows, part by part."""
         return [
             [question(some) for question in questions]
             for some in block_answers(hypotheses, rows, block, given_x, memory)

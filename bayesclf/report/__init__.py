@@ -1,8 +1,9 @@
-"""Reports: one self-contained HTML file that makes no requests."""
+"""Reports: one self-contained HTML file that makes no requests, or the same without figures as Markdown or JSON."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from bayesclf.files import write_whole
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.progress import Progress, shown
 from bayesclf.report import document
+from bayesclf.report.text import TextReport
 
 __all__ = ["write_classifier", "write_comparison"]
+
+FORMS: dict[str, Callable[[TextReport], str]] = {".md": TextReport.markdown, ".json": TextReport.json}
+"""How a report without figures is written, by the end of the file's name."""
 
 
 def write_comparison(
@@ -33,7 +38,7 @@ def write_comparison(
     comparison
         Result of `bayesclf.compare`.
     path
-        File to write, usually ``….html``.
+        File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
     command
         Command line that made the comparison, to be shown under "How this was made".
     progress
@@ -46,12 +51,12 @@ def write_comparison(
         If the file cannot be written.
     """
     target = document.writable(path)
-    from bayesclf.report.page import render
+    from bayesclf.report import page
 
-    with shown("report", 2 * len(comparison.models), progress) as tell:
-        write_whole(
-            target, lambda part: part.write_text(render(comparison, command, tell), encoding="utf-8", newline="\n")
-        )
+    form = FORMS.get(target.suffix.lower())
+    with shown("report", (1 if form else 2) * len(comparison.models), progress) as tell:
+        said = form(page.text(comparison, command, tell)) if form else page.render(comparison, command, tell)
+        write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
 
 
 def write_classifier(
@@ -71,7 +76,7 @@ def write_classifier(
     classifier
         Fitted.
     path
-        File to write, usually ``….html``.
+        File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
     X, y
         The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
         them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
@@ -90,12 +95,12 @@ def write_classifier(
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)
-    from bayesclf.report.classifier_page import render
+    from bayesclf.report import classifier_page as page
 
+    form = FORMS.get(target.suffix.lower())
     with shown("report", None, progress):
-        write_whole(
-            target, lambda part: part.write_text(render(classifier, X, y, command), encoding="utf-8", newline="\n")
-        )
+        said = form(page.text(classifier, X, y, command)) if form else page.render(classifier, X, y, command)
+        write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
 
 
 def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ from bayesclf.diagnostics.finding import as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
+from bayesclf.interpretation.priors import prior_summary, together
 from bayesclf.plots.calibration import draw_reliability
-from bayesclf.report import document, figures, names, table
+from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
 from bayesclf.report.per_class import confusion, errors
+from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
@@ -47,6 +50,11 @@ CAPTIONS = {
     ),
     "rank": ("Ranks of each chain's draws among all", "Level within the band where the chains agree."),
     "energy": ("Energy of the draws and its changes", "Similar widths where the sampler reaches the tails."),
+    "conditionals": (
+        "Columns given the class, as learned and as observed",
+        "Distributions of the first columns within each class, learned (lines, points and bands) and observed; dashed: "
+        "where the class that the column alone predicts changes.",
+    ),
     "replicated": (
         "Class counts of replicated data sets and of the rows",
         "The observed counts lie among the replicated ones where the model can generate data like these.",
@@ -66,33 +74,107 @@ MOST_PARAMETERS = 100
 
 def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
-    diagnosis = diagnose(classifier, X, y)
-    frame = None if X is None else _shown_columns(classifier, X)
-    labels = None if frame is None else checked_labels(y, len(frame))
-    codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
+    content = Content.of(classifier, X, y)
+    diagnosis, frame = content.diagnosis, content.frame
     return document.fill(
         "classifier.html.j2",
-        title=_title(classifier),
-        subtitle=_subtitle(classifier, frame, codes),
+        title=content.title,
+        subtitle=content.subtitle,
         headline=headline(diagnosis),
-        answers=None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out),
+        answers=content.answers,
+        reliability=_reliability(classifier, diagnosis.held_out, content.answers),
         issues=diagnosis.issues,
         tips=diagnosis.tips,
         notes=classifier.notes_,
         groups=groups(diagnosis),
+        model=content.priors.attrs["model"],
+        priors=together(content.priors.itertuples(index=False, name=None)),
+        most=MOST_PARAMETERS,
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
-        predictions=[] if X is None else _prediction_figures(classifier, X, labels),
-        classes=[] if codes is None else table.class_counts(codes, classifier.classes_),
+        predictions=[] if X is None else _prediction_figures(classifier, X, content.labels),
+        classes=[] if content.codes is None else table.class_counts(content.codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
         rows=0 if frame is None else len(frame),
-        made=document.made(
-            command,
-            ("Classifier", " ".join(str(classifier).split())),
-            ("Inference", str(classifier.inference_)),
-            ("Seed", str(classifier.seed_)),
-        ),
+        paragraph=content.paragraph,
+        made=_made(classifier, command),
+    )
+
+
+def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> TextReport:
+    """Return the report of a fitted classifier without figures."""
+    content = Content.of(classifier, X, y)
+    diagnosis, answers, frame = content.diagnosis, content.answers, content.frame
+    parts = [Part("Verdict", [headline(diagnosis)])]
+    if answers is not None:
+        said = [answers["headline"], headline(diagnosis), *filter(None, [answers["errors"]])]
+        parts = [
+            Part("Verdict", said),
+            Part("Answers to held-out rows", [first_upper(answers["setting"])], table=of_facts(answers["facts"])),
+        ]
+    parts += [of_checks(diagnosis), of_priors(content.priors)]
+    if (parameters := _summary(classifier)) is not None:
+        lines = parameters.reset_index()
+        parts.append(Part("Posterior", parameters.attrs.get("families", []), table=lines, shown=MOST_PARAMETERS))
+    if frame is not None:
+        columns = pd.DataFrame([asdict(column) for column in table.column_summaries(frame)])
+        parts.append(Part("Data", table=columns))
+    parts.append(Part("In a paragraph", [content.paragraph]))
+    return TextReport(content.title, content.subtitle, parts, _made(classifier, command))
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What every form of the report says.
+
+    Attributes
+    ----------
+    title, subtitle
+        What is predicted, and from how much.
+    diagnosis
+        The checks.
+    frame, labels, codes
+        The training table as the report shows it, its labels (row), and their codes (row); None without it.
+    answers
+        How good answers to held-out rows are; None where there are none.
+    priors
+        As `prior_summary` returns them.
+    paragraph
+        The report in a few sentences.
+    """
+
+    title: str
+    subtitle: str
+    diagnosis: Diagnosis
+    frame: pd.DataFrame | None
+    labels: Any
+    codes: Integers | None
+    answers: dict[str, Any] | None
+    priors: pd.DataFrame
+    paragraph: str
+
+    @classmethod
+    def of(cls, classifier: BayesClassifier, X: Any, y: Any) -> Content:
+        """Check a classifier, and gather what there is to say."""
+        diagnosis = diagnose(classifier, X, y)
+        frame = None if X is None else _shown_columns(classifier, X)
+        labels = None if frame is None else checked_labels(y, len(frame))
+        codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
+        answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
+        priors = prior_summary(classifier)
+        said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
+        subtitle = _subtitle(classifier, frame, codes)
+        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, priors, said)
+
+
+def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
+    """Return how the report was made."""
+    return document.made(
+        command,
+        ("Classifier", " ".join(str(classifier).split())),
+        ("Inference", str(classifier.inference_)),
+        ("Seed", str(classifier.seed_)),
     )
 
 
@@ -139,20 +221,27 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> dict[str, Any] |
         "confusion": [(name, [f"{int(count):,}" for count in line]) for name, line in zip(named, counts, strict=True)]
         if len(classes) <= MOST_CLASSES
         else [],
-        "figure": figures.drawn(
-            lambda: draw_reliability(log_proba, y, rule, classifier.seed_),
-            "held-out-reliability",
-            "Reliability of the predicted probabilities",
-            "Share of right predictions on held-out rows against predicted probability.",
-        ),
+        "rule": rule,
     }
+
+
+def _reliability(classifier: BayesClassifier, held_out: HeldOut | None, answers: dict[str, Any] | None) -> Markup | str:
+    """Draw how far predicted probabilities mean what they say, on held-out rows."""
+    if held_out is None or answers is None:
+        return ""
+    log_proba = held_out.answered[answers["rule"]].log_proba
+    return figures.drawn(
+        lambda: draw_reliability(log_proba, held_out.y, answers["rule"], classifier.seed_),
+        "held-out-reliability",
+        "Reliability of the predicted probabilities",
+        "Share of right predictions on held-out rows against predicted probability.",
+    )
 
 
 def _parameters(classifier: BayesClassifier) -> dict[str, Any] | None:
     """Return the table that `summary` gives, its first lines; None where the summary is refused."""
-    try:
-        found = classifier.summary()
-    except (Refused, DoesNotExist):
+    found = _summary(classifier)
+    if found is None:
         return None
     frame = found.reset_index()
     lines = frame.head(MOST_PARAMETERS).itertuples(index=False, name=None)
@@ -164,6 +253,14 @@ def _parameters(classifier: BayesClassifier) -> dict[str, Any] | None:
         "reference": str(found.attrs.get("reference", "")),
         "families": found.attrs.get("families", []),
     }
+
+
+def _summary(classifier: BayesClassifier) -> pd.DataFrame | None:
+    """Return the parameters or odds ratios; None where the summary is refused."""
+    try:
+        return classifier.summary()
+    except (Refused, DoesNotExist):
+        return None
 
 
 def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
@@ -233,9 +330,14 @@ def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, 
 
 
 def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tuple[Markup | str, str]]:
-    """Return figures of replicated labels and of the entropy of predictions."""
+    """Return figures of what was learned about the columns, of replicated labels, and of the predictions' entropy."""
+    kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
+    learned: dict[str, Callable[[], Figure]] = {}
+    if kinds and kinds <= {"number", "category"}:
+        learned["conditionals"] = lambda: plots.class_conditionals(classifier, X, y)
     return _drawn(
-        {
+        learned
+        | {
             "replicated": lambda: plots.predictive_counts(classifier.predictive_check(X, y)),
             "entropy": lambda: plots.uncertainty(classifier, X),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -17,21 +18,26 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
 from bayesclf.evaluation.standing import BASELINE
+from bayesclf.interpretation.priors import prior_summary, together
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
-from bayesclf.report import document, figures, names, table, verdict
+from bayesclf.report import document, figures, methods, names, table, verdict
 from bayesclf.report.classifier_page import groups
 from bayesclf.report.per_class import confusion, errors
+from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, listed, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = ("reliability", "disagreement", "confusion", "coverage", "forest", "trace")
+FIGURES = ("reliability", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
 """Names of the figures of a model."""
+
+MOST_PRIORS = 20
+"""Lines of priors that are shown for each model."""
 
 MOST_DISAGREEMENTS = 20
 """Rows on which rules disagree that are listed for each model."""
@@ -48,19 +54,13 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
     steps = iter(range(1, 2 * len(comparison.models) + 1))
 
     def done[T](what: str, part: T) -> T:
+        """Tell that a part of the page is ready, and return it."""
         tell(what, next(steps), 2 * len(comparison.models))
         return part
 
-    scores = comparison.table
-    disagreements, labels = comparison.disagreements, comparison.classes[comparison.y]
-    diagnoses = {
-        name: done(f"checks of {name}", diagnose(fit, comparison.X, labels, checks=CHECKED))
-        for name, fit in comparison.fits.items()
-    }
-    judged = verdict.verdict(comparison, scores, diagnoses)
-    order = [model for model in (standing.model for standing in judged.models) if model in comparison.models]
-    order += [model for model in comparison.models if model not in order]
-    anchors = {model: f"model-{index}" for index, model in enumerate(order, 1)}
+    content = Content.of(comparison, done)
+    scores, judged, anchors = content.scores, content.verdict, content.anchors
+    disagreements = comparison.disagreements
     return document.fill(
         "comparison.html.j2",
         title=_title(comparison),
@@ -79,7 +79,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         models=[
             done(
                 f"figures of {name}",
-                _section(comparison, name, anchor, disagreements[disagreements["model"] == name], diagnoses.get(name)),
+                _section(comparison, name, anchor, disagreements[disagreements["model"] == name], content),
             )
             for name, anchor in anchors.items()
         ],
@@ -87,14 +87,94 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         column_count=comparison.X.shape[1],
         rows=len(comparison.y),
         classes=table.class_counts(comparison.y, comparison.classes),
-        made=document.made(
-            command,
-            ("Date", comparison.date),
-            ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
-            ("Folds", _folds(comparison)),
-            ("Seed", str(comparison.seed)),
-            ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
-        ),
+        most=MOST_PRIORS,
+        paragraph=content.paragraph,
+        made=_made(comparison, command),
+    )
+
+
+def text(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> TextReport:
+    """Return the report of a comparison without figures; `tell` is told of the checks of each model."""
+    steps = iter(range(1, len(comparison.models) + 1))
+
+    def done[T](what: str, part: T) -> T:
+        tell(what, next(steps), len(comparison.models))
+        return part
+
+    content = Content.of(comparison, done)
+    judged = content.verdict
+    said = [judged.headline, *judged.findings, *([_errors(comparison)] if judged.models else [])]
+    missing = [
+        f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
+    ]
+    parts = [
+        Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
+        Part("What not to trust here", items=judged.cautions),
+        Part("Scores of every model under every rule", items=missing, table=content.scores),
+    ]
+    for name in content.anchors:
+        full = first_upper(names.full_name(comparison, name))
+        parts.append(Part(full, items=[*map(first_upper, comparison.notes.get(name, ()))]))
+        if name in content.diagnoses:
+            parts.append(of_priors(content.priors[name], f"{full}: model and priors"))
+            parts.append(of_checks(content.diagnoses[name], full))
+    columns = pd.DataFrame([asdict(column) for column in table.column_summaries(comparison.X)])
+    parts += [Part("Data", table=columns), Part("In a paragraph", [content.paragraph])]
+    used = [part for part in parts if part.sentences or part.items or len(part.table)]
+    return TextReport(_title(comparison), _size(comparison), used, _made(comparison, command))
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What every form of the report says.
+
+    Attributes
+    ----------
+    scores
+        The table of the comparison.
+    diagnoses, priors
+        Checks, and the table of `prior_summary`, of the fits on all rows, by model.
+    verdict
+        What to conclude.
+    anchors
+        Of the models' sections, by model, the best one first.
+    paragraph
+        The report in a few sentences.
+    """
+
+    scores: pd.DataFrame
+    diagnoses: dict[str, Diagnosis]
+    priors: dict[str, pd.DataFrame]
+    verdict: verdict.Verdict
+    anchors: dict[str, str]
+    paragraph: str
+
+    @classmethod
+    def of(cls, comparison: Comparison, done: Callable[[str, Diagnosis], Diagnosis]) -> Content:
+        """Check the fits, and gather what there is to say; `done` is told of each fit."""
+        scores, labels = comparison.table, comparison.classes[comparison.y]
+        diagnoses = {
+            name: done(f"checks of {name}", diagnose(fit, comparison.X, labels, checks=CHECKED))
+            for name, fit in comparison.fits.items()
+        }
+        judged = verdict.verdict(comparison, scores, diagnoses)
+        order = [model for model in (standing.model for standing in judged.models) if model in comparison.models]
+        order += [model for model in comparison.models if model not in order]
+        anchors = {model: f"model-{index}" for index, model in enumerate(order, 1)}
+        priors = {name: prior_summary(fit) for name, fit in comparison.fits.items()}
+        paragraph = methods.of_comparison(comparison, judged, priors)
+        return cls(scores, diagnoses, priors, judged, anchors, paragraph)
+
+
+def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
+    """Return how the report was made."""
+    return document.made(
+        command,
+        ("Date", comparison.date),
+        ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
+        ("Folds", _folds(comparison)),
+        ("Seed", str(comparison.seed)),
+        ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
     )
 
 
@@ -174,7 +254,7 @@ def _scores_figure(scores: pd.DataFrame) -> Markup | str:
 
 
 def _section(
-    comparison: Comparison, name: str, anchor: str, disagreeing: pd.DataFrame, diagnosis: Diagnosis | None
+    comparison: Comparison, name: str, anchor: str, disagreeing: pd.DataFrame, content: Content
 ) -> dict[str, Any]:
     """Return what the template shows of one model; one that was refused has no figures, only a sentence for each."""
     left_out = {} if comparison.forecast is None else comparison.forecast.left_out
@@ -190,6 +270,8 @@ def _section(
         "rows": (),
         "disagreeing": 0,
         "groups": (),
+        "model": (),
+        "priors": (),
     }
     if name in comparison.peers:
         peer = type(comparison.peers[name]).__name__
@@ -208,15 +290,18 @@ def _section(
     if name in left_out:
         nothing = dict.fromkeys(FIGURES, "The model was left out, so there is nothing to show.")
         return section | {"engine": "left out", "notes": (left_out[name],), "figures": nothing}
-    if diagnosis is None:
+    if name not in content.diagnoses:
         return section
+    priors = content.priors[name]
     fit, rows = comparison.fits[name], disagreeing["row"].to_numpy(dtype=int)
     return section | {
         "engine": f"{type(fit).__name__}, inferred by {fit.inference_}",
         "figures": _figures(comparison, name, anchor),
         "rows": _disagreeing_rows(comparison, name, rows[:MOST_DISAGREEMENTS]),
         "disagreeing": len(rows),
-        "groups": groups(diagnosis, f"{anchor}-"),
+        "groups": groups(content.diagnoses[name], f"{anchor}-"),
+        "model": priors.attrs["model"],
+        "priors": together(priors.itertuples(index=False, name=None)),
     }
 
 
@@ -228,11 +313,13 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
         "confusion": "",
         "coverage": "",
+        "decisions": "",
     }
     if fit is None:
         found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
+        """Add one figure, or the reason that there is none."""
         found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)
 
     if fit is not None:
@@ -267,6 +354,14 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
             partial(plots.coverage_curve, comparison, name),
             f"Accuracy of {name} against the share of rows that it answers",
             "One curve per rule: the least certain rows are rejected first.",
+        )
+    if rules and len(comparison.classes) == 2:
+        add(
+            "decisions",
+            partial(plots.decision_curve, comparison, name),
+            f"Net benefit of acting on the risk that {name} predicts",
+            f"Net benefit of acting on the risk of {comparison.classes[1]}, by the risk from which one acts, and the "
+            "probability that the model is of use.",
         )
     if len(rules) > 1:
         shares = disagreement_shares(comparison, name)

@@ -66,5 +66,5 @@ def errors(counts: Array, classes: NDArray[Any]) -> str:
     if not named:
         return ""
     total = int(counts.sum())
-    most = "" if total == sum(int(n) for n in counts.flat[places]) else "most often "
-    return f"Its errors, {most}{joined(named)}."
+    most = "" if total == sum(int(n) for n in counts.flat[places]) else "mostly "
+    return f"Its errors: {most}{joined(named)}."

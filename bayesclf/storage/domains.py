@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
 
 PROBABILITIES = ("pi", "theta")
-POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale")
+POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_power")
 """Parameters by their names without a block's suffix."""
 
 ROUNDING = 1e-6

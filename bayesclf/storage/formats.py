@@ -158,6 +158,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.learned_model import LearnedScaleModel
+    from bayesclf.models.logistic.learned_power import LearnedPowerModel
     from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.normal_prior import NormalPrior
@@ -182,7 +183,7 @@ def classes() -> dict[str, type]:
             LearntClassPrior,
         ),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
-        *(LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
+        *(LearnedPowerModel, LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

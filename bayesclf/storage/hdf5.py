@@ -117,6 +117,8 @@ def _header_type() -> Any:
     from pyfive.dataobjects import DataObjects
 
     class Header(DataObjects):  # type: ignore[misc]
+        """Header whose attributes cannot be longer than its bytes."""
+
         def _attr_value(self, ptype: Any, buf: bytes, count: int, offset: int) -> Any:
             # pyfive makes an array of as many items as a header says, before it looks for them
             if count > len(buf):

@@ -163,6 +163,7 @@ def _parse_delimited(text: str, separator: str, dtypes: Mapping[str, ColumnKind]
     require_kinds(dtypes, header, str(path))
 
     def parse(names: Sequence[str], as_words: Iterable[str]) -> pd.DataFrame:
+        """Return some columns as pandas reads them, some of them as words."""
         return pd.read_csv(
             io.StringIO(text, newline=""),
             sep=separator,
@@ -269,6 +270,7 @@ def _parse_json_lines(text: str, path: Path, max_bytes: int) -> pd.DataFrame:
 
 def _parse_object(line: str, where: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a record of pairs, or refuse a name that stands twice."""
         record = dict(pairs)
         if len(record) < len(pairs):
             names = [name for name, _ in pairs]

@@ -42,6 +42,30 @@ def test_the_scale_is_seen_everywhere(clf):
     assert "prior_scale" in clf.pymc_model_.named_vars
 
 
+def test_the_power_is_seen_everywhere(clf):
+    tree = clf.posterior_
+    power = tree["posterior"]["prior_power"]
+    assert power.dims == ("chain", "draw")
+    assert set(np.unique(power)) == {0.5, 1.0}
+    assert tree["map"]["prior_power"].item() == 0.5 + 0.5 * (power.mean().item() > 0.75)
+    line = clf.summary(of="parameters").loc["prior_power"].iloc[0]
+    assert line["mean"] == pytest.approx(power.mean().item())
+    share = float((power == 1).mean())
+    said = f"by a power of the columns' covariance that is 0.5 (probability {1 - share:.2f}) or 1 (probability"
+    assert said in clf.notes_[-1]
+    assert clf.model_.log_evidence() == pytest.approx(
+        np.logaddexp(*(member.scale_grid.log_evidence for member in clf.model_.members)) - np.log(2)
+    )
+
+
+def test_one_column_has_no_power(table):
+    clf = bc.LogisticRegression(random_state=1).fit(table[0][["age"]], table[1])
+    assert set(clf.posterior_["posterior"].data_vars) == {"intercept", "weight", "prior_scale"}
+    X = table[0].assign(dose=table[0]["dose"].fillna(2.0))[["age", "dose"]]
+    clf = bc.LogisticRegression(prior_scale={"dose": 1.0}, random_state=1, inference="map").fit(X, table[1])
+    assert set(clf.posterior_["map"].data_vars) == {"intercept", "weight", "prior_scale"}
+
+
 def test_files_keep_it(clf, table, tmp_path):
     clf.save(tmp_path / "learned.nc")
     again = bc.load(tmp_path / "learned.nc")
@@ -52,7 +76,10 @@ def test_files_keep_it(clf, table, tmp_path):
     np.testing.assert_array_equal(
         again.posterior_["posterior"]["prior_scale"], clf.posterior_["posterior"]["prior_scale"]
     )
-    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf})
+    np.testing.assert_array_equal(
+        again.posterior_["posterior"]["prior_power"], clf.posterior_["posterior"]["prior_power"]
+    )
+    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf}, power=(0.0, 1.0, 2.0))
     other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
     other.save(tmp_path / "given.nc")
     assert bc.load(tmp_path / "given.nc").model_.prior.prior_scale == settings
@@ -60,7 +87,7 @@ def test_files_keep_it(clf, table, tmp_path):
 
 def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
     parameters = clf.hypotheses("posterior").parameters
-    z = parameters["unseen"][:, 0, 0] / parameters["prior_scale"]
+    z = parameters["unseen"][:, 0, 0] / (0.1 * parameters["prior_scale"])  # a column without variance, C = 0.01
     assert z.std() == pytest.approx(1, rel=0.06)
     wide = parameters["prior_scale"] > np.median(parameters["prior_scale"])
     assert z[wide].std() == pytest.approx(1, rel=0.08)
@@ -71,7 +98,7 @@ def test_it_can_become_a_prior(clf, table):
     prior = clf.as_prior()
     scale = clf.draws_.parameters["prior_scale"]
     assert prior.prior.khat < 0.7
-    assert prior.prior.unseen.scale == pytest.approx(np.sqrt(np.mean(scale**2)))
+    assert prior.prior.unseen.scale == pytest.approx(0.1 * np.sqrt(np.mean(scale**2)))
     again = prior.fit(X[:50], y[:50])
     assert "prior_scale" not in again.posterior_["posterior"]
 

@@ -83,3 +83,23 @@ def test_given_base_rates_are_the_answer_where_no_column_varies():
     for rule in ("map", "mean", "bayes-optimal", "predictive"):
         np.testing.assert_allclose(clf.predict_proba([[1.0]], rule=rule, class_prior=[0.2, 0.8]), [[0.2, 0.8]])
     assert clf.predict([[1.0]], rule="gibbs", class_prior=[0.0, 1.0]) == ["v"]
+
+
+def test_numbers_that_become_categories_are_named():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"age": rng.integers(20, 80, size=90), "share": rng.random(90).round(1), "code": [1, 2, 3] * 30})
+    y = rng.integers(2, size=90)
+    known = X.astype({"share": "category"})
+    for fit in (
+        bc.NaiveBayes({("age", "code"): "joint", "share": "categorical"}, random_state=1).fit(X, y),
+        bc.CategoricalNB(random_state=1).fit(X, y),
+        bc.CategoricalNB(random_state=1).partial_fit(X[:40], y[:40], classes=[0, 1]).partial_fit(X[40:], y[40:]),
+    ):
+        (note,) = [note for note in fit.notes_ if "category of its own" in note]
+        assert "'age' (" in note
+        assert "'share' (" in note
+        assert "'code'" not in note
+        assert "pandas.cut" in note
+    assert not any("category of its own" in note for note in bc.NaiveBayes(random_state=1).fit(X, y).notes_)
+    said = bc.NaiveBayes({"share": "categorical"}, random_state=1).fit(known, y).notes_
+    assert not any("category of its own" in note for note in said)

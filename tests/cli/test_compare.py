@@ -247,3 +247,11 @@ def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, cap
     assert "\nnb: the chains disagree: R-hat is 1.012 (1 more like this; --json has all)" in said
     assert "R-hat is 1.3" not in said
     assert "\nnb, lr: a note" in said
+
+
+def test_an_engine_that_a_model_does_not_have_is_refused_before_any_work(capsys):
+    assert run(["compare", "play_tennis", "--models", "lr,categorical", "--inference", "lr=exact"]) == 2
+    assert capsys.readouterr().err.strip() == (
+        "bayesclf: --inference lr=exact is not possible, as the posterior of logistic regression has no closed form; "
+        "take lr=laplace, lr=nuts or lr=map"
+    )

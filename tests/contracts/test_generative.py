@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.classifiers import (
     CLOSED_FORM,
+    GENERATIVE,
     NUMBERS,
     WORDS,
     Case,
@@ -31,23 +32,34 @@ from bayesclf.rules import RULES
 # Learning in parts
 
 
-@every_generative
-@pytest.mark.parametrize("missing", ["ignore", "level"])
-@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 4))
-@settings(max_examples=5, deadline=None)
-def test_partial_fit_over_any_split_is_fit(case, missing, mixed_table, seed, parts):
-    X, y = case.table(mixed_table)
-    rng = np.random.default_rng(seed)
-    weight = rng.uniform(0.5, 2.0, len(y))
-    part = rng.integers(parts, size=len(y))
+def assert_learnt_in_parts(case, missing, part, weight, table):
+    """Assert that `partial_fit` over the parts (row) of a table is `fit` to all of it."""
+    X, y = case.table(table)
     by_parts = case.make(missing=missing)
-    for number in range(parts):
-        if (part == number).any():
-            rows = part == number
-            by_parts.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=weight[rows])
+    for rows in (part == number for number in np.unique(part)):
+        by_parts.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=weight[rows])
     whole = case.make(missing=missing).fit(X, y, sample_weight=weight)
     assert_same_answers(whole, by_parts, X, RULES)
     assert by_parts.notes_ == whole.notes_
+
+
+@every_generative
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+def test_partial_fit_over_three_parts_is_fit(case, missing, mixed_table, rng):
+    rows = len(mixed_table[1])
+    assert_learnt_in_parts(case, missing, rng.integers(3, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)
+
+
+@given(
+    case=st.sampled_from(GENERATIVE),
+    missing=st.sampled_from(["ignore", "level"]),
+    seed=st.integers(0, 2**32 - 1),
+    parts=st.integers(1, 8),
+)
+@settings(max_examples=40, deadline=None)
+def test_partial_fit_over_any_split_is_fit(case, missing, seed, parts, mixed_table):
+    rng, rows = np.random.default_rng(seed), len(mixed_table[1])
+    assert_learnt_in_parts(case, missing, rng.integers(parts, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)
 
 
 @with_words
@@ -120,23 +132,24 @@ def test_a_prior_refuses_classes_that_it_does_not_know(mixed_table):
 
 
 @every_generative
-@every_rule
-def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, rule, mixed_table):
+def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, mixed_table):
     X, y = case.table(mixed_table)
     X, y = X[:55], y[:55]
     clf = case.make().fit(X, y)
     nothing = pd.DataFrame(case.empty, index=range(3), columns=X.columns).astype(object)
     counts = np.unique(y, return_counts=True)[1]
-    found = clf.predict_proba(nothing, rule=rule)
     draws = clf.posterior_["posterior"]["pi"].values.reshape(-1, 3)
-    if rule in ("mle", "map"):
-        np.testing.assert_allclose(found, np.tile(counts / 55, (3, 1)), rtol=1e-12)
-    elif rule in ("mean", "predictive"):
-        np.testing.assert_allclose(found, np.tile((counts + 1) / 58, (3, 1)), rtol=1e-12)
-    elif rule == "bayes-optimal":
-        np.testing.assert_allclose(found, np.tile(draws.mean(axis=0), (3, 1)), rtol=1e-12)
-    else:
-        assert all(np.isclose(draws, row, rtol=1e-12).all(axis=1).any() for row in found)
+    expected = {
+        **dict.fromkeys(("mle", "map"), counts / 55),
+        **dict.fromkeys(("mean", "predictive"), (counts + 1) / 58),
+        "bayes-optimal": draws.mean(axis=0),
+    }
+    assert {*expected, "gibbs"} == set(RULES)
+    for rule, pi in expected.items():
+        found = clf.predict_proba(nothing, rule=rule)
+        np.testing.assert_allclose(found, np.tile(pi, (3, 1)), rtol=1e-12, err_msg=rule)
+    drawn = clf.predict_proba(nothing, rule="gibbs")
+    assert all(np.isclose(draws, row, rtol=1e-12).all(axis=1).any() for row in drawn)
 
 
 @with_words
@@ -243,14 +256,12 @@ def test_class_concentration_is_the_dirichlets(mixed_table):
 
 
 @every_generative
-@every_rule
-def test_a_class_announced_but_not_observed(case, rule, mixed_table):
+def test_a_class_announced_but_not_observed(case, mixed_table):
     X, y = case.table(mixed_table)
     clf = case.make().fit(X, y, classes=["dead", "ill", "mild", "well"])
-    if rule == "mle":
-        with pytest.raises(DoesNotExist, match="class 'dead' has"):
-            clf.predict_proba(X, rule=rule)
-    else:
+    with pytest.raises(DoesNotExist, match="class 'dead' has"):
+        clf.predict_proba(X, rule="mle")
+    for rule in set(RULES) - {"mle"}:
         proba = clf.predict_proba(X, rule=rule)
         assert np.isfinite(proba).all()
         # Under a flat class prior the most probable π gives it nothing; every average gives it something.
@@ -258,8 +269,7 @@ def test_a_class_announced_but_not_observed(case, rule, mixed_table):
 
 
 @every_generative
-@every_rule
-def test_a_class_of_one_row(case, rule, mixed_table):
+def test_a_class_of_one_row(case, mixed_table):
     X, y = case.table(mixed_table)
     X, y = X.dropna(), y[X.notna().all(axis=1)]
     rows = (y != "ill") | (np.cumsum(y == "ill") == 1)
@@ -279,12 +289,13 @@ def test_a_class_of_one_row(case, rule, mixed_table):
         "bernoulli",
         "multinomial",
     )
-    if rule == "mle" and not exists:
-        with pytest.raises(DoesNotExist, match="class 'ill' has too few different values"):
-            clf.predict_proba(X, rule=rule)
-        assert "class 'ill'" in clf.posterior_["mle"].attrs["does_not_exist"]
-    else:
-        assert np.isfinite(clf.predict_proba(X, rule=rule)).all()
+    for rule in RULES:
+        if rule == "mle" and not exists:
+            with pytest.raises(DoesNotExist, match="class 'ill' has too few different values"):
+                clf.predict_proba(X, rule=rule)
+            assert "class 'ill'" in clf.posterior_["mle"].attrs["does_not_exist"]
+        else:
+            assert np.isfinite(clf.predict_proba(X, rule=rule)).all(), rule
 
 
 def test_rows_impossible_under_every_class_are_answered_by_the_class_prior():

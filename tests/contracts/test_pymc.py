@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytest
 from helpers.cases import PRIORS
-from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior
+from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior, ids
 from pymc.model.transform.conditioning import remove_value_transforms
 
 
@@ -36,8 +36,7 @@ def weights_of_zero(X, y, rng):
     return X, y, np.zeros(len(y))
 
 
-EDGES = (no_rows, one_row, constant_column, fractional_weights, empty_class, weights_of_zero)
-every_edge = pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
+EDGES = (fractional_weights, no_rows, one_row, constant_column, empty_class, weights_of_zero)
 
 
 def model_of(case, statistics):
@@ -47,21 +46,33 @@ def model_of(case, statistics):
     return model
 
 
+def structure_of(case):
+    """Return what the graph of a family depends on; the hyperparameters are data."""
+    family = case.family
+    return family.name, family.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
+
+
+BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
+"""The last case of each structure, that with the most general prior."""
+AT_EDGES = [
+    pytest.param(case, edge, id=f"{case.name}-{edge.__name__}")
+    for case in PRIORS
+    for edge in (EDGES if case in BY_STRUCTURE.values() else EDGES[:1])
+]
+"""Edges of data reach the model as statistics, whatever the hyperparameters: one prior of each structure has all."""
+at_every_edge = pytest.mark.parametrize(("case", "edge"), AT_EDGES)
+
+
 @cache
 def compiled(structure):
     """Return a model in the user's own parameters with its log density; the one that NUTS sees, its gradient and start.
 
     Cases of one structure differ in their data only, hyperparameters included.
     """
-    case = next(case for case in PRIORS if structure_of(case) == structure)
+    case = BY_STRUCTURE[structure]
     model = model_of(case, case.statistics(*case.data()))
     plain = remove_value_transforms(model)
     return plain, plain.compile_logp(mode=PYTHON), model, model.compile_dlogp(mode=PYTHON), model.initial_point()
-
-
-def structure_of(case):
-    family = case.family
-    return family.name, family.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
 
 
 @cache
@@ -77,8 +88,7 @@ def set_data(model, values):
         model[name].set_value(value)
 
 
-@every_prior
-@every_edge
+@at_every_edge
 def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
     X, y, weight, data = rows_at(case, edge)
     plain, log_density, *_ = compiled(structure_of(case))
@@ -91,8 +101,7 @@ def test_pymc_log_density_of_statistics_is_that_of_the_rows(case, edge, rng):
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-@every_prior
-@every_edge
+@at_every_edge
 def test_pymc_gradient_is_finite(case, edge, rng):
     *_, model, gradient, start = compiled(structure_of(case))
     set_data(model, rows_at(case, edge)[3])
@@ -108,8 +117,9 @@ def test_from_pymc_inverts_the_grouping_of_pymc(case, rng):
     assert_same_parameters(case.prior.from_pymc(case.to_pymc(parameters), ""), parameters, rtol=0)
 
 
-@every_prior
+@pytest.mark.parametrize("case", **ids(BY_STRUCTURE.values()))
 def test_pymc_draws_the_prior(case):
+    """One prior of each structure: the density above is that of all of them, and what is drawn follows the graph."""
     model = model_of(case, case.statistics(*case.data()))
     names = [variable.name for variable in model.free_RVs]
     values = pm.draw([model[name] for name in names], draws=2000, random_seed=3, mode="FAST_COMPILE")

@@ -8,7 +8,8 @@ from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, rep
 import bayesclf as bc
 from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.held_out import dependence, independent_groups
+from bayesclf.diagnostics.held_out import dependence
+from bayesclf.models.independence import independent_groups
 
 
 def found(case, code, **arguments):

@@ -9,7 +9,7 @@ import bayesclf as bc
 from bayesclf.diagnostics import causes
 from bayesclf.diagnostics.causes import Cause, Explanation, Step
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.held_out import independent_groups
+from bayesclf.models.independence import independent_groups
 
 NAMES = {
     "rows": "the cause is few rows",
@@ -164,3 +164,14 @@ def test_a_prior_that_is_too_narrow_is_tested_under_the_rule_of_the_fit(engine):
     assert found.section == "issue"
     assert "under-confident" in found.reason
     assert "prior" in found.next_step
+
+
+def test_the_pairs_that_independence_is_wrong_about_are_named():
+    X, y = normal_rows(400, 3, seed=2)
+    noise = np.random.default_rng(2).normal(0, 0.05, size=(400, 2))
+    X = X.set_axis(list("abc"), axis=1).assign(d=X.iloc[:, 0] + noise[:, 0], e=X.iloc[:, 0] + noise[:, 1])
+    finding = found(gaussian(X, y))
+    assert named(finding) == "independence"
+    assert "(taken for independent, but probably dependent given the class: " in finding.next_step
+    assert all(pair in finding.next_step for pair in ("'a' with 'd'", "'a' with 'e'", "'d' with 'e'"))
+    assert "'b' with" not in finding.next_step

@@ -1,12 +1,15 @@
 """The textbook's examples to the last digit, and exercise 4's statements on random cases."""
 
+from functools import cache
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
-from bayesclf.experiments.hypotheses import SETUPS
+from bayesclf.experiments.hypotheses import NOISE, SETUPS, noise_table
 
 EXPERIMENT = find("hypotheses")
 CASES = 200
@@ -91,3 +94,28 @@ def test_the_page_says_what_was_observed(outcome):
 def test_too_few_cases_are_refused():
     with pytest.raises(InputError, match="at least 200"):
         EXPERIMENT.units(EXPERIMENT.Settings(cases=100))
+
+
+def test_a_noisy_prior_moves_the_average_no_further_than_the_posterior_and_map_at_once(outcome):
+    noisy = noise_table(pd.DataFrame(_records()))
+    assert noisy["noise"].tolist() == list(NOISE)
+    assert (noisy["beyond"] == 0).all()
+    assert (noisy["map_beyond"] > 0).all()  # where another hypothesis becomes the most probable one
+    assert noisy["map_changed"].is_monotonic_increasing
+    assert noisy["optimal_changed"].is_monotonic_increasing
+    assert (noisy["optimal_moved"] < noisy["map_moved"]).all()
+    shown = outcome.results.sections[-1]
+    assert shown.title == "A prior that is off"
+    assert "move further than the posterior in 0 of" in outcome.results.findings[-1]
+
+
+@cache
+def _records():
+    return EXPERIMENT.measure(EXPERIMENT.Settings(), ("noisy prior", 0), np.random.SeedSequence(3))
+
+
+def test_weights_under_a_noisy_prior_are_those_of_bayes_rule():
+    """With log noise of at most δ, odds change by at most e^(2δ), so that the distance is at most tanh(δ/2)."""
+    for record in _records():
+        assert 0 < record["distance"] < np.tanh(4 * record["noise"] / 2)
+        assert record["optimal_moved"] <= record["distance"]

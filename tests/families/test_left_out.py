@@ -183,3 +183,20 @@ def test_selected_columns_can_learn_it(rng):
     family = clf.model_.blocks[0].family
     assert (family.family.alpha == family.pooled.alpha[0, 0]).all()
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_counts_beside_which_no_digit_of_the_concentration_is_left_are_not_left_out(rng):
+    X, y = rng.integers(0, 4, (30, 5)).astype(float), rng.integers(2, size=30)
+    alpha = bc.MultinomialNB().fit(X, y).model_.blocks[0].family.alpha[0, 0]
+    unlike = np.zeros((2, 5))
+    unlike[:, 2] = 3e299, 8e299
+    assert LOWEST < alpha < 1e3
+    both, labels = np.vstack([X, unlike]), np.concatenate([y, [0, 1]])
+    learned = bc.MultinomialNB(random_state=0).fit(both, labels)
+    assert np.isnan(
+        learned.model_.posterior().blocks[0].family.log_predictive_without(both, labels)[30:, :].sum(axis=1)
+    ).all()
+    assert np.isfinite(learned.predict_proba(X)).all()
+    alone = bc.MultinomialNB().fit(unlike, [0, 1])  # the prior of α is all that is known of it
+    assert alone.model_.blocks[0].family.alpha.ravel() == pytest.approx(1.0, rel=0.05)

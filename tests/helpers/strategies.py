@@ -263,7 +263,7 @@ PREDICTIONS = {
     "infinite": lambda recipe: np.full((2, len(recipe.columns)), np.inf),
     "a column less": lambda recipe: pd.DataFrame(np.zeros((3, len(recipe.columns) - 1))),
     "a column more": lambda recipe: np.zeros((3, len(recipe.columns) + 1)),
-    "no rows": lambda recipe: pd.DataFrame(recipe.table())[:0],
+    "no rows": lambda recipe: recipe.table()[:0] if recipe.form == "sparse" else pd.DataFrame(recipe.table())[:0],
     "nothing": lambda recipe: None,
     "one axis": lambda recipe: np.zeros(len(recipe.columns)),
 }

@@ -31,7 +31,7 @@ def test_the_ratio_of_two_evidences(rng, sizes, shift):
 def separable(columns: int = 4, rows: int = 20) -> LearnedScaleModel:
     X = np.random.default_rng(5).normal(size=(rows, columns))
     model = model_of(X, X[:, 0] + X[:, 1] > 0)
-    prior = LogisticPrior(prior_scale=LearnedScale())
+    prior = LogisticPrior(prior_scale=LearnedScale(power=0))
     return LearnedScaleModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
 
 
@@ -64,7 +64,8 @@ def test_scales_are_added_where_the_grid_ends_too_early():
 def test_joint_draws_have_the_weights_of_their_scale():
     """z = weights in sds of their prior: of many weights about which the rows say little, |z|² is that of normals."""
     X = np.random.default_rng(1).normal(size=(12, 40))
-    clf = bc.LogisticRegression(prior_scale="learned", inference=NUTS(draws=500, progress=False), random_state=1)
+    settings = LearnedScale(power=0)
+    clf = bc.LogisticRegression(prior_scale=settings, inference=NUTS(draws=500, progress=False), random_state=1)
     clf.fit(X, np.arange(12) % 2)
     drawn = clf.draws_.parameters
     z = drawn["weight"] * clf.model_.design.scale / drawn["prior_scale"][:, None, None]

@@ -167,7 +167,7 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     clf = kind(random_state=1)
     clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y)
     words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
-    data = words[words.rindex("Missing cells") : words.rindex("How this was made")]
+    data = words[words.rindex("Missing cells") : words.rindex("In a paragraph")]
     dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
     assert data in dense
     assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data

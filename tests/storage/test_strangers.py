@@ -212,13 +212,13 @@ def test_classes_that_are_not_those_of_the_model(change, saved):
     refuse(saved)
 
 
-def check_damage(gnb, saved, files, seed):
-    """Load damaged files: the answers are those before, or a sentence says why there are none."""
-    content, rng = saved.read_bytes(), np.random.default_rng(seed)
+def test_damaged_files(gnb, saved):
+    """The answers are those before, or a sentence says why there are none; the fuzz suite damages thousands."""
+    content, rng = saved.read_bytes(), np.random.default_rng(1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     expected = gnb.predict_log_proba(NUMBERS)
     sentences = []
-    for _ in range(files):
+    for _ in range(150):
         saved.write_bytes(damaged(content, rng))
         try:
             loaded = bc.load(saved)
@@ -226,18 +226,9 @@ def check_damage(gnb, saved, files, seed):
             sentences.append(str(refusal))
         else:
             np.testing.assert_array_equal(loaded.predict_log_proba(NUMBERS), expected)
+    assert len(sentences) > 50
     assert not any("\n" in sentence for sentence in sentences)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_KILOBYTES
-    return len(sentences)
-
-
-def test_damaged_files(gnb, saved):
-    assert check_damage(gnb, saved, 150, seed=1) > 50
-
-
-@pytest.mark.slow
-def test_thousands_of_damaged_files(gnb, saved):
-    assert check_damage(gnb, saved, 5_000, seed=2) > 2_000
 
 
 def test_the_groups_are_those_that_are_written(saved):

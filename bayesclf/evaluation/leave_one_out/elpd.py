@@ -180,12 +180,13 @@ def _elpd_data(scores: RowElpd, draws: int) -> ELPDData:
     from arviz_stats import ELPDDataLOO
     from arviz_stats.base import array_stats
 
-    with np.errstate(invalid="ignore"):  # infinite scores have no differences
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite scores have no differences, and huge ones no square
         p_i = scores.with_all - scores.without
         elpd, se, p, _ = array_stats.loo_summary(scores.without, p_i)
     limit = good_k(draws)
 
     def by_row(values: Array, name: str) -> xr.DataArray:
+        """Return values as an array along the rows, named as ArviZ has it."""
         return xr.DataArray(values, dims="row", coords={"row": np.arange(len(values))}, name=name)
 
     return ELPDDataLOO(

@@ -234,6 +234,7 @@ def _statistics_without(
     ]
 
     def of(rows: Integers) -> list[Any]:
+        """Return the statistics of some rows, block by block; None for a block that rows do not enter."""
         return [
             None if b is None else b[0].family.statistics(b[1][rows], y[rows], b[0].statistics.axes) for b in blocks
         ]

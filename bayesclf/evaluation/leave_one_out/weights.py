@@ -54,6 +54,7 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
     ones = np.ones(log_score.shape[1])
 
     def loss(weights: Array) -> tuple[float, Array]:
+        """Return the negative mean log score of the mixture, and its gradient in the weights."""
         mixed = likelihood @ weights
         slope = np.average(likelihood / mixed[:, None], axis=0, weights=sample_weight)
         return -float(np.average(np.log(mixed), weights=sample_weight)), -slope

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import broadcast, require_positive
+from bayesclf.families.base import Axes, broadcast, require_positive
+from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
@@ -225,6 +226,15 @@ class LKJ:
             for name, given in (("sd_scale", self.sd_scale), ("mean_scale", self.mean_scale))
         }
         return replace(self, **scales)  # type: ignore[arg-type]
+
+    def priors(self, axes: Axes, m: Array) -> list[PriorLine]:
+        """Return the prior in words, of means around m (outcome, feature) too."""
+        scale, reach = (np.asarray(value)[None] for value in (self.sd_scale, self.mean_scale))
+        return [
+            *prior_lines("mu", "Normal({m}, {reach}²)", axes, m=m, reach=reach),
+            *prior_lines("Sigma", "HalfNormal({scale})² on the diagonal", axes, scale=scale),
+            PriorLine("Sigma", "", "", f"LKJ({written(self.eta)}) of the correlations"),
+        ]
 
     def draw(self, rng: np.random.Generator, draws: int, groups: int) -> Array:
         """Draw Σ (draw, group, feature, other_feature)."""

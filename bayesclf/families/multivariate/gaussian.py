@@ -31,8 +31,10 @@ from bayesclf.families.multivariate.covariance import (
 )
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.patterns import by_pattern
+from bayesclf.families.prior_lines import MOST_VALUES, PriorLine, prior_lines, written
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -95,6 +97,7 @@ class MultivariateGaussian(Family[Scatters]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "multivariate-gaussian"
     kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "Normal(mu, Sigma)"
     statistics_type: ClassVar[type[Statistics]] = Scatters
 
     def __post_init__(self) -> None:
@@ -149,10 +152,12 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
         return units.measured(X, axes.unit)
 
     @override
     def in_units(self, axes: Axes) -> Self:
+        """Return the prior with m in other units, and Ψ in their products."""
         if self.axes.units == axes.units:
             return self
         m, _, _, psi = self._hyperparameters()
@@ -166,6 +171,20 @@ class MultivariateGaussian(Family[Scatters]):
         if self.m is not None and given:
             return np.ones(len(statistics.axes.features), dtype=bool)
         return ~statistics.cells().constant()
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the normal priors of μ given Σ, and those of Σ."""
+        m, kappa, nu, psi = self._hyperparameters()
+        if self.covariance_prior is not None:
+            return self.covariance_prior.priors(self.axes, m)
+        means = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
+        labels = self.axes.labels if len(nu) > 1 else ("",)
+        matrices = [
+            PriorLine("Sigma", label, "", f"InvWishart({written(own)}, {_matrix(scale)})")
+            for label, own, scale in zip(labels, nu, psi, strict=True)
+        ]
+        return [*means, *matrices]
 
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
@@ -366,6 +385,7 @@ class MultivariateGaussian(Family[Scatters]):
     @property
     @override
     def variant(self) -> str:
+        """Name of the prior of the covariance."""
         return "inverse-wishart" if self.covariance_prior is None else "lkj"
 
     def reference(self, statistics: Scatters) -> Reference:
@@ -453,6 +473,12 @@ class MultivariateGaussian(Family[Scatters]):
 
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
         return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.nu), np.asarray(self.psi))
+
+
+def _matrix(psi: Array) -> str:
+    """Return Ψ in words: its diagonal, and whether there is more."""
+    diagonal = listed((written(value) for value in psi.diagonal()), MOST_VALUES)
+    return f"diag({diagonal})" if not (psi - np.diag(psi.diagonal())).any() else f"a matrix of diagonal {diagonal}"
 
 
 def _in_units(psi: Array, ratio: Array) -> Array:

@@ -204,11 +204,13 @@ def observe_rows(
     precision, log_det = _inverse(covariance), _log_det(covariance)
 
     def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
+        """Return the log density of each row's observed cells, times its weight."""
         deviation = (x - mu) * seen
         square = (deviation[..., :, None] * precision * deviation[..., None, :]).sum(axis=(-2, -1))
         return -0.5 * weight * (seen.sum(axis=-1) * np.log(2 * np.pi) + log_det + square)
 
     def dist(mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any, size: Any) -> Any:
+        """Draw rows, 0 where a cell is missing."""
         return _normal_dist(mu, Sigma) * seen
 
     pm.CustomDist(

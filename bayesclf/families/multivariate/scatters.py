@@ -82,6 +82,7 @@ class Scatters(Statistics):
 
     @override
     def pooled(self) -> Scatters:
+        """Return the moments of all rows under one label, means of classes combined by their weights."""
         return reduce(Scatters.__add__, map(self._of_label, range(len(self.axes.labels))))
 
     def select(self, features: Booleans) -> Scatters:
@@ -91,6 +92,7 @@ class Scatters(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Scatters:
+        """Return the moments on axes with additional labels, and in their units."""
         places = self.axes.labels_in(axes)
         arrays = self.n, self.mean, self.scatter
         moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]

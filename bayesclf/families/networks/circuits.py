@@ -190,6 +190,7 @@ def _eliminated(layout: Layout, parts: Sequence[_Part], left: set[int]) -> set[i
     """Return the features to sum over next: the one that takes the smallest table, and those that add little to it."""
 
     def size(features: set[int]) -> int:
+        """Return how many cells the table has that summing over these features takes."""
         return layout.count(tuple({j for part in parts if features & set(part.scope) for j in part.scope}))
 
     chosen = {min(sorted(left), key=lambda j: size({j}))}

@@ -57,6 +57,7 @@ class JointTable(ConditionalTables):
     """
 
     name: ClassVar[str] = "joint"
+    likelihood: ClassVar[str] = "Categorical(theta) over all combinations of values"
 
     def layout(self, axes: Axes) -> Layout:
         """Return one table of all features."""
@@ -108,6 +109,7 @@ class BayesianNetwork(ConditionalTables):
 
     edges: str | tuple[structure.Edge, ...] = LEARNT
     name: ClassVar[str] = "network"
+    likelihood: ClassVar[str] = "Categorical(theta) of each column given its parents"
 
     def __post_init__(self) -> None:
         super().__post_init__()

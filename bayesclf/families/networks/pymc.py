@@ -102,6 +102,7 @@ def observe_codes(name: str, layout: Layout, theta: TensorVariable, X: Integers,
             )
 
     def logp(value: Any, theta: Any, weight: Any) -> Any:
+        """Return the log density of each row's observed cells, times its weight."""
         total = pt.zeros_like(weight)
         for on, rows in patterns:
             of_rows = _log_density(layout, value[rows], theta[rows], on)

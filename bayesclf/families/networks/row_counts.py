@@ -53,14 +53,17 @@ class RowCounts(Statistics):
 
     @override
     def pooled(self) -> RowCounts:
+        """Return the counts of distinct rows under one label."""
         return RowCounts(self.axes.pooled(), self.rows, self.counts.sum(axis=0, keepdims=True))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> RowCounts:
+        """Return the counts of rows of some of the features; rows that become equal are merged."""
         return _merged(self.rows[:, features], self.counts, self.axes.select(features))
 
     @override
     def reindex(self, axes: Axes) -> RowCounts:
+        """Return the counts on axes with additional labels or levels, codes by the new levels."""
         rows = np.empty_like(self.rows)
         for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True)):
             codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)

@@ -149,7 +149,12 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, cell), and the length of each conditional distribution."""
         return np.asarray(self.alpha), self.layout(self.axes).simplexes
+
+    @override
+    def _simplex_names(self) -> list[str]:
+        return self.layout(self.axes).simplex_names()
 
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
@@ -214,6 +219,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
         return {"theta": ("outcome", "cell")}
 
     @property

@@ -15,13 +15,14 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
 from bayesclf.families.patterns import by_pattern
+from bayesclf.families.prior_lines import PriorLine, written
 from bayesclf.families.trees.directed import TreeTables, directed, pairs
 from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
 from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import counted
+from bayesclf.wording import counted, listed
 
 GRID = tuple(2.0**power for power in range(-1, 6))
 """Equivalent numbers of rows that are averaged over by default."""
@@ -95,6 +96,7 @@ class EveryTree(Family[PairCounts]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     counts: Array | None = field(default=None, repr=False)
     name: ClassVar[str] = "every-tree"
+    likelihood: ClassVar[str] = "Categorical(theta) of each column given its neighbor in a tree, averaged over trees"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
 
@@ -235,6 +237,17 @@ class EveryTree(Family[PairCounts]):
         return np.array([[logsumexp(self._log_evidence) - np.log(len(self._log_evidence))]])
 
     @override
+    def priors(self) -> list[PriorLine]:
+        """Return the prior of trees or forests, and of θ given one."""
+        trees = "uniform over trees"
+        if self.forests:
+            weight = len(self.axes.features) if self.root_weight is None else self.root_weight
+            trees = f"over rooted forests, ∝ {written(weight)}^components"
+        rows = listed(written(value) for value in np.ravel(self.equivalent_rows))
+        cells = f"Dirichlet(worth {rows} in rows in all, the same in each cell of a pair of columns)"
+        return [PriorLine("tree", "", "", trees), PriorLine("theta", "", "", cells)]
+
+    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw N', then a tree given N', then θ given the tree."""
         chosen = rng.choice(len(self._nodes), size=draws, p=self.node_probabilities)
@@ -368,6 +381,7 @@ class EveryTree(Family[PairCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the tree and of θ."""
         tree = ("edge",) if self.tree == "shared" else ("outcome", "edge")
         return {"tree": tree, "theta": ("outcome", "cell")}
 

@@ -15,6 +15,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each
+from bayesclf.families.prior_lines import PriorLine, written
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -49,6 +50,7 @@ class OneDependence(Family[PairCounts]):
     equivalent_rows: float = 1.0
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "one-dependence"
+    likelihood: ClassVar[str] = "Categorical(given) of each column given one other, averaged over that other"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
 
@@ -58,6 +60,12 @@ class OneDependence(Family[PairCounts]):
     def resolve_prior(self, statistics: PairCounts) -> Self:
         """Return the prior on the axes of the rows."""
         return replace(self, axes=statistics.axes)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the Dirichlet priors of both tables."""
+        cells = f"Dirichlet(worth {written(self.equivalent_rows)} in rows in all, the same in each cell)"
+        return [PriorLine(name, "", "", cells) for name in self.dims()]
 
     def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
@@ -92,6 +100,7 @@ class OneDependence(Family[PairCounts]):
 
     @override
     def not_conjugate(self, statistics: PairCounts) -> str:
+        """Return why: the weights of the estimators are fixed, not learned."""
         return "averaged one-dependence estimators have fixed weights"
 
     def posterior(self, statistics: PairCounts) -> NoReturn:
@@ -172,9 +181,11 @@ class OneDependence(Family[PairCounts]):
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of P(x_i | y) and of P(x_i | x_j, y)."""
         return {"theta": ("outcome", "level"), "given": ("outcome", "parent", "level")}
 
     @override
     def coords(self) -> dict[str, Any]:
+        """Return the names along each axis; parents are named like levels."""
         coords = super().coords()
         return coords | {"parent": coords["level"]}

@@ -63,11 +63,13 @@ class PairCounts(Statistics):
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the counts of pairs of levels of some of the features."""
         kept = np.repeat(features, self.axes.sizes)
         return type(self)(self.axes.select(features), self.counts[:, kept][:, :, kept])
 
     @override
     def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels, features or levels, which have none."""
         place = {name: position for position, name in enumerate(axes.features)}
         starts = dirichlet.starts(axes.sizes)
         to = [

@@ -27,11 +27,14 @@ class Cell:
         log s of the node.
     low, high
         Ends of the stretch.
+    power
+        λ of the prior that has the scale, where several are averaged over.
     """
 
     center: float
     low: float
     high: float
+    power: float | None = None
 
     @property
     def width(self) -> float:
@@ -39,8 +42,9 @@ class Cell:
         return self.high - self.low
 
     def node(self, draws: int) -> Parameters:
-        """Return the node's scale for a number of draws."""
-        return {"prior_scale": np.full(draws, np.exp(self.center))}
+        """Return the node's scale, and its λ where there are several, for a number of draws."""
+        scale = {"prior_scale": np.full(draws, np.exp(self.center))}
+        return scale if self.power is None else {**scale, "prior_power": np.full(draws, self.power)}
 
     def spread(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw scales, their logarithms uniform between the ends."""

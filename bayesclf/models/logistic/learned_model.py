@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, override
 
 import numpy as np
+from scipy.special import softmax
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.components import Component, evidence_at
 from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.models.logistic.scale_grid import Node, ScaleGrid, explore, mode
-from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
+NODE_CONVERGED = 1e-6
+"""Length of the last step to the mode at a node, in posterior sds, after which evidences are right to about 1e-8."""
 SPREAD_SHARE = 0.1
 """Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
 HOPELESS = 10.0
@@ -42,6 +46,31 @@ def not_learnable(X: Matrix, weights: int) -> str:
 def learns_nothing(prior: LogisticPrior, design: LogisticDesign) -> bool:
     """Return whether the scales of all columns of a design are given, or there is no column."""
     return not ScaledWeightPrior.of(prior, design, 1).size
+
+
+def mixture(members: Sequence[LearnedScaleModel]) -> tuple[Component, ...]:
+    """Return the normal approximation of the weights at each node of the models' grids that is not hopeless.
+
+    The nodes share the proposals as they share the posterior, but all have as many of `SPREAD_SHARE` of them.
+    """
+    grids = [member.scale_grid for member in members]
+    top = max(grid.log_densities.max() for grid in grids)
+    alive = [(m, i) for m, grid in enumerate(grids) for i in np.flatnonzero(grid.log_densities > top - HOPELESS)]
+    masses = softmax([grids[m].log_masses[i] for m, i in alive])
+    shares = (1 - SPREAD_SHARE) * masses + SPREAD_SHARE / len(alive)
+    powers = [member.power if len(members) > 1 else None for member in members]
+    return tuple(
+        Component(
+            members[m].approximation(grids[m].nodes[i]), float(share), replace(grids[m].cells[i], power=powers[m])
+        )
+        for (m, i), share in zip(alive, shares, strict=True)
+    )
+
+
+def learns_correlations(prior: LogisticPrior, design: LogisticDesign) -> bool:
+    """Return whether several columns have scales that are learned, so that λ, of several, makes a difference."""
+    assert isinstance(prior.prior_scale, LearnedScale)
+    return len(prior.prior_scale.powers) > 1 and ScaledWeightPrior.of(prior, design, 1).size > 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +130,7 @@ class LearnedScaleModel(LogisticModel):
     @override
     def map(self) -> Parameters:
         """Return the mode of log s given D, and that of the weights given this s; raises as `LogisticModel.map`."""
-        return {**self.parameters(self._mode), "prior_scale": np.exp([self._best.log_scale])}
+        return {**self.parameters(self._mode), "prior_scale": np.exp([self.best.log_scale])}
 
     @override
     def log_posterior(self, intercept: Array, weight: Array, prior_scale: Array | None = None) -> Array:
@@ -150,27 +179,17 @@ class LearnedScaleModel(LogisticModel):
     @override
     def laplace(self) -> LaplaceApproximation:
         """Return the normal approximation of the weights given the scale, at the modes of `map`."""
-        return self.approximation(self._best)
+        return self.approximation(self.best)
 
     @override
     def components(self) -> tuple[Component, ...]:
-        """Return the normal approximation of the weights at each node of the grid that is not hopeless.
-
-        The nodes share the proposals as they share the posterior, but all have as many of `SPREAD_SHARE` of them.
-        """
-        grid = self.scale_grid
-        alive = np.flatnonzero(grid.log_densities > grid.log_densities.max() - HOPELESS)
-        shares = (1 - SPREAD_SHARE) * grid.weights[alive] / grid.weights[alive].sum() + SPREAD_SHARE / len(alive)
-        cells = grid.cells
-        return tuple(
-            Component(self.approximation(grid.nodes[i]), float(share), cells[i])
-            for i, share in zip(alive, shares, strict=True)
-        )
+        """Return the normal approximation of the weights at each node of the grid that is not hopeless."""
+        return mixture((self,))
 
     @override
     def density(self) -> LogisticDensity:
         """Return the log density of the weights given the scale at its mode, whitened there; raises as `map`."""
-        return self.density_at(self._best)
+        return self.density_at(self.best)
 
     def density_at(self, node: Node) -> LogisticDensity:
         """Return log p(θ, D | s) of a node's scale in coordinates in which it is nearly standard normal."""
@@ -202,7 +221,7 @@ class LearnedScaleModel(LogisticModel):
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, the latter given the scale at its mode, and a start θ."""
         objective, start = super().objective(name)
-        return (objective if name == "mle" else self._objective(self._best.log_scale)), start
+        return (objective if name == "mle" else self._objective(self.best.log_scale)), start
 
     @cached_property
     def scale_grid(self) -> ScaleGrid:
@@ -215,23 +234,31 @@ class LearnedScaleModel(LogisticModel):
         """
         if reason := self.improper():
             raise DoesNotExist(reason)
-        settings, start = self.scale_prior.settings, super().objective("mle")[1]
-        return explore(self.node, self.node(float(np.log(settings.median)), start), settings.spread)
+        return self.grid_from(super().objective("mle")[1])
+
+    def grid_from(self, start: Array, elsewhere: float = -np.inf) -> ScaleGrid:
+        """Return the grid, of which the search for the first mode starts from θ `start`.
+
+        `elsewhere` is the log of the posterior's mass that the grids of other priors hold.
+        """
+        settings = self.scale_prior.settings
+        return explore(self.node, self.node(float(np.log(settings.median)), start), settings.spread, elsewhere)
 
     @cached_property
-    def _best(self) -> Node:
+    def best(self) -> Node:
         """The mode of log s given D."""
-        return mode(self.node, self.scale_grid)
+        best = mode(self.node, self.scale_grid)
+        return replace(best, theta=maximize(self._objective(best.log_scale), best.theta))
 
     @cached_property
     def _mode(self) -> Array:
         """The mode of θ given the mode of log s."""
-        return self._best.theta
+        return self.best.theta
 
     def node(self, log_scale: float, start: Array) -> Node:
         """Return the evidence of one scale, its mode searched for from θ `start`."""
         objective = self._objective(log_scale)
-        theta = maximize(objective, start)
+        theta = maximize(objective, start, NODE_CONVERGED)
         log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
         return Node(log_scale, theta, evidence_at(objective, theta) + log_prior)
 
@@ -245,5 +272,21 @@ class LearnedScaleModel(LogisticModel):
         return LaplaceApproximation.at(node.theta, curvature, self.design.scale)
 
     @property
-    def _prior_of_all(self) -> ScaledWeightPrior:
+    def members(self) -> tuple[LearnedScaleModel, ...]:
+        """The models, each with one λ, whose posterior this is: this one."""
+        return (self,)
+
+    @property
+    def grids(self) -> list[tuple[LearnedScaleModel, ScaleGrid]]:
+        """The models, each with one λ, and the grids of their scales."""
+        return [(self, self.scale_grid)]
+
+    @property
+    def power(self) -> float:
+        """λ, of which the prior has one value."""
+        return self.scale_prior.settings.powers[0]
+
+    @override
+    @property
+    def _prior_of_all(self) -> ScaledWeightPrior | AveragedWeightPrior:
         return self.scale_prior

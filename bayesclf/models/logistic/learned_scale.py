@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,7 +24,8 @@ class LearnedScale:
     With λ = 1, columns that vary together have weights that are alike, directions in which the training rows hardly
     vary hardly matter, and rare levels have small weights. With λ = 0, C = I: the weights are independent, and each
     direction matters as much as any other. Averages are then unsure of a row that is unusual in a way of which no
-    training row tells anything, and where columns are many there are always such ways.
+    training row tells anything, and where columns are many there are always such ways. A rare level
+    that alone tells of a class is the case for a small λ. By default λ is ½ or 1, averaged over.
 
     A log-uniform prior of s would make the posterior improper: the evidence of s tends to a constant above 0 as s → 0
     and, on separable rows, as s → ∞.
@@ -39,8 +40,9 @@ class LearnedScale:
         Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
         0, infinity allowed. The indicator "… is missing" of a number has that number's. These weights are independent.
     power
-        λ, at least 0. For uncorrelated numbers it does not matter. At λ > 0, the weight of a level that the training
-        rows do not have has sd 0.1 s, instead of s.
+        λ, at least 0: a number, or a tuple of several, all different, of which each is as likely as any other before
+        the rows are seen, and whose posterior is averaged over. For uncorrelated numbers it does not matter. At λ > 0,
+        the weight of a level that the training rows do not have has sd 0.1 s, instead of s.
 
     References
     ----------
@@ -60,13 +62,25 @@ class LearnedScale:
     median: float = 1.0
     spread: float = 1.5
     given: Mapping[str, float] = field(default_factory=dict)
-    power: float = 0.0
+    power: float | tuple[float, ...] = (0.5, 1.0)
 
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread)
-        require(Number(least=0), power=self.power)
+        for power in self.powers:
+            require(Number(least=0), power=power)
+        if len(set(self.powers)) < max(len(self.powers), 1):
+            raise InputError(f"power must be a number, or a tuple of numbers that all differ, not {self.power!r}")
         if not isinstance(self.given, Mapping):
             raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        """λ, all of its values."""
+        return self.power if isinstance(self.power, tuple) else (self.power,)
+
+    def of_one_power(self, power: float) -> LearnedScale:
+        """Return the settings with one λ."""
+        return replace(self, power=power)
 
     def log_density(self, log_scale: Array) -> Array:
         """Return the log density of log s."""

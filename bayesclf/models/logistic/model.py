@@ -29,7 +29,7 @@ from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
@@ -117,6 +117,7 @@ class LogisticModel:
         space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
+            """Return whether log-odds have grown beyond those of an estimate that exists."""
             return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
@@ -421,7 +422,7 @@ class LogisticModel:
         return self.prior.resolve(self.design, len(self.labels) - 1)
 
     @property
-    def _prior_of_all(self) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior:
+    def _prior_of_all(self) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior | AveragedWeightPrior:
         """The prior of all parameters, in numbers."""
         return self.weight_prior
 

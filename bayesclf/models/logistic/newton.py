@@ -63,8 +63,8 @@ class Optimum:
     at_rounding: bool = False
 
 
-def maximize(objective: Objective, start: Array) -> Array:
-    """Return the maximum of a strictly concave function.
+def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -> Array:
+    """Return the maximum of a strictly concave function; `converged` is the length of the last step, in posterior sds.
 
     Newton, or L-BFGS above `DENSE_PARAMETERS` and where a Hessian is singular in double precision. Above
     `CHEAP_HESSIAN` parameters some steps of L-BFGS come first, and the last steps of Newton's method share a Hessian.
@@ -72,7 +72,7 @@ def maximize(objective: Objective, start: Array) -> Array:
     if start.size <= DENSE_PARAMETERS:
         if start.size > CHEAP_HESSIAN:
             start = _lbfgs(objective, start, APPROACHED, APPROACH_STEPS)
-        optimum = newton(objective, start, kept_below=KEPT_HESSIAN)
+        optimum = newton(objective, start, kept_below=KEPT_HESSIAN, converged=converged)
         if optimum.converged or optimum.at_rounding:
             return optimum.theta
         start = optimum.theta
@@ -83,6 +83,7 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
     """Maximize until the gradient's entries are below `tolerance`, times the largest one at the start if above 1."""
 
     def negative(raveled: Array) -> tuple[float, Array]:
+        """Return the negative log density and its gradient, raveled."""
         value, slope = objective.gradient(raveled.reshape(start.shape))
         return -value, -slope.ravel()
 
@@ -94,7 +95,11 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
 
 
 def newton(
-    objective: Objective, start: Array, give_up: Callable[[Array], bool] | None = None, kept_below: float = 0.0
+    objective: Objective,
+    start: Array,
+    give_up: Callable[[Array], bool] | None = None,
+    kept_below: float = 0.0,
+    converged: float = CONVERGED,
 ) -> Optimum:
     """Maximize a concave function by Newton's method with step halving.
 
@@ -111,6 +116,8 @@ def newton(
     kept_below
         Length of a step, in posterior sds, below which the next steps reuse its Hessian as long as each is much
         shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
+    converged
+        Length of a step, in posterior sds, that is the last; what is left after it is about its square.
     """
     theta, previous = start, np.inf
     value, slope, curvature = _look(objective, theta, keeps=False)
@@ -122,7 +129,7 @@ def newton(
         raveled = linalg.lapack.dpotrs(lower, slope.reshape(-1, 1), lower=1)[0][:, 0]
         length = float(np.sqrt(np.maximum(raveled @ slope.ravel(), 0.0)))
         step = raveled.reshape(theta.shape)
-        if length <= CONVERGED:
+        if length <= converged:
             return Optimum(theta + step, converged=True)
         if length <= ROUNDING and length > previous / 2:
             return Optimum(theta, converged=False, at_rounding=True)

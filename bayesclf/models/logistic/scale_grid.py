@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from bayesclf.models.logistic.components import Cell
 from bayesclf.typing import Array
@@ -57,9 +57,12 @@ class ScaleGrid:
     ----------
     nodes
         At least three.
+    elsewhere
+        Log of the mass of the posterior that other grids, of other priors, hold.
     """
 
     nodes: tuple[Node, ...]
+    elsewhere: float = -np.inf
 
     @property
     def log_scales(self) -> Array:
@@ -82,12 +85,17 @@ class ScaleGrid:
     @property
     def log_evidence(self) -> float:
         """log ∫ p(D | s) p(log s) d log s."""
-        return float(logsumexp(self._log_masses))
+        return float(logsumexp(self.log_masses))
 
     @property
     def weights(self) -> Array:
         """The posterior of the nodes (node), adding up to 1."""
-        return np.asarray(np.exp(self._log_masses - self.log_evidence))
+        return np.asarray(np.exp(self.log_masses - self.log_evidence))
+
+    @property
+    def share(self) -> float:
+        """Share of the grid's posterior in that of all grids."""
+        return float(expit(self.log_evidence - self.elsewhere))
 
     @property
     def sd(self) -> float:
@@ -101,7 +109,8 @@ class ScaleGrid:
         return int(np.clip(self.log_densities.argmax(), 1, len(self.nodes) - 2))
 
     @property
-    def _log_masses(self) -> Array:
+    def log_masses(self) -> Array:
+        """log p(D, log s) of the nodes times their stretches, (node)."""
         return self.log_densities + np.log([cell.width for cell in self.cells])
 
     def thinned(self, spacing: float) -> ScaleGrid:
@@ -110,19 +119,20 @@ class ScaleGrid:
         for node, after in pairwise(self.nodes[1:]):
             if after.log_scale - kept[-1].log_scale > spacing:
                 kept.append(node)
-        return ScaleGrid((*kept, self.nodes[-1]))
+        return replace(self, nodes=(*kept, self.nodes[-1]))
 
     def with_nodes(self, *nodes: Node) -> ScaleGrid:
         """Return the grid with more nodes."""
-        return ScaleGrid(tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
+        return replace(self, nodes=tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
 
 
-def explore(make: MakeNode, first: Node, spread: float) -> ScaleGrid:
+def explore(make: MakeNode, first: Node, spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
     """Return a grid that holds all but a trifle of the posterior and is fine where its mass is.
 
     It starts with steps of `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each
-    end holds less than `END_MASS`. Then gaps with a share of the mass are halved until none is wider than `SPACING`
-    posterior sds.
+    end holds less than `END_MASS` and the density falls toward it. Then gaps with a share of the mass are halved until
+    none is wider than `SPACING` posterior sds. All masses are shares of the posterior with what is elsewhere, so that a
+    prior of which the rows are unlikely costs a few nodes.
 
     Parameters
     ----------
@@ -132,10 +142,12 @@ def explore(make: MakeNode, first: Node, spread: float) -> ScaleGrid:
         A node, at the median of the prior.
     spread
         Sd of the prior of log s.
+    elsewhere
+        Log of the mass that other grids hold.
     """
     step = FIRST_STEP * spread
     beside = (make(first.log_scale + sign * step, first.theta) for sign in (-1, 1))
-    grid = _extended(make, ScaleGrid((first,)).with_nodes(*beside), step)
+    grid = _extended(make, ScaleGrid((first,), elsewhere).with_nodes(*beside), step)
     while True:
         halved = _halved(make, grid)
         if halved is grid:
@@ -149,7 +161,7 @@ def explore(make: MakeNode, first: Node, spread: float) -> ScaleGrid:
 def _extended(make: MakeNode, grid: ScaleGrid, step: float) -> ScaleGrid:
     """Add nodes at the ends until these hold little."""
     for end, sign in ((0, -1), (-1, 1)):
-        while grid.weights[end] >= END_MASS:
+        while grid.weights[end] * grid.share >= END_MASS or grid.log_densities[end] == grid.log_densities.max():
             last = grid.nodes[end]
             grid = grid.with_nodes(make(last.log_scale + sign * step, last.theta))
     return grid
@@ -157,7 +169,7 @@ def _extended(make: MakeNode, grid: ScaleGrid, step: float) -> ScaleGrid:
 
 def _halved(make: MakeNode, grid: ScaleGrid) -> ScaleGrid:
     """Halve the gaps that are too wide for the mass that they hold; return the grid itself where there are none."""
-    density = np.exp(grid.log_densities - grid.log_evidence)
+    density = np.exp(grid.log_densities - grid.log_evidence) * grid.share
     gaps = np.diff(grid.log_scales)
     mass = gaps * (density[1:] + density[:-1]) / 2
     wide = np.flatnonzero((gaps > max(SPACING * grid.sd, LEAST_STEP)) & (mass >= REFINED_MASS))

@@ -12,7 +12,7 @@ from bayesclf.models.logistic.column_covariance import FLOOR, ColumnCovariance
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 MARGINAL_NODES, MARGINAL_SPREADS = 2_000, 6.0
 """Values of log s over which the prior of the weights is averaged, and how many sds of its prior they reach."""
@@ -52,15 +52,15 @@ class ScaledWeightPrior:
     ) -> ScaledWeightPrior:
         """Resolve settings for the columns of a design and a number of weight vectors.
 
-        `rows` are standardized columns (row, column) and weights (row), of which the covariance of the columns is that
-        of the weights; without them, and at a power of 0, weights are independent.
+        `rows` are standardized columns (row, column) and weights (row), of which the covariance of the columns to the
+        settings' first power is that of the weights; without them, and at a power of 0, weights are independent.
         """
         assert isinstance(prior.prior_scale, LearnedScale)
         unit, double = (prior.resolve(design, vectors, scale) for scale in (1.0, 2.0))
         learned = double.scale[0] > unit.scale[0]
         proper = np.where(np.isinf(unit.unseen_scale), 0.0, unit.unseen_scale)
         slope = np.where(np.isinf(double.unseen_scale), 0.0, double.unseen_scale) - proper
-        power = prior.prior_scale.power
+        power = prior.prior_scale.powers[0]
         if rows is not None and power > 0 and learned.any():
             # A level that no row has is a column without variance.
             sds = unit.unseen_scale - (1 - np.sqrt(FLOOR)) * slope
@@ -113,3 +113,57 @@ class ScaledWeightPrior:
     def _unseen_scale(self, scale: Array) -> Array:
         """Return the sds of unseen levels' weights, (draw, outcome, category)."""
         return np.asarray(self.unit.unseen_scale + (scale - 1)[:, None, None] * self.unseen_slope)
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedWeightPrior:
+    """λ, and given λ the prior of s and of θ; each λ is as likely as any other.
+
+    Attributes
+    ----------
+    members
+        The priors given each λ, which differ in the covariances of the weights, and in the sds of unseen levels'.
+    """
+
+    members: tuple[ScaledWeightPrior, ...]
+
+    @property
+    def powers(self) -> Array:
+        """λ of the members (member)."""
+        return np.array([member.settings.powers[0] for member in self.members])
+
+    def log_density(self, theta: Array, scale: Array, power: Array) -> Array:
+        """Return log p(θ | s, λ), (draw), of θ (draw, outcome, 1 + column), s (draw) and λ (draw)."""
+        return np.asarray(np.take_along_axis(self._of_each(theta, scale), self.which(power)[None], axis=0)[0])
+
+    def log_marginal(self, theta: Array, scale: Array | None = None) -> Array:
+        """Return log p(θ | s), (draw), and without s (draw) log p(θ)."""
+        every = (
+            [member.log_marginal(theta) for member in self.members] if scale is None else self._of_each(theta, scale)
+        )
+        return np.asarray(logsumexp(every, axis=0) - np.log(len(self.members)))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array]:
+        """Draw θ (draw, outcome, 1 + column), s (draw) and λ (draw)."""
+        which, rows = rng.integers(len(self.members), size=draws), np.arange(draws)
+        theta, scale = (np.stack(part) for part in zip(*(m.draw(rng, draws) for m in self.members), strict=True))
+        return theta[which, rows], scale[which, rows], self.powers[which]
+
+    def draw_power(self, rng: np.random.Generator, theta: Array, scale: Array) -> Array:
+        """Draw λ (draw) given θ (draw, outcome, 1 + column) and s (draw), on which alone it depends."""
+        every = self._of_each(theta, scale)
+        return np.asarray(self.powers[np.argmax(every + rng.gumbel(size=every.shape), axis=0)])
+
+    def unseen(self, scale: Array, power: Array) -> UnseenPrior:
+        """Return the prior of the weights of unseen levels, one for each s (draw) and λ (draw)."""
+        every = [member.unseen(scale) for member in self.members]
+        sds = np.stack([prior.scale for prior in every])
+        return replace(every[0], scale=sds[self.which(power), np.arange(len(scale))])
+
+    def which(self, power: Array) -> Integers:
+        """Return the positions of the members with λ (draw)."""
+        return np.argmin(np.abs(self.powers[:, None] - power), axis=0)
+
+    def _of_each(self, theta: Array, scale: Array) -> Array:
+        """Return log p(θ | s, λ) of each λ, (member, draw)."""
+        return np.stack([member.log_density(theta, scale) for member in self.members])

@@ -20,15 +20,15 @@ from bayesclf.typing import Array
 
 INF = float("inf")
 PRIORS = {
-    "default": LogisticPrior(prior_scale=LearnedScale()),
+    "default": LogisticPrior(prior_scale=LearnedScale(power=0)),
     "power": LogisticPrior(prior_scale=LearnedScale(power=0.5)),
     "as columns": LogisticPrior(prior_scale=LearnedScale(power=1)),
-    "reference": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7), prior_form="reference"),
-    "zero": LogisticPrior(prior_scale=LearnedScale(), intercept_at="zero", intercept_mean=1.0),
+    "reference": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7, power=0), prior_form="reference"),
+    "zero": LogisticPrior(prior_scale=LearnedScale(power=0), intercept_at="zero", intercept_mean=1.0),
     "reference, zero": LogisticPrior(prior_scale=LearnedScale(power=1), intercept_at="zero", prior_form="reference"),
-    "free intercept": LogisticPrior(prior_scale=LearnedScale(), intercept_scale=INF),
-    "some given": LogisticPrior(prior_scale=LearnedScale(given={"x1": 0.4, "c0=q": 2.0})),
-    "free weight": LogisticPrior(prior_scale=LearnedScale(given={"x0": INF})),
+    "free intercept": LogisticPrior(prior_scale=LearnedScale(power=0), intercept_scale=INF),
+    "some given": LogisticPrior(prior_scale=LearnedScale(given={"x1": 0.4, "c0=q": 2.0}, power=0)),
+    "free weight": LogisticPrior(prior_scale=LearnedScale(given={"x0": INF}, power=0)),
 }
 
 
@@ -55,7 +55,7 @@ def small(separable: bool) -> LearnedScaleModel:
     """Ten rows of one number."""
     x = np.random.default_rng(9).normal(size=10)
     y = x > 0 if separable else x + np.array([0, 0, 2, 0, -2, 0, 0, 1, 0, 0]) > 0
-    return learned(model_of(x[:, None], y), LogisticPrior(prior_scale=LearnedScale()))
+    return learned(model_of(x[:, None], y), LogisticPrior(prior_scale=LearnedScale(power=0)))
 
 
 def quadrature(model: LearnedScaleModel) -> tuple[Array, Array, Array, float]:
@@ -265,7 +265,7 @@ def test_maximum_likelihood_has_no_prior() -> None:
 def test_without_rows_the_posterior_is_the_prior() -> None:
     base = model_of([[1.0], [2.0]], [0, 1])
     none: dict[str, Any] = {"X": np.zeros((0, 1)), "y": np.zeros(0, dtype=np.intp), "sample_weight": np.zeros(0)}
-    model = learned(replace(base, **none), LogisticPrior(prior_scale=LearnedScale(0.5, 1.5)))
+    model = learned(replace(base, **none), LogisticPrior(prior_scale=LearnedScale(0.5, 1.5, power=0)))
     assert model.log_evidence() == pytest.approx(0, abs=2e-3)
     assert model.map()["prior_scale"] == pytest.approx([0.5], rel=1e-6)
     sampled = laplace.sample(model, Laplace(), seed=0)
@@ -299,7 +299,10 @@ class TestRefusals:
         with pytest.raises(InputError, match=message):
             bc.LogisticRegression(**{"prior_scale": "learned", **options}).fit([[1.0], [2.0], [1.5]], [0, 1, 1])
 
-    @pytest.mark.parametrize("options", [{"median": 0.0}, {"spread": INF}, {"given": 2.0}])
+    @pytest.mark.parametrize(
+        "options",
+        [{"median": 0.0}, {"spread": INF}, {"given": 2.0}, {"power": -1.0}, {"power": (1.0, 1.0)}, {"power": ()}],
+    )
     def test_the_priors_own(self, options: dict[str, Any]) -> None:
         with pytest.raises(InputError, match=f"{next(iter(options))} must be"):
             LearnedScale(**options)

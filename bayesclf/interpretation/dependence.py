@@ -1,0 +1,307 @@
+"""Which columns depend on each other given the class, pair by pair, by exact evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.constraints import Choice, Whole, require
+from bayesclf.display import MOST_LINES, Display, Displayed
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.dependence import log_evidence_of_scatter, log_evidence_of_table
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.independence import independent_groups
+from bayesclf.tables import columns
+from bayesclf.tables.columns import SparseTable
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted, first_upper, joined, number
+
+BINS = 4
+"""Default number of bins of a number beside a category."""
+
+PROBABLE = 0.5
+"""Probability above which two columns are called dependent."""
+
+MOST_COLUMNS = 500
+"""Columns above which pairs are not looked at."""
+
+NAMED = 3
+"""Pairs that a sentence names."""
+
+NONE = "No two columns that the model takes for independent probably depend on each other."
+
+NUMBERS = ("linear", "binned")
+"""How two numbers are compared."""
+
+JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian"}
+"""Family of a block of two columns, by the kind of the pair; a number and a category have none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DependentPairs(Displayed):
+    """The evidence that pairs of columns depend on each other given the class, what `dependent_pairs` returns.
+
+    Attributes
+    ----------
+    table
+        One row per pair, the most probable first: `first` and `second`, the columns; `kind`, ``"categories"``,
+        ``"numbers"`` or ``"mixed"``; `rows` with both cells; `log_bayes_factor`, log P(rows | dependent) −
+        log P(rows | independent); `probability` that they depend; and `joined`, whether the model lets them.
+    columns
+        Number of columns that were compared.
+    prior_odds
+        Of each pair, for dependence.
+    """
+
+    table: pd.DataFrame
+    columns: int
+    prior_odds: float
+
+    @property
+    def to_join(self) -> tuple[tuple[str, str], ...]:
+        """Pairs that probably depend on each other and that the model takes for independent, most probable first."""
+        wanted = self.table[(self.table["probability"] > PROBABLE) & ~self.table["joined"]]
+        return tuple(zip(wanted["first"], wanted["second"], strict=True))
+
+    @property
+    def blocks(self) -> dict[tuple[str, str], str]:
+        """Those of `to_join` that can be blocks together, as ``NaiveBayes(blocks=…)`` takes them.
+
+        A column belongs to one block, so that the most probable pairs go first. A number and a category have no joint
+        family and are left out, as are columns that are in a block already.
+        """
+        found: dict[tuple[str, str], str] = {}
+        taken = {name for line in self.table[self.table["joined"]].itertuples() for name in (line.first, line.second)}
+        kinds = {(line.first, line.second): str(line.kind) for line in self.table.itertuples()}
+        for pair in self.to_join:
+            family = JOINT_FAMILIES.get(kinds[pair])
+            if family and taken.isdisjoint(pair):
+                found[pair] = family
+                taken.update(pair)
+        return found
+
+    def _display(self) -> Display:
+        shown = self.table.head(MOST_LINES)
+        lines = [
+            (
+                *(line.first, line.second, f"{line.probability:.3f}", f"{line.log_bayes_factor:+,.1f}"),
+                *("yes" if line.joined else "no", line.kind, f"{line.rows:,}"),
+            )
+            for line in shown.itertuples()
+        ]
+        header = ("first", "second", "P(dependent)", "log Bayes factor", "joined", "kind", "rows")
+        headline = f"Dependence of {counted(len(self.table), 'pair')} of columns given the class"
+        prior = f"Prior odds of a pair: {number(self.prior_odds, 2)}."
+        sentences = (f"{first_upper(self.sentence)}.", f"{first_upper(self.next_step)}.") if self.to_join else ()
+        left_out = len(self.table) - len(lines)
+        return Display(headline, header, lines, left_out=left_out, sentences=(*(sentences or (NONE,)), prior))
+
+    @property
+    def sentence(self) -> str:
+        """Which pairs probably depend on each other that the model takes for independent; empty if none does."""
+        pairs = [f"{first!r} with {second!r}" for first, second in self.to_join]
+        more = [f"{len(pairs) - NAMED} more"] if len(pairs) > NAMED else []
+        shown = joined([*pairs[:NAMED], *more])
+        return f"taken for independent, but probably dependent given the class: {shown}" if pairs else ""
+
+    @property
+    def next_step(self) -> str:
+        """What to do about those pairs."""
+        blocks = self.blocks
+        if not blocks:
+            return "take a model that lets them depend on each other, such as BayesNetClassifier or LogisticRegression"
+        pair, family = next(iter(blocks.items()))
+        rest = f", … and {counted(len(blocks) - 1, 'more pair')}" if len(blocks) > 1 else ""
+        return (
+            f"join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks), that is {{{pair!r}: {family!r}{rest}}}"
+        )
+
+    def plot(self, **arguments: Any) -> Any:
+        """Draw the log Bayes factors of the pairs; see `bayesclf.plots.dependent_pairs`."""
+        from bayesclf.plots import dependent_pairs
+
+        return dependent_pairs(self, **arguments)
+
+
+def dependent_pairs(
+    classifier: BayesClassifier, X: Any, y: Any, *, numbers: str = "linear", bins: int = BINS
+) -> DependentPairs:
+    """Compare "dependent given the class" with "independent given the class" for each pair of columns.
+
+    X_a and X_b are conditionally independent given Y if P(X_a | X_b, Y) = P(X_a | Y), as Thunder and Rain are given
+    Lightning. Naive Bayes assumes it of all pairs. Here each pair has the exact evidence of a block of both columns
+    against a block for each, with P(dependent) = odds/(1 + odds), odds = Bayes factor · prior odds. The prior odds
+    of a pair are 2/d with d columns, so that about d − 1 pairs are expected, as many as a tree has edges.
+
+    ============ ===================================================================================================
+    pair         dependent, against independent under the marginals of the same prior
+    ============ ===================================================================================================
+    categories   θ_y ~ Dirichlet(N'/(rs)), N' averaged over ½, 1, …, 32, against Dirichlet(N'/r) and Dirichlet(N'/s)
+    numbers      jointly normal, Σ_y ~ inverse Wishart(3, diagonal), the correlation uniform a priori, against one
+                 normal each; ``"linear"`` dependence therefore
+    mixed        the number in bins of equal size within each class, then as two categories
+    ============ ===================================================================================================
+
+    A number with at most `bins` different values is a category of these values. Rows that lack one of the two cells
+    are left out, and columns of one value. The pairs are compared one at a time: two columns that depend on a third
+    depend on each other too.
+
+    Parameters
+    ----------
+    classifier
+        Fitted, generative, of a table of columns.
+    X, y
+        Its training rows, or others like them: table (row, feature) and labels (row).
+    numbers
+        ``"linear"``, or ``"binned"``: two numbers as two categories, which sees a dependence of any form with less
+        power for a linear one.
+    bins
+        Of a number, at least 2.
+
+    Raises
+    ------
+    Refused
+        For a model without conditional independence to look at: logistic regression, text and sparse tables; and for
+        more than 500 columns.
+
+    References
+    ----------
+    Mitchell §2 (conditional independence; Rain, Thunder and Lightning); Heckerman, Geiger & Chickering (1995); Geiger
+    & Heckerman (2002).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> votes = bc.datasets.load("votes")
+    >>> clf = bc.CategoricalNB(random_state=1).fit(votes.X, votes.y)
+    >>> found = bc.dependent_pairs(clf, votes.X, votes.y)
+    >>> found.to_join[0]
+    ('el_salvador_aid', 'aid_to_nicaraguan_contras')
+    """
+    require(Choice(NUMBERS), numbers=numbers)
+    require(Whole(2), bins=bins)
+    frame = _table(classifier, X)
+    codes = classifier.known_codes(checked_labels(y, len(frame)))
+    model = classifier.model_
+    assert isinstance(model, GenerativeModel)  # by `_table`
+    group = independent_groups(model)
+    names = [column.name for column in classifier.columns_ if column.name in group]
+    if len(names) > MOST_COLUMNS:
+        raise Refused(
+            f"dependence is looked at between {MOST_COLUMNS} columns at most, but the model uses "
+            f"{len(names):,}; fit it on those of interest"
+        )
+    kept = [column for column in classifier.columns_ if column.name in group]
+    compared = [_column(frame[column.name], column.kind, codes, bins) for column in kept]
+    labels = len(classifier.classes_)
+    linear = _linear(compared, codes, labels) if numbers == "linear" else {}
+    odds = 2 / max(len(names), 2)
+    lines = []
+    for i, j in combinations(range(len(names)), 2):
+        both = compared[i].known & compared[j].known
+        kinds = {compared[i].is_number, compared[j].is_number}
+        kind = "mixed" if len(kinds) > 1 else ("numbers" if compared[i].is_number else "categories")
+        found = linear.get((i, j))
+        if found is None:
+            found = log_evidence_of_table(_counts(compared[i], compared[j], both, codes, labels))
+        joins = group[names[i]] == group[names[j]]
+        lines.append((names[i], names[j], kind, int(both.sum()), found, expit(found + np.log(odds)), joins))
+    heads = ["first", "second", "kind", "rows", "log_bayes_factor", "probability", "joined"]
+    table = pd.DataFrame(lines, columns=heads).sort_values("log_bayes_factor", ascending=False, ignore_index=True)
+    return DependentPairs(table.astype({"joined": bool}), len(names), odds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The cells of a column: level codes, negative where missing, and numbers where they are compared as such."""
+
+    codes: Integers
+    values: Array | None
+
+    @property
+    def known(self) -> Any:
+        return self.codes >= 0
+
+    @property
+    def is_number(self) -> bool:
+        return self.values is not None
+
+
+def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
+    """Return the table of a classifier that takes columns for independent, or refuse."""
+    if not isinstance(classifier, BayesClassifier):
+        raise InputError(f"dependent_pairs takes a fitted bayesclf classifier, not {classifier!r}")
+    frame = classifier.frame(X)
+    if not isinstance(classifier.model_, GenerativeModel):
+        raise Refused(
+            f"{type(classifier).__name__} assumes nothing about how columns depend on each other; ask NaiveBayes, "
+            "fitted on the same rows"
+        )
+    if isinstance(frame, SparseTable) or classifier.columns_[0].kind == "text":
+        raise Refused("dependence is looked at between columns of a table; text and sparse tables have words instead")
+    return frame
+
+
+def _column(column: pd.Series, kind: str, y: Integers, bins: int) -> _Column:
+    """Return the cells of a column; a number's codes are its bin within the row's class."""
+    codes = pd.factorize(column)[0]
+    if kind == "category" or codes.max(initial=-1) < bins:
+        return _Column(codes, None)
+    (values,) = columns.numbers(column.to_frame(), (str(column.name),)).T
+    known = ~np.isnan(values)
+    codes = np.full(len(values), -1)
+    for k in np.unique(y):
+        own = np.flatnonzero((y == k) & known)
+        if own.size:
+            cuts = np.quantile(values[own], np.arange(1, bins) / bins, method="inverted_cdf")
+            codes[own] = np.searchsorted(cuts, values[own])
+    return _Column(codes, values)
+
+
+def _counts(first: _Column, second: _Column, both: Any, y: Integers, labels: int) -> Array:
+    """Return the rows with each pair of values, (outcome, level, level); levels that no such row has are left out."""
+    a, b = (np.unique(column.codes[both], return_inverse=True) for column in (first, second))
+    shape = (labels, len(a[0]), len(b[0]))
+    if not both.any():
+        return np.zeros((labels, 1, 1))
+    cells = np.ravel_multi_index((y[both], a[1], b[1]), shape)
+    return np.bincount(cells, minlength=int(np.prod(shape))).astype(float).reshape(shape)
+
+
+def _linear(compared: list[_Column], y: Integers, labels: int) -> dict[tuple[int, int], float]:
+    """Return the log Bayes factors of all pairs of numbers, all at once, by their places."""
+    numbers = {place: column.values for place, column in enumerate(compared) if column.values is not None}
+    if len(numbers) < 2:
+        return {}
+    places, X = list(numbers), np.column_stack(list(numbers.values()))
+    known = ~np.isnan(X)
+    X = _standardized(X, known, y, labels)
+    n, first, second, cross = (np.zeros((labels, len(places), len(places))) for _ in range(4))
+    for k in range(labels):
+        seen, cells = known[y == k].astype(float), X[y == k]
+        n[k] = seen.T @ seen
+        total = cells.T @ seen  # of the first, over the rows that have both
+        share = np.divide(1, n[k], out=np.zeros_like(n[k]), where=n[k] > 0)
+        first[k] = np.maximum((cells**2).T @ seen - total**2 * share, 0)
+        second[k], cross[k] = first[k].T, cells.T @ cells - total * total.T * share
+    found = log_evidence_of_scatter(n, first, second, cross)
+    return {(places[i], places[j]): float(found[i, j]) for i, j in combinations(range(len(places)), 2)}
+
+
+def _standardized(X: Array, known: Any, y: Integers, labels: int) -> Array:
+    """Return numbers as deviations from their class means, in units of their sd, 0 where they are missing."""
+    largest = np.abs(np.where(known, X, 0.0)).max(axis=0)
+    X = np.where(known, X / np.where(largest > 0, largest, 1.0), 0.0)  # whatever the unit, squares do not overflow
+    for k in range(labels):
+        own = y == k
+        seen = np.maximum(known[own].sum(axis=0), 1)
+        X[own] = np.where(known[own], X[own] - X[own].sum(axis=0) / seen, 0.0)
+    scale = np.sqrt((X**2).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+    return np.asarray(X / np.where(scale > 0, scale, 1.0))

@@ -1,0 +1,164 @@
+"""The model and its priors in words: what was assumed before any row was seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
+from bayesclf.families.prior_lines import PriorLine, dirichlet, written
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.prior import WeightPrior
+from bayesclf.wording import listed
+
+if TYPE_CHECKING:
+    from bayesclf.classifiers.base import BayesClassifier
+
+MOST_NAMES = 6
+"""Columns of a block, and of a line, that are named."""
+
+
+def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
+    """Return the prior of each parameter with its numbers, and the model in words.
+
+    The numbers are those that the fit used: hyperparameters that were left to the defaults, which are worth about one
+    row of the whole table, and those that were given, in the units of the columns. Distributions are written as in the
+    documentation of the families: the second number of a normal is its variance, that of an inverse gamma its scale,
+    that of a gamma its rate.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+
+    Returns
+    -------
+    DataFrame
+        One row per parameter, and outcome and feature where the prior differs between them: `parameter`, `outcome`,
+        `feature` and `prior`. `attrs["model"]` holds the model in sentences.
+
+    See Also
+    --------
+    bayesclf.NaiveBayes.summary : The parameters after the rows were seen.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [3.0], [6.0]], ["low", "low", "high", "high"]
+    >>> priors = bc.NaiveBayes().fit(X, y).prior_summary()
+    >>> print(priors.to_string(index=False))
+    parameter outcome feature                           prior
+           pi                 Dirichlet(1 in each of 2 cells)
+           mu              x0             Normal(3, sigma2/1)
+       sigma2              x0             InvGamma(1.5, 1.75)
+    >>> priors.attrs["model"]
+    ['outcome ~ Categorical(pi)', 'x0 | outcome ~ Normal(mu, sigma2)']
+    """
+    check_is_fitted(classifier, "classes_")
+    model: Any = classifier.model_
+    if isinstance(model, GenerativeModel):
+        sentences, lines = _generative(model)
+    else:
+        sentences, lines = _logistic(model)
+    table = pd.DataFrame(lines, columns=list(PriorLine._fields))
+    table.attrs["model"] = sentences
+    return table
+
+
+def together(lines: Iterable[Sequence[str]]) -> list[PriorLine]:
+    """Return lines in which features of the same prior share one.
+
+    Examples
+    --------
+    >>> together([("rate", "", "a", "Gamma(2, 1)"), ("rate", "", "b", "Gamma(2, 1)")])
+    [PriorLine(parameter='rate', outcome='', feature='a, b', prior='Gamma(2, 1)')]
+    """
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for parameter, outcome, feature, prior in lines:
+        groups.setdefault((parameter, outcome, prior), []).append(feature)
+    return [
+        PriorLine(parameter, outcome, listed(features, MOST_NAMES, ", … ({total} in all)"), prior)
+        for (parameter, outcome, prior), features in groups.items()
+    ]
+
+
+def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
+    """Return what a generative model says of the labels and of each block."""
+    sentences, lines = ["outcome ~ Categorical(pi)"], [*_class_prior(model.class_prior)]
+    for block in model.blocks:
+        family = block.family
+        names = listed(family.axes.features, MOST_NAMES, ", … ({total} in all)")
+        sentences.append(f"{names} | outcome ~ {_of_block(family.likelihood, block)}")
+        lines += _priors(block)
+    return sentences, lines
+
+
+def _priors(block: Block) -> Iterator[PriorLine]:
+    """Return the prior of a block; columns of extreme size are named with the unit that its numbers are in."""
+    axes = block.family.axes
+    unit = dict(zip(axes.features, axes.unit, strict=True))
+    for line in block.family.priors():
+        size = unit.get(line.feature, 1.0)
+        feature = line.feature if size == 1 else f"{line.feature} (in units of {written(size)})"
+        yield PriorLine(_of_block(line.parameter, block), line.outcome, feature, _of_block(line.prior, block))
+
+
+def _of_block(text: str, block: Block) -> str:
+    """Return a text in which a family's parameters have the names that they have in the block."""
+    names = "|".join(map(re.escape, block.family.dims()))
+    return re.sub(rf"\b({names})\b", rf"\1{block.suffix}", text) if block.suffix else text
+
+
+def _class_prior(prior: Any) -> list[PriorLine]:
+    """Return the prior of the classes' probabilities, or these where they are known."""
+    match prior:
+        case LearntClassPrior(alpha=alpha):
+            return [PriorLine("pi", "", "", dirichlet(np.asarray(alpha)))]
+        case KnownClassPrior(pi=pi):
+            return [PriorLine("pi", "", "", f"known: {listed(map(written, pi), MOST_NAMES)}")]
+    return []
+
+
+def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
+    """Return what logistic regression says of the labels, and the priors of its weights."""
+    names = listed(model.design.names, MOST_NAMES, ", … ({total} in all)")
+    sentences = [f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation"]
+    prior: Any = model.weight_prior
+    if not isinstance(prior, WeightPrior):
+        return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")]
+    between = "between any two classes, " if prior.symmetric else ""
+    lines: list[PriorLine] = []
+    learned = np.zeros(len(model.design) + 1, dtype=bool)
+    if isinstance(model, LearnedScaleModel):
+        settings = model.scale_prior.settings
+        learned = model.scale_prior.learned
+        form = f"LogNormal(log {written(settings.median)}, {written(settings.spread)})"
+        lines.append(PriorLine("prior_scale", "", "", form))
+    for column, name in enumerate(("", *model.design.names)):
+        parameter = "weight" if column else "intercept"
+        said = [
+            _normal(m, s, learned[column]) for m, s in zip(prior.mean[:, column], prior.scale[:, column], strict=True)
+        ]
+        if len(set(said)) == 1:
+            lines.append(PriorLine(parameter, "", name, between + said[0]))
+        else:
+            lines += [PriorLine(parameter, label, name, one) for label, one in zip(_others(model), said, strict=True)]
+    return sentences, lines
+
+
+def _normal(mean: float, scale: float, learned: bool) -> str:
+    if np.isinf(scale):
+        return "flat"
+    return f"Normal({written(mean)}, {'prior_scale' if learned else written(scale)}²)"
+
+
+def _others(model: LogisticModel) -> list[str]:
+    """Return the classes that have weights, all but the reference."""
+    return [str(label) for label in model.coords()["outcome"]]

@@ -1,0 +1,308 @@
+"""Class-conditional distributions over the rows that they were learned from: column by column, or two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.training import checked_labels
+from bayesclf.errors import InputError, Refused
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.plots import boundary, style
+from bayesclf.plots.style import Axes, Figure
+from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.tables import columns
+from bayesclf.tables.columns import SparseTable
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import did_you_mean
+
+MOST_PANELS = 6
+"""Columns that are drawn where none are named."""
+
+MOST_LEVELS = 8
+"""Most levels of a category that are drawn, the most frequent ones."""
+
+MOST_CLASSES = 6
+"""Most classes that are drawn, as many as have colors of their own."""
+
+DRAWS = 200
+"""Most hypotheses of the posterior behind a band."""
+
+GRID = 201
+"""Places along a column at which densities are computed."""
+
+BINS = 24
+"""Bins of a histogram."""
+
+WHOLE_NUMBERS = frozenset({"poisson", "negative-binomial", "bernoulli"})
+"""Families of numbers with masses, at whole numbers, rather than densities."""
+
+DECISION = "decision point"
+
+MASS = (0.5, 0.9)
+"""Probability within the contours of two columns."""
+
+
+@style.figure
+def class_conditionals(
+    clf: BayesClassifier, X: Any, y: Any, features: Sequence[str | tuple[str, str]] | None = None
+) -> Figure:
+    """Draw what a generative classifier has learned: p(x_j | y) of each class over the class's rows.
+
+    A number has its density, the posterior mean with a band of its credible interval over the histogram of each class's
+    rows; a category the probabilities of its levels, with intervals, over bars of the rows' shares. Dashed lines are
+    the decision points of that column alone: where another class becomes the most probable one given it and the class
+    prior. A pair of numbers has contours within which the mean density of each class has 50 and 90 % of its mass, and
+    the boundary of the two columns alone. A point estimate has no bands.
+
+    Densities that do not follow their histograms show a wrong family (`NaiveBayes(families="auto")` chooses by
+    evidence); contours across their rows show a dependence that the model leaves out.
+
+    Parameters
+    ----------
+    X, y
+        Rows to draw, such as the training rows: table (row, feature) and labels (row).
+    features
+        Columns, and pairs of columns of numbers; by default the first six that the model uses.
+
+    Raises
+    ------
+    Refused
+        For a model without p(x | y) of columns: logistic regression, text and counts of events.
+
+    References
+    ----------
+    CS4780, naive Bayes (figures 1 to 4: class-conditional distributions and the decision rule); Wehbe.
+    """
+    panels = _Panels.of(clf, X, y, features)
+    figure, every = _grid(len(panels.features))
+    for ax, feature in zip(every, panels.features, strict=True):
+        if isinstance(feature, tuple):
+            _draw_pair(ax, panels, feature)
+        elif panels.block_of(feature).statistics.axes.levels:
+            _draw_levels(ax, panels, feature)
+        else:
+            _draw_number(ax, panels, feature)
+        style.quiet(ax)
+    every[0].plot([], [], color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
+    style.legend_above(every[0])
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class _Panels:
+    """What all panels draw from.
+
+    Attributes
+    ----------
+    parameters
+        Of the hypotheses, with a leading draw axis.
+    log_prior
+        Mean log class prior, (outcome).
+    """
+
+    model: GenerativeModel
+    parameters: Any
+    log_prior: Array
+    frame: pd.DataFrame
+    codes: Integers
+    classes: Any
+    features: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, clf: BayesClassifier, X: Any, y: Any, features: Any) -> _Panels:
+        """Check the arguments."""
+        frame = clf.frame(X)
+        model = clf.model_
+        if not isinstance(model, GenerativeModel):
+            raise Refused(f"{type(clf).__name__} has no p(x | y) to draw, only P(y | x); take decision_boundary")
+        if isinstance(frame, SparseTable) or any(
+            block.family.kind not in ("number", "category") for block in model.blocks
+        ):
+            raise Refused("class-conditional distributions are drawn of numbers and categories, not of words or counts")
+        codes = clf.known_codes(checked_labels(y, len(frame)))
+        used = [name for block in model.blocks for name in block.statistics.axes.features]
+        used = [name for name in frame.columns if name in used]
+        if not used:
+            raise Refused("no column is informative, so the model has no p(x | y) to draw")
+        chosen = tuple(used[:MOST_PANELS] if features is None else features)
+        if not chosen or isinstance(features, str):
+            raise InputError(
+                "features must be a list of columns, and pairs of columns, such as ['age', ('age', 'bmi')]"
+            )
+        for name in (name for item in chosen for name in (item if isinstance(item, tuple) else (item,))):
+            if name not in used:
+                raise InputError(f"the model uses no column {name!r}{did_you_mean(str(name), used)}")
+        source = "posterior" if clf.draws_ is not None else clf.requested_rule(None)
+        found = clf.hypotheses(str(source))
+        draws = np.linspace(0, len(found) - 1, min(DRAWS, len(found))).astype(np.intp)
+        some: Any = found.take(draws) if clf.draws_ is not None else found
+        assert isinstance(some, Hypotheses)
+        log_prior = np.log(np.exp(some.log_class_prior()).mean(axis=0))
+        return cls(model, some.parameters, log_prior, frame, codes, clf.classes_, chosen)
+
+    def block_of(self, feature: str) -> Block:
+        """Return the block that has a feature."""
+        return next(block for block in self.model.blocks if feature in block.statistics.axes.features)
+
+    def log_density(self, block: Block, values: Mapping[str, Array | Integers]) -> Array:
+        """Return log p(x_j | y, θ) of some features of a block (draw, row, outcome), the others integrated out."""
+        axes = block.statistics.axes
+        rows = len(next(iter(values.values())))
+        if axes.levels:
+            X: Any = np.full((rows, len(axes.features)), -1)
+        else:
+            X = np.full((rows, len(axes.features)), np.nan)
+        for name, column in values.items():
+            j = axes.features.index(name)
+            X[:, j] = column if axes.levels else column / axes.unit[j]
+        return np.asarray(block.family.log_density(X, block.own(self.parameters)))
+
+    def of_column(self, feature: str, values: Array | Integers) -> Array:
+        """Return p(x_j | y, θ) of one feature, (draw, row, outcome)."""
+        return np.exp(self.log_density(self.block_of(feature), {feature: values}))
+
+    def of_pair(self, pair: tuple[str, str], x: Array, y: Array) -> Array:
+        """Return the mean of p(x_a, x_b | y, θ) over the draws, (row, outcome)."""
+        blocks = [self.block_of(name) for name in pair]
+        if blocks[0] is blocks[1]:
+            return np.asarray(np.exp(self.log_density(blocks[0], dict(zip(pair, (x, y), strict=True)))).mean(axis=0))
+        return np.asarray(
+            np.prod([self.of_column(*part) for part in zip(pair, (x, y), strict=True)], axis=0).mean(axis=0)
+        )
+
+    def best(self, density: Array) -> Integers:
+        """Return the most probable class given p(x | y) (row, outcome)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray((np.log(density) + self.log_prior).argmax(axis=1))
+
+    @property
+    def shown(self) -> range:
+        return range(min(len(self.classes), MOST_CLASSES))
+
+
+def decision_points(values: Array, best: Integers) -> Array:
+    """Return the places half-way between neighboring values at which the most probable class changes."""
+    changes = np.flatnonzero(np.diff(best))
+    return np.asarray((values[changes] + values[changes + 1]) / 2)
+
+
+def _grid(count: int) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels with scales of their own."""
+    import matplotlib.pyplot as plt
+
+    width = min(count, 3)
+    height = -(-count // width)
+    figure, grid = plt.subplots(
+        height, width, figsize=(3.6 * width + 0.4, 2.9 * height + 0.5), squeeze=False, layout="constrained"
+    )
+    every = list(grid.flat)
+    for spare in every[count:]:
+        spare.remove()
+    return style.shown_once(figure), every[:count]
+
+
+def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
+    """Draw densities over histograms, or masses over shares where the family has whole numbers."""
+    (column,) = columns.numbers(panels.frame[[feature]], (feature,)).T
+    known = column[~np.isnan(column)]
+    if not known.size:
+        raise Refused(f"column {feature!r} has no numbers in these rows")
+    family = panels.block_of(feature).family.name
+    low, high = known.min(), known.max()
+    room = 0.05 * (high - low) or 1.0
+    if family in WHOLE_NUMBERS and high - low < GRID:
+        x = np.arange(np.floor(low), np.ceil(high) + 1)
+        edges = np.append(x, x[-1] + 1) - 0.5
+    else:
+        x, edges = np.linspace(low - room, high + room, GRID), np.linspace(low, high, BINS + 1)
+        if low == high:
+            edges = np.array([low - room, high + room])
+    density = panels.of_column(feature, x)
+    mean = density.mean(axis=0)
+    lower, upper = np.quantile(density, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+    highest = 0.0
+    for k in panels.shown:
+        own, color = column[(panels.codes == k) & ~np.isnan(column)], style.class_color(k)
+        if own.size:
+            heights = np.histogram(own, edges)[0] / (own.size * np.diff(edges))
+            highest = max(highest, heights.max())
+            ax.stairs(heights, edges, fill=True, color=color, alpha=0.22)
+        if len(density) > 1:
+            ax.fill_between(x, lower[:, k], upper[:, k], color=color, alpha=0.35, linewidth=0)
+        look: Any = {"marker": "o", "markersize": 3} if family in WHOLE_NUMBERS else {}
+        ax.plot(x, mean[:, k], color=color, linewidth=1.6, label=style.plain(panels.classes[k]), **look)
+    points, step = decision_points(x, panels.best(mean)), x[1] - x[0] if len(x) > 1 else 1.0
+    for place in points[(points > low + step / 2) & (points < high - step / 2)]:  # where there are rows
+        ax.axvline(place, color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
+    ax.set_ylim(0, 1.15 * max(highest, mean[np.isfinite(mean)].max(initial=0.0)) or 1.0)
+    ax.set_xlabel(style.plain(feature))
+    ax.set_ylabel("P(x | y)" if family in WHOLE_NUMBERS else "p(x | y)")
+
+
+def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
+    """Draw probabilities of levels over the rows' shares; a level is set in bold letters in its class's color."""
+    axes = panels.block_of(feature).statistics.axes
+    levels = axes.levels[axes.features.index(feature)]
+    codes = columns.codes(panels.frame[[feature]], (feature,), (levels,))[:, 0]
+    most = np.argsort(-np.bincount(codes[codes >= 0], minlength=len(levels)), kind="stable")[:MOST_LEVELS]
+    order = np.sort(most)
+    theta = panels.of_column(feature, order)
+    mean = theta.mean(axis=0)
+    lower, upper = np.quantile(theta, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+    width = 0.8 / len(panels.shown)
+    for k in panels.shown:
+        own = codes[(panels.codes == k) & (codes >= 0)]
+        place = np.arange(len(order)) + (k - (len(panels.shown) - 1) / 2) * width
+        share = np.bincount(own, minlength=len(levels))[order] / max(own.size, 1)
+        color = style.class_color(k)
+        ax.bar(place, share, width, color=color, alpha=0.3)
+        if len(theta) > 1:
+            ax.vlines(place, lower[:, k], upper[:, k], color=color, linewidth=1.6)
+        ax.plot(place, mean[:, k], "o", color=color, markersize=4, label=style.plain(panels.classes[k]))
+    names = [style.plain("missing" if levels[j] is None else levels[j], 14) for j in order]
+    ax.set_xticks(
+        np.arange(len(order)), names, rotation=30 * (len(order) > 3), ha="right" if len(order) > 3 else "center"
+    )
+    for tick, k in zip(ax.get_xticklabels(), panels.best(mean), strict=True):
+        tick.set_color(style.class_color(int(k)))
+    ax.set_xlabel(f"{style.plain(feature)}\nlevels in the color of the class that they alone predict")
+    ax.set_ylabel("P(x | y)")
+
+
+def _draw_pair(ax: Axes, panels: _Panels, pair: tuple[str, str]) -> None:
+    """Draw contours of each class's density, the rows, and the boundary of the two columns alone."""
+    for name in pair:
+        if panels.block_of(name).statistics.axes.levels:
+            raise InputError(f"column {name!r} is a category; contours need two columns of numbers")
+    rows = columns.numbers(panels.frame[list(pair)], pair)
+    known = ~np.isnan(rows).any(axis=1)
+    x, y = (boundary.places(values) for values in rows.T)
+    density = panels.of_pair(pair, np.tile(x, len(y)), np.repeat(y, len(x))).reshape(len(y), len(x), -1)
+    thin = max(1, int(known.sum()) // boundary.MOST_ROWS)
+    for k in panels.shown:
+        own = rows[known & (panels.codes == k)][::thin]
+        color, marker = style.class_color(k), style.class_marker(k)
+        ax.scatter(own[:, 0], own[:, 1], s=9, color=color, marker=marker, linewidths=0, alpha=0.6)
+        levels = np.unique([_level(density[..., k], mass) for mass in MASS])
+        if levels[0] > 0:
+            ax.contour(x, y, density[..., k], levels=levels, colors=[color], linewidths=1.3)
+        ax.plot([], [], color=color, label=style.plain(panels.classes[k]))
+    with np.errstate(divide="ignore"):
+        log_joint = np.log(density) + panels.log_prior
+    for line in boundary.boundaries(x, y, log_joint):
+        ax.plot(*line.T, color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
+    ax.set(xlabel=style.plain(pair[0]), ylabel=style.plain(pair[1]))
+
+
+def _level(density: Array, mass: float) -> float:
+    """Return the density above which a share of the mass on a regular grid lies."""
+    ordered = np.sort(density.ravel())[::-1]
+    total = np.cumsum(ordered)
+    return float(ordered[np.searchsorted(total, mass * total[-1])]) if total[-1] > 0 else 0.0

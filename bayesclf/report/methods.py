@@ -1,0 +1,147 @@
+"""A report in a paragraph: what a paper's section on methods and results has to say of a fit or of a comparison."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.diagnostics import Diagnosis
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.families.prior_lines import written
+from bayesclf.report import names, table
+from bayesclf.report.verdict import DEFINED, Verdict
+from bayesclf.typing import Integers
+from bayesclf.wording import counted, first_upper, joined, listed
+
+MOST = 6
+"""Classes, and priors, that are named."""
+
+NUMBER = re.compile(r"(?<![\w.])−?\d+\.?\d*(?:e[+−]\d+)?(?![\w.])")
+"""A number in words about a prior; digits in a parameter's name are none."""
+
+ENGINES = {
+    "MLE": "Parameters were estimated by maximum likelihood.",
+    "MAP": "Parameters were set to the mode of their posterior.",
+    "Exact": "The posterior has a closed form; {draws} represent it where a rule averages over parameters.",
+    "Augmentation": "The posterior was sampled by data augmentation, {chains} of {draws} in all.",
+    "NUTS": "The posterior was sampled by NUTS, {chains} of {draws} in all.",
+    "Laplace": (
+        "The posterior was drawn from a normal distribution around its mode (Laplace) and corrected by importance "
+        "weights, {draws} in all."
+    ),
+}
+"""How a posterior was found, by the engine's class."""
+
+
+def of_classifier(
+    classifier: BayesClassifier,
+    codes: Integers | None,
+    priors: pd.DataFrame,
+    answers: Mapping[str, Any] | None,
+    diagnosis: Diagnosis,
+) -> str:
+    """Return what was fitted, to what, under which priors, how, and how good it is.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    codes
+        Label codes (row) of the training rows; None without them.
+    priors
+        As `prior_summary` returns them.
+    answers
+        How good answers to held-out rows are, with a headline and the setting; None where there are none.
+    diagnosis
+        The checks.
+    """
+    columns = counted(len(classifier.columns_), "column")
+    size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}"
+    target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
+    classes = "" if codes is None else f" ({_shares(codes, classifier.classes_)})"
+    sentences = [
+        f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}.",
+        first_upper(_priors(priors)),
+        _engine(classifier),
+    ]
+    if answers is not None:
+        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error."]
+    made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
+    raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
+    sentences.append(
+        f"Of {counted(made, 'check')}, {len(diagnosis.issues)} raised an issue: {raised}."
+        if diagnosis.issues
+        else f"None of {counted(made, 'check')} raised an issue."
+    )
+    return " ".join([*sentences, _computed(classifier.seed_)])
+
+
+def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, pd.DataFrame]) -> str:
+    """Return what was compared, on what, how, and what came of it.
+
+    Parameters
+    ----------
+    comparison
+        The comparison.
+    judged
+        Its verdict.
+    priors
+        As `prior_summary` returns them, by model.
+    """
+    rows, columns = comparison.X.shape
+    models = joined(names.full_name(comparison, model) for model in comparison.models)
+    size = (
+        f"{counted(rows, 'row')} and {counted(columns, 'column')}{f' of {comparison.data}' if comparison.data else ''}"
+    )
+    target = f" for predicting {comparison.target}" if comparison.target else ""
+    folds = f"{comparison.cv} splits" if comparison.splitter else f"{comparison.cv}-fold stratified cross-validation"
+    times = f", repeated {comparison.repeats} times" if comparison.repeats > 1 else ""
+    sentences = [
+        f"{first_upper(models)} were compared on {size}{target} ({_shares(comparison.y, comparison.classes)}) by "
+        f"{folds}{times}.",
+        *(f"{first_upper(names.full_name(comparison, model))}: {_priors(of)}" for model, of in priors.items()),
+        judged.headline,
+        *judged.findings,
+        DEFINED,
+    ]
+    return " ".join([*sentences, _computed(comparison.seed)])
+
+
+def _shares(codes: Integers, classes: Any) -> str:
+    """Return the share of each class."""
+    return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes)], MOST, ", …")
+
+
+def _priors(priors: pd.DataFrame) -> str:
+    """Return the priors as a clause, one entry for each parameter and form; numbers that differ as their range."""
+    forms: dict[tuple[str, str], list[list[float]]] = {}
+    for parameter, prior in zip(priors["parameter"], priors["prior"], strict=True):
+        numbers = [float(text.replace("−", "-")) for text in NUMBER.findall(prior)]
+        forms.setdefault((parameter, NUMBER.sub("{}", prior)), []).append(numbers)
+    said = []
+    for (parameter, form), found in forms.items():
+        ranges = [(min(values), max(values)) for values in zip(*found, strict=True)]
+        filled = form.format(*(" to ".join(dict.fromkeys(map(written, ends))) for ends in ranges))
+        said.append(f"{filled} for {parameter}")
+    more = f"; … ({len(said)} in all)" if len(said) > MOST else ""
+    return f"priors were {'; '.join(said[:MOST])}{more}."
+
+
+def _engine(classifier: BayesClassifier) -> str:
+    """Return how the posterior was found."""
+    draws = classifier.draws_
+    sentence = ENGINES.get(type(classifier.inference_).__name__, f"The posterior was found by {classifier.inference_}.")
+    if draws is None:
+        return sentence
+    number = draws.chains * int(getattr(classifier.inference_, "draws", 0))
+    return sentence.format(draws=counted(number, "draw"), chains=counted(draws.chains, "chain"))
+
+
+def _computed(seed: int) -> str:
+    """Return by what, and from which seed."""
+    return f"Computed with bayesclf {version('bayesclf')} and PyMC {version('pymc')}, seed {seed}."

@@ -1,0 +1,200 @@
+"""Which columns depend on each other given the class: the evidence by other routes, and what is made of it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.drawn import texts
+from scipy import integrate, stats
+from scipy.special import gammaln
+
+import bayesclf as bc
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import Gaussian, MultivariateGaussian
+from bayesclf.families.base import Axes
+from bayesclf.families.dependence import log_evidence_of_scatter, log_evidence_of_table
+
+
+def weather(given_lightning, rows=4000, seed=1):
+    """Rows of Mitchell's example: Thunder depends on Lightning, and on Rain if not `given_lightning`."""
+    rng = np.random.default_rng(seed)
+    rain = rng.random(rows) < 0.4
+    lightning = rng.random(rows) < np.where(rain, 0.6, 0.1)
+    cause = lightning if given_lightning else rain
+    thunder = rng.random(rows) < np.where(cause, 0.9, 0.05)
+    table = {"Thunder": np.where(thunder, "yes", "no"), "Rain": np.where(rain, "yes", "no")}
+    return pd.DataFrame(table), np.where(lightning, "lightning", "none")
+
+
+def pairs(X, y, **arguments):
+    return bc.dependent_pairs(bc.NaiveBayes(random_state=1).fit(X, y), X, y, **arguments)
+
+
+def test_thunder_and_rain_are_independent_given_lightning_though_not_by_themselves():
+    X, y = weather(given_lightning=True)
+    (line,) = pairs(X, y).table.itertuples()
+    assert line.probability < 0.1
+    without = pairs(X, np.where(np.arange(len(y)) % 2, "any", "label"))
+    assert without.table["probability"].item() > 0.999
+    assert pairs(*weather(given_lightning=False)).to_join == (("Thunder", "Rain"),)
+
+
+@pytest.mark.parametrize("rows", [1.0, 4.0, 9.0])
+def test_the_evidence_of_a_table_is_the_product_of_predictive_probabilities(rows):
+    rng = np.random.default_rng(int(rows))
+    data = rng.integers((2, 2, 3), size=(30, 3))
+    counts = np.zeros((2, 2, 3))
+    total = 0.0
+    for k, a, b in data:
+        n = counts[k].sum() + rows
+        joint = (counts[k, a, b] + rows / 6) / n
+        total += np.log(joint) - np.log((counts[k, a].sum() + rows / 2) / n * (counts[k, :, b].sum() + rows / 3) / n)
+        counts[k, a, b] += 1
+    assert log_evidence_of_table(counts, (rows,)) == pytest.approx(total, abs=1e-12)
+
+
+def test_the_evidence_averages_over_what_the_prior_is_worth():
+    counts = np.array([[[7.0, 1.0], [2.0, 6.0]]])
+
+    def marginal(rows, cells):
+        alpha, n = rows / cells.size, cells.sum()
+        return gammaln(rows) - gammaln(rows + n) + (gammaln(cells + alpha) - gammaln(alpha)).sum()
+
+    grid = (0.5, 2.0, 8.0)
+    joint = [marginal(rows, counts.ravel()) for rows in grid]
+    apart = [marginal(rows, counts.sum(axis=1).ravel()) + marginal(rows, counts.sum(axis=2).ravel()) for rows in grid]
+    expected = np.log(np.exp(joint).sum() / np.exp(apart).sum())
+    assert log_evidence_of_table(counts, grid) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_evidence_of_numbers_is_that_of_the_families_on_contrasts():
+    """n − 1 orthonormal contrasts have mean 0: families with a known mean of 0 must give the same evidence."""
+    rng = np.random.default_rng(3)
+    axes, total, sums = Axes(("only",), ("a", "b")), 0.0, []
+    for n in (6, 9):
+        X = rng.normal(size=(n, 2)) @ [[1.0, 0.7], [0.0, 0.6]]
+        contrasts = stats.ortho_group.rvs(n, random_state=1)
+        basis = np.linalg.qr(np.column_stack([np.ones(n), contrasts]))[0][:, 1:n]
+        Z, y = basis.T @ X, np.zeros(n - 1, dtype=int)
+        joint = MultivariateGaussian("class", m=0.0, kappa=1e12, nu=3.0, psi=np.eye(2))
+        apart = Gaussian("class-feature", m=0.0, kappa=1e12, a=1.0, b=0.5)
+        for sign, family in ((1, joint), (-1, apart)):
+            found = family.statistics(Z, y, axes)
+            total += sign * family.resolve_prior(found).log_evidence(found).sum()
+        sums.append((n, *np.cov(X.T, bias=True)[[0, 1, 0], [0, 1, 1]] * n))
+    n, first, second, cross = (np.array(values, dtype=float) for values in zip(*sums, strict=True))
+    assert log_evidence_of_scatter(n, first, second, cross) == pytest.approx(total, abs=1e-5)
+
+
+def test_the_evidence_of_numbers_by_quadrature():
+    n, first, second, cross = 5, 3.0, 6.0, 2.5
+
+    grid, weights = np.polynomial.legendre.leggauss(60)
+    r, log_a, log_b = np.meshgrid(grid, 7 * grid, 7 * grid, indexing="ij")
+    a, b = np.exp(log_a), np.exp(log_b)
+    det = a * b * (1 - r**2)
+    trace = (b * (first + 1) + a * (second + 1) - 2 * r * np.sqrt(a * b) * cross) / det  # tr Σ⁻¹(S + I)
+    log_prior = -3 * np.log(det) - 3 * np.log(2) - np.log(np.pi) / 2 - gammaln(1.5) - gammaln(1)
+    density = np.exp(log_prior - (n - 1) / 2 * np.log(det) - trace / 2) * (a * b) ** 1.5
+    joint = np.einsum("ijk,i,j,k", density, weights, 7 * weights, 7 * weights)
+
+    def apart(s):
+        return integrate.quad(
+            lambda v: v ** (-(n - 1) / 2) * np.exp(-s / 2 / v) * stats.invgamma.pdf(v, 1, scale=0.5), 0, np.inf
+        )[0]
+
+    found = log_evidence_of_scatter(*(np.array([value], dtype=float) for value in (n, first, second, cross)))
+    assert found == pytest.approx(np.log(joint) - np.log(apart(first) * apart(second)), abs=0.01)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-180, 1e170])
+def test_units_and_shifts_do_not_matter_and_gaps_leave_rows_out(unit):
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=80)
+    X = rng.normal(size=(80, 3)) + 5 * y[:, None]
+    X[:, 1] += X[:, 0] - 5 * y
+    X[:7, 1] = np.nan
+    found = pairs(pd.DataFrame(X, columns=list("abc")), y).table
+    moved = pairs(pd.DataFrame(X * [unit, 1, 1] + [0, 100, 0], columns=list("abc")), y).table
+    pd.testing.assert_frame_equal(found, moved)
+    line = found.iloc[0]
+    assert (line["first"], line["second"], line["rows"]) == ("a", "b", 73)
+    whole = pairs(pd.DataFrame(X[7:], columns=list("abc")), y[7:]).table
+    # the same but for the sd of "a", which all its rows give
+    assert line["log_bayes_factor"] == pytest.approx(whole.iloc[0]["log_bayes_factor"], abs=0.2)
+
+
+def test_pairs_of_independent_columns_are_seldom_called_dependent():
+    """Of 45 pairs of independent columns, over 12 tables, at most one pair a table more than the prior expects."""
+    rng, called = np.random.default_rng(5), []
+    for _ in range(12):
+        X = pd.DataFrame(rng.normal(size=(100, 10))).add_prefix("x")
+        for name in ("x0", "x1", "x2"):
+            X[name] = pd.cut(X[name], 3, labels=["a", "b", "c"])
+        called.append(len(pairs(X, rng.integers(2, size=100)).to_join))
+    assert np.mean(called) < 1
+
+
+def test_a_mixed_pair_and_a_dependence_that_is_not_linear():
+    rng = np.random.default_rng(4)
+    y, a = rng.integers(2, size=300), rng.permutation(np.linspace(-2, 2, 300))
+    X = pd.DataFrame({"a": a, "square": a**2 + 0.1 * rng.normal(size=300), "sign": np.where(a > 0, "+", "-")})
+    linear, binned = (pairs(X, y, numbers=how) for how in ("linear", "binned"))
+    assert ("a", "square") not in linear.to_join
+    assert ("a", "square") in binned.to_join
+    assert linear.table.set_index(["first", "second"]).loc[("a", "sign"), "kind"] == "mixed"
+    assert ("a", "sign") in linear.to_join
+    assert linear.blocks == {}  # a number and a category have no joint family
+    assert "BayesNetClassifier" in linear.next_step
+
+
+def test_the_blocks_that_it_names_can_be_fitted_and_help():
+    iris = bc.datasets.load("iris")
+    clf = bc.NaiveBayes(random_state=1).fit(iris.X, iris.y)
+    found = bc.dependent_pairs(clf, iris.X, iris.y)
+    joined = bc.NaiveBayes(found.blocks, random_state=1).fit(iris.X, iris.y)
+    assert set(found.blocks.values()) == {"multivariate-gaussian"}
+    after = bc.dependent_pairs(joined, iris.X, iris.y)
+    assert set(after.to_join) == set(found.to_join) - set(found.blocks)
+    assert after.blocks == {}  # each column is in a block
+    log_proba = [model.predict_log_proba(iris.X, "predictive") for model in (clf, joined)]
+    losses = [-own[np.arange(150), np.searchsorted(clf.classes_, iris.y)].mean() for own in log_proba]
+    assert losses[1] < losses[0] / 1.5
+
+
+def test_it_prints_itself_is_drawn_and_pickled():
+    rng = np.random.default_rng(6)
+    y = rng.integers(2, size=60)
+    X = pd.DataFrame(rng.integers(2, size=(60, 3)).astype(str), columns=["$a", "<b>", "c"])
+    X["<b>"] = X["$a"]
+    found = pairs(X, y)
+    assert repr(found).startswith("Dependence of 3 pairs of columns given the class\n")
+    assert "Taken for independent, but probably dependent given the class: '$a' with '<b>'." in repr(found)
+    assert "Prior odds of a pair: 0.67." in repr(found)
+    assert "&lt;b&gt;" in found._repr_html_()
+    figure = found.plot()
+    assert "$a – <b>" in [text.replace("\\", "") for text in texts(figure)]
+    (bars,) = figure.axes[0].containers
+    np.testing.assert_allclose([bar.get_width() for bar in bars], found.table["log_bayes_factor"])
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    assert "No two columns" in repr(pairs(X[["$a", "c"]], y))
+
+
+def test_what_has_no_pairs_is_refused_in_one_sentence():
+    X, y = weather(True, rows=50)
+    with pytest.raises(Refused, match="LogisticRegression assumes nothing"):
+        bc.dependent_pairs(bc.LogisticRegression(inference="map").fit(X, y), X, y)
+    documents, labels = ["rain and thunder", "sun"] * 3, [0, 1] * 3
+    clf = bc.TextNB(random_state=1).fit(documents, labels)
+    with pytest.raises(Refused, match="text and sparse tables"):
+        bc.dependent_pairs(clf, documents, labels)
+    with pytest.raises(InputError, match="takes a fitted bayesclf classifier"):
+        bc.dependent_pairs("nb", X, y)
+    with pytest.raises(InputError, match="bins"):
+        pairs(X, y, bins=1)
+    wide = np.random.default_rng(1).normal(size=(8, 501))
+    with pytest.raises(Refused, match="500 columns at most, but the model uses 501"):
+        pairs(wide, [0, 1] * 4)
+    with pytest.raises(InputError, match="the result of bayesclf"):
+        bc.plots.dependent_pairs(X)

@@ -1,0 +1,133 @@
+"""Priors in words: draws from a prior follow the distribution that its words state."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.cases import CASES, EVERY
+from helpers.families import ids
+from scipy import stats
+from sklearn.datasets import load_iris
+
+import bayesclf as bc
+from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.interpretation.priors import together
+
+DRAWS = 400
+DISTRIBUTIONS = {
+    "log": np.log,
+    "Normal": lambda mean, variance: stats.norm(mean, np.sqrt(variance)),
+    "LogNormal": lambda mean, sd: stats.lognorm(sd, scale=np.exp(mean)),
+    "Gamma": lambda shape, rate: stats.gamma(shape, scale=1 / np.asarray(rate)),
+    "InvGamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
+    "Beta": stats.beta,
+}
+"""Distributions as the words name them, with the same numbers in the same order."""
+
+
+def at(draws, dims, outcome, feature):
+    """Return the draws of one number; of a covariance matrix the variance."""
+    place = {"outcome": outcome, "feature": feature, "other_feature": feature}
+    return draws[(slice(None), *(place[dim] for dim in dims))]
+
+
+def meant(prior, parameters):
+    """Return the SciPy distribution that the words of a prior state, given the draws of other parameters."""
+    text = prior.replace("−", "-").replace("·", "*").replace("²", "**2")
+    text = re.sub(r"log ([0-9.e+-]+)", r"log(\1)", text)
+    return eval(text, {"__builtins__": {}}, DISTRIBUTIONS | parameters)
+
+
+def dirichlet_alpha(prior, size):
+    """Return the concentrations that the words state."""
+    if found := re.fullmatch(r"Dirichlet\((\S+) in each of (\d+) cells\)", prior):
+        assert int(found[2]) == size
+        return np.full(size, float(found[1]))
+    return np.array([float(value) for value in re.fullmatch(r"Dirichlet\((.*)\)", prior)[1].split(", ")])
+
+
+@pytest.mark.parametrize("case", **ids(CASES))
+def test_draws_from_the_prior_follow_its_words(case):
+    family, axes = case.prior, case.axes
+    draws, lines, dims = family.draw(np.random.default_rng(0), DRAWS), family.priors(), family.dims()
+    p_values = []
+    starts = np.concatenate([[0], np.cumsum(family.simplexes()[1])]) if isinstance(family, SimplexFamily) else None
+    simplexes = list(dict.fromkeys(line.feature for line in lines))
+    for line in lines:
+        outcomes = [axes.labels.index(line.outcome)] if line.outcome else range(len(axes.labels))
+        features = [axes.features.index(line.feature)] if line.feature in axes.features else range(len(axes.features))
+        for outcome in outcomes:
+            if line.prior.startswith("Dirichlet"):
+                place = simplexes.index(line.feature)
+                theta = draws["theta"][:, outcome, starts[place] : starts[place + 1]]
+                alpha = dirichlet_alpha(line.prior, theta.shape[1])
+                np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-12)
+                uniform = [stats.beta(a, alpha.sum() - a).cdf(cell) for a, cell in zip(alpha, theta.T, strict=True)]
+            elif line.prior.startswith("InvWishart"):
+                nu, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                shape = (nu - len(diagonal) + 1) / 2
+                uniform = [
+                    stats.invgamma(shape, scale=psi / 2).cdf(at(draws["Sigma"], dims["Sigma"], outcome, feature))
+                    for feature, psi in enumerate(diagonal)
+                ]
+            else:
+                uniform = []
+                for feature in features:
+                    given = {name: at(values, dims[name], outcome, feature) for name, values in draws.items()}
+                    uniform.append(meant(line.prior, given).cdf(given[line.parameter]))
+            p_values += [stats.kstest(u, "uniform").pvalue for u in uniform]
+    assert {line.parameter for line in lines} == set(dims)
+    assert min(p_values) > 1e-4 / len(p_values)
+
+
+@pytest.mark.parametrize("case", **ids(EVERY))
+def test_every_family_states_its_prior_and_its_likelihood(case):
+    family = case.family.resolve_prior(case.statistics(*case.complete()))
+    assert {line.parameter for line in family.priors()} >= set(family.dims())
+    assert family.likelihood != family.name
+
+
+def test_the_prior_of_logistic_regression_is_that_of_its_settings():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    given = {"sepal length (cm)": 1.0, "petal width (cm)": np.inf}
+    clf = bc.LogisticRegression(prior_scale=given, prior_form="reference", inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
+    assert table["prior_scale", ""] == "LogNormal(log 1, 1.5)"
+    assert table["intercept", ""] == "Normal(0, 5²)"
+    assert table["weight", "sepal length (cm)"] == "Normal(0, 1²)"
+    assert table["weight", "sepal width (cm)"] == "Normal(0, prior_scale²)"
+    assert table["weight", "petal width (cm)"] == "flat"
+    scales = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
+    clf = bc.LogisticRegression(prior_scale=np.array(scales), prior_form="reference", inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "outcome", "feature"])["prior"]
+    assert table["weight", "1", "petal width (cm)"] == "Normal(0, 8²)"
+
+
+def test_an_earlier_posterior_as_prior_is_said_to_be_one():
+    X, y = load_iris(return_X_y=True)
+    table = bc.LogisticRegression(prior_scale=2.5, random_state=0).fit(X, y).as_prior().fit(X, y).prior_summary()
+    assert list(table["prior"]) == ["Normal, the posterior of an earlier fit"]
+
+
+def test_the_number_of_columns_that_share_a_line_is_said():
+    X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 9)), columns=list("abcdefghi"))
+    table = bc.BernoulliNB(alpha=2.0).fit(X, X["a"]).prior_summary()
+    assert len(table) == 10
+    lines = together(table.itertuples(index=False, name=None))
+    assert lines[1] == ("theta", "", "a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
+
+
+def test_blocks_of_one_family_keep_the_names_of_their_parameters():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = bc.NaiveBayes(dict.fromkeys(X, "gamma")).fit(X, y)
+    table = clf.prior_summary()
+    assert set(table["parameter"]) - {"pi"} == set(clf.posterior_["map"].data_vars) - {"pi"}
+    assert "sepal width (cm) | outcome ~ Gamma(shape_2, rate_2)" in table.attrs["model"]
+    assert any("·shape_2," in prior for prior in table["prior"])
+
+
+def test_columns_of_extreme_size_say_the_unit_of_their_numbers():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    table = bc.NaiveBayes().fit(X * 2.0**600, y).prior_summary()
+    assert all(re.search(r"\(in units of \d\.\d+e\+18\d\)", feature) for feature in table["feature"] if feature)

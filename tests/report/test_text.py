@@ -1,0 +1,131 @@
+"""Reports without figures: Markdown that a stranger's names do not mark up, and JSON with the numbers themselves."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.pages import IMAGE, SCRIPT
+from markdown_it import MarkdownIt
+from sklearn.datasets import load_iris
+
+import bayesclf as bc
+from bayesclf.cli import run
+from bayesclf.report.methods import of_comparison
+from bayesclf.report.text import Part, TextReport
+
+NAMES = (SCRIPT, "a|b `c`", "**bold** [link](x) # ~~gone~~", "red\x1b[31m")
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    data = load_iris(as_frame=True)
+    X = data.data.set_axis(NAMES, axis=1)
+    return X, pd.Series(np.array([IMAGE, "$a$ | b", "</title></svg>"])[data.target], name="1. <b>kind</b>")
+
+
+@pytest.fixture(scope="module")
+def fit(hostile):
+    return bc.NaiveBayes(random_state=1).fit(*hostile)
+
+
+@pytest.fixture(scope="module")
+def comparison(hostile):
+    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
+    return bc.compare(models, *hostile, cv=3)
+
+
+@pytest.fixture(scope="module")
+def written(fit, comparison, hostile, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    for form in ("md", "json"):
+        fit.report(folder / f"fit.{form}", *hostile)
+        comparison.report(folder / f"comparison.{form}")
+    return folder
+
+
+def text_of(tokens):
+    return [child for token in tokens for child in (token.children or [token])]
+
+
+@pytest.mark.parametrize("name", ["fit", "comparison"])
+def test_names_are_text_and_nothing_else(written, name):
+    tokens = (
+        MarkdownIt("commonmark", {"html": True})
+        .enable(["table", "strikethrough"])
+        .parse((written / f"{name}.md").read_text())
+    )
+    kinds = {token.type for token in text_of(tokens)}
+    assert not kinds & {"html_inline", "html_block", "link_open", "strong_open", "s_open", "code_inline", "image"}
+    shown = " ".join(token.content for token in text_of(tokens))
+    for label in NAMES[:3]:
+        assert label in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("name", ["fit", "comparison"])
+def test_each_table_has_the_same_width_in_every_line(written, name):
+    tokens = MarkdownIt("commonmark").enable("table").parse((written / f"{name}.md").read_text())
+    widths, cells = [], 0
+    for token in tokens:
+        if token.type in ("td_open", "th_open"):
+            cells += 1
+        elif token.type == "tr_close":
+            widths.append(cells)
+            cells = 0
+        elif token.type == "table_close":
+            assert len(set(widths)) == 1
+            widths = []
+
+
+def test_json_has_the_numbers_of_the_comparison(written, comparison):
+    document = json.loads((written / "comparison.json").read_text())
+    scores = next(part for part in document["parts"] if part["heading"].startswith("Scores"))["table"]
+    expected = comparison.table
+    known = [line["log_loss"] for line in scores if line["log_loss"] is not None]
+    assert known == pytest.approx(expected["log_loss"].dropna().tolist())
+    assert document["made"]["Seed"] == str(comparison.seed)
+
+
+def test_json_has_the_numbers_of_the_fit(written, fit):
+    document = json.loads((written / "fit.json").read_text())
+    parts = {part["heading"]: part for part in document["parts"]}
+    summary = fit.summary().reset_index()
+    assert [line["mean"] for line in parts["Posterior"]["table"]] == pytest.approx(summary["mean"].tolist())
+    assert [line["prior"] for line in parts["Model and priors"]["table"]] == list(fit.prior_summary()["prior"])
+    assert {line["code"] for line in parts["Checks"]["table"]} >= {"P01", "M03", "Y02"}
+
+
+def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison):
+    priors = {name: fit.prior_summary() for name, fit in comparison.fits.items()}
+    from bayesclf.report.verdict import verdict
+
+    said = of_comparison(comparison, verdict(comparison, comparison.table), priors)
+    assert said.startswith("Naive Bayes (nb) and logistic regression (lr) were compared on 150 rows and 4 columns for")
+    assert "by 3-fold stratified cross-validation" in said
+    means = load_iris().data.mean(axis=0)
+    assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said
+    assert "Normal(0, 2.5²) for weight" in said
+    assert comparison.seed == 0
+    assert said.endswith("seed 0.")
+
+
+def test_a_table_that_is_not_finite_is_json():
+    table = pd.DataFrame({"value": [np.nan, np.inf, -np.inf, 1.5], "flag": [True, False, True, False]})
+    document = json.loads(TextReport("t", "s", [Part("p", table=table)], []).json())
+    assert [line["value"] for line in document["parts"][0]["table"]] == [None, "inf", "-inf", 1.5]
+    assert document["parts"][0]["table"][0]["flag"] is True
+
+
+def test_long_tables_say_how_many_lines_are_left_out():
+    part = Part("p", table=pd.DataFrame({"value": range(1_200)}), shown=10)
+    text = TextReport("t", "s", [part], []).markdown()
+    assert "… and 1,190 more lines." in text
+
+
+def test_the_command_writes_markdown(tmp_path, capsys):
+    assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(tmp_path / "m.nc")]) == 0
+    assert run(["report", str(tmp_path / "m.nc"), "--output", str(tmp_path / "m.md")]) == 0
+    text = (tmp_path / "m.md").read_text()
+    assert text.startswith("# Categorical naive Bayes, predicting play")
+    assert "Dirichlet(2 in each of 3 cells)" in text
