@@ -223,7 +223,7 @@ def files_of(path: str) -> list[Path]:
         hidden = [file for file in found if any(part.startswith((".", "_")) for part in file.relative_to(path).parts)]
         found = [file for file in found if file not in hidden]
         if not found:
-            raise InputError(f"the folder {path} has no file that ends in {listed(ENDINGS)}")
+            raise InputError(f"{path} is a folder, and no file in it ends in {listed(ENDINGS)}; choose another")
         return found
     if os.path.exists(path) or not glob.has_magic(path):
         if not os.path.exists(path):
