@@ -54,7 +54,10 @@ def compare(
         float | None,
         option("--max-minutes", "M", "Leave out the models that would take the comparison beyond this time.", False),
     ] = None,
-    report: Annotated[str | None, option("--report", "FILE.html", "Write a page about the comparison.")] = None,
+    report: Annotated[
+        str | None,
+        option("--report", "FILE.html", "Write a page about the comparison; text where it ends in .md or .json."),
+    ] = None,
     json: Annotated[
         str | None,
         option("--json", "FILE", 'Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".'),

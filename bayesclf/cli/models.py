@@ -158,7 +158,7 @@ def _say_predicted(rows: int, rejected: int, reject: float | None, path: Path) -
 def report(
     context: typer.Context,
     model: options.ModelArgument,
-    output: Annotated[str, option("--output", "FILE.html", "File for the report.")],
+    output: Annotated[str, option("--output", "FILE.html", "File for the report; text where it ends in .md or .json.")],
     table: Annotated[
         str | None, option("--table", "TABLE", "The training table; a model file has only its statistics.", False)
     ] = None,
