@@ -22,7 +22,9 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
     """Return log P(D | dependent) − log P(D | independent) of two categorical columns.
 
     A class's cells have θ ~ Dirichlet(N'/(rs)) if dependent; if not, the two columns have Dirichlet(N'/r) and
-    Dirichlet(N'/s), the marginals of the former. N' is averaged over.
+    Dirichlet(N'/s), the marginals of the former. N' is averaged over. A class in which a column has one value only
+    tells nothing of dependence and is left out: there the prior would prefer the concentrated table for itself, the more
+    the more such classes.
 
     Parameters
     ----------
@@ -42,7 +44,10 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
     >>> round(log_evidence_of_table(np.array([[[5.0, 0.0], [0.0, 5.0]]]), (4.0,)), 3)  # the log of 55.6
     4.018
     """
-    joint, apart = [], []
+    varied = ((counts.sum(axis=2) > 0).sum(axis=1) > 1) & ((counts.sum(axis=1) > 0).sum(axis=1) > 1)
+    if not varied.any():
+        return 0.0
+    counts, joint, apart = counts[varied], [], []
     for rows in equivalent_rows:
         pair = _log_dirichlet(counts.reshape(len(counts), -1), rows)
         joint.append(pair)

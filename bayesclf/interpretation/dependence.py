@@ -192,13 +192,14 @@ def dependent_pairs(
     model = classifier.model_
     assert isinstance(model, GenerativeModel)  # by `_table`
     group = independent_groups(model)
-    names = [column.name for column in classifier.columns_ if column.name in group]
-    if len(names) > MOST_COLUMNS:
+    kept = [column for column in classifier.columns_ if column.name in group]
+    if len(kept) > MOST_COLUMNS:
         raise Refused(
             f"dependence is looked at between {MOST_COLUMNS} columns at most, but the model uses "
-            f"{len(names):,}; fit it on those of interest"
+            f"{len(kept):,}; fit it on those of interest"
         )
-    kept = [column for column in classifier.columns_ if column.name in group]
+    kept = [column for column in kept if frame[column.name].nunique() > 1]
+    names = [column.name for column in kept]
     compared = [_column(frame[column.name], column.kind, codes, bins) for column in kept]
     labels = len(classifier.classes_)
     linear = _linear(compared, codes, labels) if numbers == "linear" else {}

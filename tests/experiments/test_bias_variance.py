@@ -8,6 +8,7 @@ import pytest
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.bias_variance import LOSSES, PARTS, RULES, decompose
+from bayesclf.experiments.populations import POPULATIONS
 from bayesclf.experiments.page import write_page
 
 EXPERIMENT = find("bias-variance")
@@ -103,3 +104,15 @@ def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(ou
 def test_bad_settings_are_refused():
     with pytest.raises(InputError, match="at least 2 training sets"):
         EXPERIMENT.units(EXPERIMENT.Settings(sets=1))
+
+
+@pytest.mark.parametrize("source", POPULATIONS)
+def test_the_test_points_have_the_least_losses_of_their_population(source):
+    """By quadrature; each class's points are a Sobol' sequence from its start, as a stride through one is a slice."""
+    rng = np.random.default_rng(0)
+    settings = EXPERIMENT.Settings(sets=2, problems="votes", largest=16, seed=0)
+    _, test, target, weight, _ = EXPERIMENT._rows(settings, source, 4, rng)
+    assert len(test) == EXPERIMENT.POINTS
+    for loss, least in zip(LOSSES, POPULATIONS[source].least(), strict=True):
+        truth = np.log(target)[None]
+        assert decompose(loss, truth, target, weight, known=True).noise == pytest.approx(least, abs=0.004)

@@ -198,3 +198,18 @@ def test_what_has_no_pairs_is_refused_in_one_sentence():
         pairs(wide, [0, 1] * 4)
     with pytest.raises(InputError, match="the result of bayesclf"):
         bc.plots.dependent_pairs(X)
+
+
+def test_columns_that_do_not_vary_within_the_classes_tell_nothing():
+    """Whatever the number of classes and rows: the prior's preference for concentrated tables must not add up."""
+    y = np.repeat(list("uvwxy"), 40)
+    X = pd.DataFrame({f"c{j}": [f"{label}{j}" for label in y] for j in range(3)} | {"constant": "x"})
+    X["varies"] = np.resize(["a", "b", "b"], len(y))
+    table = bc.dependent_pairs(bc.NaiveBayes(random_state=0).fit(X, y), X, y).table
+    assert (table["log_bayes_factor"] == 0).all()
+    assert "constant" not in {*table["first"], *table["second"]}
+    counts = np.zeros((3, 2, 2))
+    counts[0] = [[9, 1], [2, 8]]
+    counts[1, 0] = 20, 5
+    counts[2, :, 1] = 5, 20
+    assert log_evidence_of_table(counts) == log_evidence_of_table(counts[:1])
