@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import PriorLine, dirichlet, written
+from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -28,10 +29,11 @@ MOST_NAMES = 6
 def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     """Return the prior of each parameter with its numbers, and the model in words.
 
-    The numbers are those that the fit used: hyperparameters that were left to the defaults, which are worth about one
-    row of the whole table, and those that were given, in the units of the columns. Distributions are written as in the
-    documentation of the families: the second number of a normal is its variance, that of an inverse gamma its scale,
-    that of a gamma its rate.
+    The numbers are those that the fit used, in the units of the columns: hyperparameters that were given; those of the
+    defaults, which are worth about one row of the whole table; and concentrations that were learned from the rows, as
+    ``attrs["model"]`` then says. Distributions are written as in the documentation of the families: the second number
+    of a normal is its variance, that of a log-normal the sd of the logarithm, that of an inverse gamma its scale, that
+    of a gamma its rate.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     -------
     DataFrame
         One row per parameter, and outcome and feature where the prior differs between them: `parameter`, `outcome`,
-        `feature` and `prior`. `attrs["model"]` holds the model in sentences.
+        `feature` and `prior`. `attrs["model"]` holds the model in sentences, `attrs["learned"]` whether the numbers of
+        some prior were learned from the rows.
 
     See Also
     --------
@@ -68,7 +71,8 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     else:
         sentences, lines = _logistic(model)
     table = pd.DataFrame(lines, columns=list(PriorLine._fields))
-    table.attrs["model"] = sentences
+    learned = [note for note in classifier.notes_ if note.startswith("the concentration")]
+    table.attrs |= {"model": [*sentences, *learned], "learned": bool(learned)}
     return table
 
 
@@ -96,6 +100,8 @@ def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
         family = block.family
         names = listed(family.axes.features, MOST_NAMES, ", … ({total} in all)")
         sentences.append(f"{names} | outcome ~ {_of_block(family.likelihood, block)}")
+        if isinstance(family, Selected):
+            sentences.append("where included is 0, a column has the same distribution in all classes")
         lines += _priors(block)
     return sentences, lines
 
@@ -122,20 +128,23 @@ def _class_prior(prior: Any) -> list[PriorLine]:
         case LearntClassPrior(alpha=alpha):
             return [PriorLine("pi", "", "", dirichlet(np.asarray(alpha)))]
         case KnownClassPrior(pi=pi):
-            return [PriorLine("pi", "", "", f"known: {listed(map(written, pi), MOST_NAMES)}")]
+            return [PriorLine("pi", "", "", f"fixed at {listed(map(written, pi), MOST_NAMES)}")]
     return []
 
 
 def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
     """Return what logistic regression says of the labels, and the priors of its weights."""
     names = listed(model.design.names, MOST_NAMES, ", … ({total} in all)")
-    sentences = [f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation"]
     prior: Any = model.weight_prior
+    at = "0" if getattr(prior, "at_zero", False) else "the means of the numbers"
+    sentences = [
+        f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation; the "
+        f"prior of the intercept is that at {at}"
+    ]
     if not isinstance(prior, WeightPrior):
         return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")]
-    between = "between any two classes, " if prior.symmetric else ""
     lines: list[PriorLine] = []
-    learned = np.zeros(len(model.design) + 1, dtype=bool)
+    learned, variance = np.zeros(len(model.design) + 1, dtype=bool), ""
     if isinstance(model, LearnedScaleModel):
         settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`, in a model that learns one
         learned = model.scale_prior.learned
@@ -147,25 +156,25 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
         if learned.any() and max(settings.powers) > 0:
             of = "prior_power" if len(settings.powers) > 1 else written(settings.powers[0])
             sentences.append(
-                f"weights that share prior_scale are as correlated as their columns, by the columns' covariance to the "
-                f"power {of}, whose average variance is 1"
+                "weights that share prior_scale are as correlated as their columns: C is the columns' covariance to "
+                f"the power {of}, of average variance 1"
             )
+            variance = "C·"
     for column, name in enumerate(("", *model.design.names)):
         parameter = "weight" if column else "intercept"
+        sds = [f"{variance}prior_scale" if learned[column] else written(sd) for sd in prior.scale[:, column]]
+        means, flat = prior.mean[:, column], np.isinf(prior.scale[:, column])
         said = [
-            _normal(m, s, learned[column]) for m, s in zip(prior.mean[:, column], prior.scale[:, column], strict=True)
+            "flat" if free else f"Normal({written(mean)}, {sd}²)"
+            for mean, sd, free in zip(means, sds, flat, strict=True)
         ]
         if len(set(said)) == 1:
-            lines.append(PriorLine(parameter, "", name, between + said[0]))
+            # A mean other than 0 is that of the log-odds against the reference alone.
+            between = "against the reference class, " if means.any() else "between any two classes, "
+            lines.append(PriorLine(parameter, "", name, between * prior.symmetric + said[0]))
         else:
             lines += [PriorLine(parameter, label, name, one) for label, one in zip(_others(model), said, strict=True)]
     return sentences, lines
-
-
-def _normal(mean: float, scale: float, learned: bool) -> str:
-    if np.isinf(scale):
-        return "flat"
-    return f"Normal({written(mean)}, {'prior_scale' if learned else written(scale)}²)"
 
 
 def _others(model: LogisticModel) -> list[str]:

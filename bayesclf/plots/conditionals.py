@@ -136,6 +136,9 @@ class _Panels:
             raise InputError(
                 "features must be a list of columns, and pairs of columns, such as ['age', ('age', 'bmi')]"
             )
+        chosen = tuple(tuple(item) if isinstance(item, list) else item for item in chosen)
+        if any(isinstance(item, tuple) and len(set(item)) != 2 for item in chosen):
+            raise InputError("a pair of columns has two different columns, such as ('age', 'bmi')")
         for name in (name for item in chosen for name in (item if isinstance(item, tuple) else (item,))):
             if name not in used:
                 raise InputError(f"the model uses no column {name!r}{did_you_mean(str(name), used)}")

@@ -28,7 +28,7 @@ from bayesclf.report.classifier_page import groups
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
-from bayesclf.wording import counted, first_upper, listed, number, percent
+from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +110,7 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     parts = [
         Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
         Part("What not to trust here", items=judged.cautions),
-        Part("Scores of every model under every rule", items=missing, table=content.scores),
+        Part("Scores of every model under every rule", items=missing, table=content.scores.map(_rounded)),
     ]
     for name in content.anchors:
         full = first_upper(names.full_name(comparison, name))
@@ -118,6 +118,12 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
         if name in content.diagnoses:
             parts.append(of_priors(content.priors[name], f"{full}: model and priors"))
             parts.append(of_checks(content.diagnoses[name], full))
+    if (costs := table.cost_table(comparison)) is not None:
+        lines = pd.DataFrame(
+            [[name, *values] for name, values in costs["lines"]], columns=["true class", *costs["classes"]]
+        )
+        rejected = [f"A rejected row costs {costs['reject']}."] if costs["reject"] else []
+        parts.insert(3, Part("Costs", ["By true class (lines) and predicted class (columns).", *rejected], table=lines))
     columns = pd.DataFrame([asdict(column) for column in table.column_summaries(comparison.X)])
     parts += [Part("Data", table=columns), Part("In a paragraph", [content.paragraph])]
     used = [part for part in parts if part.sentences or part.items or len(part.table)]
@@ -164,6 +170,11 @@ class Content:
         priors = {name: prior_summary(fit) for name, fit in comparison.fits.items()}
         paragraph = methods.of_comparison(comparison, judged, priors)
         return cls(scores, diagnoses, priors, judged, anchors, paragraph)
+
+
+def _rounded(value: Any) -> Any:
+    """Return 0 for a number that is 0 but for rounding."""
+    return 0.0 if isinstance(value, float) and abs(value) < NEGLIGIBLE else value
 
 
 def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from bayesclf.report.facts import Fact
 from bayesclf.report.table import cell
 from bayesclf.wording import first_upper, visible
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&]|^\s*\d+(?=[.)]\s)|^\s*[-+](?=\s))")
 """Characters that would mark up a stranger's names in Markdown."""
 
 
@@ -68,7 +68,7 @@ class TextReport:
         """Return the report as Markdown; names and cells of the user's table are escaped."""
         lines = [f"# {escaped(self.title)}", "", escaped(self.subtitle), ""]
         for part in self.parts:
-            lines += [f"## {part.heading}", ""]
+            lines += [f"## {escaped(part.heading)}", ""]
             for sentence in part.sentences:
                 lines += [escaped(sentence), ""]
             if part.items:
@@ -128,7 +128,12 @@ def escaped(text: str) -> str:
     >>> print(escaped("a|b <script>"))
     a\\|b \\<script\\>
     """
-    return SPECIAL.sub(r"\\\1", visible(text))
+    return SPECIAL.sub(_escape, visible(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return a character that is no markup; of the number of a list's item, it is the point after it."""
+    return f"{found[0]}\\" if found[0].strip().isdigit() else f"\\{found[0].lstrip()}"
 
 
 def _lines(table: pd.DataFrame) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.bias_variance import LOSSES, PARTS, RULES, decompose
-from bayesclf.experiments.populations import POPULATIONS
 from bayesclf.experiments.page import write_page
+from bayesclf.experiments.populations import POPULATIONS
 
 EXPERIMENT = find("bias-variance")
 

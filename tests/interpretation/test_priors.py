@@ -137,3 +137,32 @@ def test_columns_of_extreme_size_say_the_unit_of_their_numbers():
     X, y = load_iris(return_X_y=True, as_frame=True)
     table = bc.NaiveBayes().fit(X * 2.0**600, y).prior_summary()
     assert all(re.search(r"\(in units of \d\.\d+e\+18\d\)", feature) for feature in table["feature"] if feature)
+
+
+def test_means_of_weights_are_those_against_the_reference():
+    """Between two other classes they are 0: draws say so."""
+    X, y = load_iris(return_X_y=True)
+    clf = bc.LogisticRegression(prior_mean=0.5, prior_scale=1.0, inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
+    assert table["weight", "x0"] == "against the reference class, Normal(0.5, 1²)"
+    assert table["intercept", ""] == "between any two classes, Normal(0, 5²)"
+    drawn = clf.model_.prior_draw(np.random.default_rng(0), 4_000)["weight"][..., 0] * clf.model_.design.scale[0]
+    assert drawn.mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.06)
+    assert (drawn[:, 0] - drawn[:, 1]).mean() == pytest.approx(0, abs=0.06)
+
+
+def test_what_the_rows_have_set_is_said():
+    X, y = load_iris(return_X_y=True)
+    table = bc.BernoulliNB().fit(X > 2, y).prior_summary()
+    assert table.attrs["learned"]
+    assert table.attrs["model"][-1].startswith("the concentration was learned by leaving out one row at a time: α = ")
+    assert not bc.BernoulliNB(alpha=2.0).fit(X > 2, y).prior_summary().attrs["learned"]
+
+
+def test_columns_that_are_not_selected_have_a_prior_too():
+    X, y = load_iris(return_X_y=True)
+    half = bc.NaiveBayes(select=True).fit(X, y).as_prior()
+    table = half.fit(X, y).prior_summary()
+    pooled = table[table["prior"].str.endswith("where included is 0")]
+    assert set(pooled["parameter"]) == {"mu", "sigma2"}
+    assert any("included is 0" in sentence for sentence in table.attrs["model"])

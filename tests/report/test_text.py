@@ -11,9 +11,12 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.cli import run
-from bayesclf.report.methods import of_comparison
+from bayesclf.report import page
+from bayesclf.report.methods import _priors, of_comparison
 from bayesclf.report.text import Part, TextReport
+from bayesclf.report.verdict import verdict
 
+NAMED = "1. nb\n## <b>hacked</b> ![i](p.png)"
 NAMES = (SCRIPT, "a|b `c`", "**bold** [link](x) # ~~gone~~", "red\x1b[31m")
 
 
@@ -31,7 +34,7 @@ def fit(hostile):
 
 @pytest.fixture(scope="module")
 def comparison(hostile):
-    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
+    models = {NAMED: bc.NaiveBayes(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
     return bc.compare(models, *hostile, cv=3)
 
 
@@ -57,6 +60,8 @@ def test_names_are_text_and_nothing_else(written, name):
     )
     kinds = {token.type for token in text_of(tokens)}
     assert not kinds & {"html_inline", "html_block", "link_open", "strong_open", "s_open", "code_inline", "image"}
+    headings = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
+    assert not any(heading.startswith("hacked") for heading in headings)
     shown = " ".join(token.content for token in text_of(tokens))
     for label in NAMES[:3]:
         assert label in shown
@@ -98,10 +103,10 @@ def test_json_has_the_numbers_of_the_fit(written, fit):
 
 def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison):
     priors = {name: fit.prior_summary() for name, fit in comparison.fits.items()}
-    from bayesclf.report.verdict import verdict
-
     said = of_comparison(comparison, verdict(comparison, comparison.table), priors)
-    assert said.startswith("Naive Bayes (nb) and logistic regression (lr) were compared on 150 rows and 4 columns for")
+    assert said.startswith(
+        f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
+    )
     assert "by 3-fold stratified cross-validation" in said
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said
@@ -129,3 +134,42 @@ def test_the_command_writes_markdown(tmp_path, capsys):
     text = (tmp_path / "m.md").read_text()
     assert text.startswith("# Categorical naive Bayes, predicting play")
     assert "Dirichlet(2 in each of 3 cells)" in text
+
+
+def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_not():
+    X, y = load_iris(return_X_y=True)
+    models = {
+        "one": bc.GaussianNB(inference="mle"),
+        "none": bc.LogisticRegression(prior_scale=2.5, inference="map", rule="map"),
+    }
+    comparison = bc.compare(models, X, y, cv=3, rules=["mle"])
+    found = verdict(comparison, comparison.table)
+    said = of_comparison(comparison, found, {name: fit.prior_summary() for name, fit in comparison.fits.items()})
+    assert said.startswith("Gaussian naive Bayes (one) was tried on 150 rows")
+    assert "Logistic regression (none) has no answer: " in said
+    assert "riors were" not in said  # maximum likelihood has none
+
+
+def test_the_paragraph_keeps_thousands_and_joins_ranges():
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(1.0, (12, 2_000)), np.arange(12) % 2
+    clf = bc.MultinomialNB(alpha=1.0).fit(X, y)
+    assert "Dirichlet(1 in each of 2,000 cells) for theta" in _priors(clf.prior_summary())
+    alpha = rng.uniform(0.5, 3.0, (2, 2_000))
+    clf = bc.MultinomialNB(alpha=alpha).fit(X, y)
+    expected = f"Dirichlet({alpha.min():.4g} to {alpha.max():.4g} in 2,000 cells) for theta"
+    assert expected in _priors(clf.prior_summary())
+    scales = {"x0": 1.0, "x1": 2.5, "x2": 4.0}
+    lr = bc.LogisticRegression(prior_scale=scales, inference="map").fit(rng.normal(size=(30, 3)), np.arange(30) % 2)
+    assert "Normal(0, 1 to 4²) for weight" in _priors(lr.prior_summary())
+
+
+def test_costs_are_part_of_the_text():
+    X, y = load_iris(return_X_y=True)
+    costs = 1 - np.eye(3)
+    costs[2, 0] = 7.5
+    comparison = bc.compare({"gnb": bc.GaussianNB(inference="map")}, X, y, cv=3, cost=costs, reject=0.3, rules=["map"])
+    text = page.text(comparison).markdown()
+    assert "## Costs" in text
+    assert "A rejected row costs 0.3." in text
+    assert "| 2 | 7.5 | 1 | 0 |" in text

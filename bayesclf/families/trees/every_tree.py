@@ -239,10 +239,10 @@ class EveryTree(Family[PairCounts]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of trees or forests, and of θ given one."""
-        trees = "uniform over trees"
+        trees = "Uniform(trees)"
         if self.forests:
             weight = len(self.axes.features) if self.root_weight is None else self.root_weight
-            trees = f"over rooted forests, ∝ {written(weight)}^components"
+            trees = f"rooted forests, ∝ {written(weight)}^components"
         rows = listed(written(value) for value in np.ravel(self.equivalent_rows))
         cells = f"Dirichlet(worth {rows} in rows in all, the same in each cell of a pair of columns)"
         return [PriorLine("tree", "", "", trees), PriorLine("theta", "", "", cells)]
