@@ -23,8 +23,8 @@ QUICK = ("nb", "bernoulli", "multinomial", "gda class", "tan")
 IN_CLOSED_FORM = ("nb selected", "all trees", "all forests")
 """Cases without a PyMC model, as discrete hypotheses are summed over."""
 
-LIKE_OTHERS = ("categorical", "gda shared", "gnb shared", "gnb feature", "gnb class", "gnb class-feature", "lr mixed")
-"""Cases whose models consist of what those of others do: blocks of "nb" and "gda class", columns of "lr scale"."""
+LIKE_OTHERS = ("categorical", "gnb feature", "gnb class", "gnb class-feature", "lr mixed")
+"""Cases whose models consist of what those of others do: blocks of "nb" and "gnb shared", columns of "lr scale"."""
 
 MODELS = tuple(case for case in CASES if case.name not in IN_CLOSED_FORM)
 every_model = pytest.mark.parametrize(
