@@ -69,11 +69,22 @@ type Table = pd.DataFrame | SparseTable
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
     """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
-    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False))
+    of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
+    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, **of_any_size))
+    _require_cells(given.shape)
     if given.dtype.kind not in "biuf":
         raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
     cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
     return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
+
+
+def _require_cells(shape: tuple[int, ...]) -> None:
+    """Raise for a table without rows or without columns."""
+    rows, columns = shape
+    if rows == 0:
+        raise InputError("X has no rows (0 sample(s)); give at least one")
+    if columns == 0:
+        raise InputError(f"X has 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required; give a column")
 
 
 def to_pandas(X: Any) -> Any:
@@ -97,11 +108,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     X = to_pandas(X)
     if not isinstance(X, pd.DataFrame):
         X = _of_array(X)
-    rows, columns = X.shape
-    if rows == 0:
-        raise InputError("X has no rows (0 sample(s)); give at least one")
-    if columns == 0:
-        raise InputError(f"X has 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required; give a column")
+    _require_cells(X.shape)
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:

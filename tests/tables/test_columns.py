@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.classifiers.training import checked_labels, weighted
@@ -274,3 +275,13 @@ def test_names_that_are_whole_numbers(make):
         np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
     with pytest.raises(InputError, match="column names must differ, but '1' occurs more than once"):
         make(inference="map").fit(frame.set_axis([1, "1"], axis=1), y)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_sparse_tables_without_rows_or_columns_are_refused_as_dense_ones_are(shape):
+    found = []
+    for make in (lambda X: columns.to_sparse_table(sparse.csr_array(X)), columns.to_frame):
+        with pytest.raises(InputError) as caught:
+            make(np.zeros(shape))
+        found.append(str(caught.value))
+    assert found[0] == found[1]
