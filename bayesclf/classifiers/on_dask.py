@@ -24,7 +24,7 @@ def parts_of(source: Any) -> list[Any]:
     """
     import os
 
-    from bayesclf.tables.streams import files_of
+    from bayesclf.tables.stream_paths import files_of
 
     if isinstance(source, str | os.PathLike):
         return [str(path) for path in files_of(os.fspath(source))]

@@ -22,6 +22,7 @@ from bayesclf.files import STDOUT, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, ColumnKind
+from bayesclf.tables.stream_paths import require_elsewhere
 from bayesclf.tables.streams import Stream, open_stream
 from bayesclf.wording import listed
 
@@ -88,6 +89,7 @@ def predict_stream(
     path = Path(output)
     if path != STDOUT and path.suffix.lower() not in ENDINGS:
         raise InputError(f"predictions are written to files that end in {listed(ENDINGS)}, not to {os.fspath(output)}")
+    require_elsewhere(path, source, "output")
     if rules.resolve(classifier.requested_rule(decision.rule))[0].name == "gibbs":
         raise Refused(
             "the rule 'gibbs' draws a hypothesis by the number of a row in its table; take another for a stream"
@@ -147,6 +149,8 @@ class _Answers:
                 yield {"row": numbers} | found
                 speed = self.rows / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
+        if not self.rows:
+            raise InputError(f"{stream.where} has no rows to predict; give at least one")
 
 
 def _csv_text(columns: Columns, answers: _Answers, spelled: Callable[[str], object]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow.dataset import dataset
 
 import bayesclf as bc
 from bayesclf.cli import models, run
@@ -122,3 +123,34 @@ def test_predict_stream_of_any_classifier(parts):
         clf.predict_stream(parts, "p.txt")
     with pytest.raises(Refused, match="gibbs"):
         clf.predict_stream(parts, "p.csv", rule="gibbs")
+
+
+def test_predictions_never_replace_what_is_read(parts, refused):
+    assert run(["fit", "big", *FIT]) == 0
+    clf = bc.load("m.nc")
+    before = {path: path.read_bytes() for path in Path("big").iterdir()}
+    for source, output in (
+        ("big/1.parquet", "big/1.parquet"),
+        ("big", "big/2.parquet"),
+        ("big", "big/new.csv"),
+        ("big/*.parquet", "big/2.parquet"),
+        ("big/*.parquet", "big/3.parquet"),
+    ):
+        said = refused("predict", "m.nc", source, "--output", output)
+        assert any(words in said for words in ("which is read", "which is in use"))
+        with pytest.raises(InputError, match="which is read; choose another"):
+            clf.predict_stream(source, output)
+    with pytest.raises(InputError, match="which is read; choose another"):
+        clf.predict_stream(dataset("big"), "big/1.parquet")
+    assert "which is read" in refused("fit", "big", *FIT[:-1], "big/1.parquet")
+    assert {path: path.read_bytes() for path in Path("big").iterdir()} == before
+    assert clf.predict_stream("big/*.parquet", "big/3.csv") == ROWS
+
+
+def test_a_stream_of_no_rows_leaves_what_was_there(parts):
+    clf = bc.GaussianNB(inference="map").fit(parts[["x"]], parts["label"])
+    for name in ("p.csv", "p.parquet"):
+        Path(name).write_text("old")
+        with pytest.raises(InputError, match="the iterable has no rows to predict"):
+            clf.predict_stream([parts[:0]], name)
+        assert Path(name).read_text() == "old"
