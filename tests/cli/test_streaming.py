@@ -9,7 +9,7 @@ from pyarrow.dataset import dataset
 
 import bayesclf as bc
 from bayesclf.cli import models, run
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.tables import batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -154,3 +154,29 @@ def test_a_stream_of_no_rows_leaves_what_was_there(parts):
         with pytest.raises(InputError, match="the iterable has no rows to predict"):
             clf.predict_stream([parts[:0]], name)
         assert Path(name).read_text() == "old"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
+    rng = np.random.default_rng(1)
+    X = parts[["flag"]].assign(grade=rng.integers(3, size=ROWS))
+    clf = bc.CategoricalNB(inference="map").fit(X, parts["label"])
+    expected = clf.predict_proba(X)
+    X = X.assign(flag=X["flag"].astype(str), grade=X["grade"].astype(str))
+    X.loc[3, ["flag", "grade"]] = "?"
+    path = f"n.{ending}"
+    X.to_csv(path, index=False) if ending == "csv" else X.to_parquet(path)
+    with pytest.warns(PredictionWarning, match="levels that the training rows lack: '.'") as told:
+        clf.predict_stream(path, "p.csv")
+    assert len(told) == 2
+    rest = np.arange(ROWS) != 3
+    found = pd.read_csv("p.csv")["P(yes)"]
+    np.testing.assert_allclose(found[rest], expected[rest, 1], rtol=1e-12)
+    clf.save("n.nc")
+    assert run(["predict", "n.nc", path, "--output", "q.csv"]) == 0
+    assert capsys.readouterr().err.count("lack: '?'") == 2
+    np.testing.assert_allclose(pd.read_csv("q.csv")["P(yes)"], found, rtol=1e-12)
+    parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan)).to_parquet("g.parquet")
+    clf.predict_stream("g.parquet", "p.csv")
+    read = parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan))
+    np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)
