@@ -266,6 +266,11 @@ class BayesClassifier(Predictor):
             By column, values that stand for "missing".
         progress
             As in `bayesclf.set_progress`.
+
+        Warns
+        -----
+        PredictionWarning
+            For each column with levels that the training rows lack, once.
         """
         from bayesclf.interpretation.prediction_files import predict_stream
         from bayesclf.interpretation.predictions import Decision, Extras

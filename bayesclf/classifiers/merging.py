@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,32 @@ def require_alike(one: Any, other: Any) -> None:
 
 
 def _equal(value: Any, other: Any) -> bool:
-    """Return whether two values of an option are the same, arrays and families of arrays among them."""
+    """Return whether two values of an option are the same, arrays and priors that hold arrays among them."""
     if value is other:
         return True
     if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(value, other)
+        return _equal_arrays(value, other)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [own.name for own in fields(value)]
+        return type(value) is type(other) and all(_equal(getattr(value, name), getattr(other, name)) for name in names)
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(_equal(own, other[key]) for key, own in value.items())
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_equal, value, other))
     try:
         return bool(value == other)
-    except ValueError:
-        return repr(value) == repr(other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _equal_arrays(value: Any, other: Any) -> bool:
+    """Return whether two arrays, or an array and what can be made one, have the same numbers or words."""
+    one, two = np.asarray(value), np.asarray(other)
+    if one.shape != two.shape:
+        return False
+    if one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
+        return np.array_equal(one, two, equal_nan=True)
+    return all(map(_equal, one.ravel().tolist(), two.ravel().tolist()))
 
 
 def with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:

@@ -24,7 +24,7 @@ def parts_of(source: Any) -> list[Any]:
     """
     import os
 
-    from bayesclf.tables.streams import files_of
+    from bayesclf.tables.stream_paths import files_of
 
     if isinstance(source, str | os.PathLike):
         return [str(path) for path in files_of(os.fspath(source))]
@@ -38,7 +38,7 @@ def parts_of(source: Any) -> list[Any]:
     )
 
 
-def learned(parts: Sequence[Any], learn: Callable[[Any], Found], client: Any) -> Found:
+def learned(parts: Sequence[Any], learn: Callable[[Any, int], Found], client: Any) -> Found:
     """Return what was learned from all parts.
 
     Parameters
@@ -46,7 +46,7 @@ def learned(parts: Sequence[Any], learn: Callable[[Any], Found], client: Any) ->
     parts
         What `parts_of` returned.
     learn
-        Learns from one part; it can be pickled.
+        Learns from one part, given its number too; it can be pickled.
     client
         A client of Dask, or the address of a scheduler.
     """
@@ -55,7 +55,7 @@ def learned(parts: Sequence[Any], learn: Callable[[Any], Found], client: Any) ->
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
     task, add = delayed(learn, pure=False), delayed(added, pure=False)
-    found = [task(part) for part in parts]
+    found = [task(part, number) for number, part in enumerate(parts)]
     while len(found) > 1:
         pairs = zip(found[::2], found[1::2], strict=False)
         found = [add(one, other) for one, other in pairs] + found[len(found) // 2 * 2 :]

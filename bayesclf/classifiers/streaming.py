@@ -16,6 +16,15 @@ from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS
 from bayesclf.typing import Array, Integers
 
+MOST_KEPT = 2 * MOST_ROWS
+"""Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
+
+ROW_BITS = 40
+"""Bits of a row's number within its part, in what its priority is a hash of."""
+
+HIGHEST = np.uint64(2**64 - 1)
+"""The highest priority."""
+
 
 def coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
     """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row).
@@ -50,20 +59,25 @@ def learns_by_leaving_out(block: ColumnBlock) -> bool:
 
 @dataclass
 class LeftOutRows:
-    """The rows that α is learned by: all where they are few, else some at even distances, whatever the batches.
+    """The rows that α is learned by: all where they are few, else some, whatever the batches.
 
-    Where their number is known beforehand, and none has a weight, they are the rows that a fit in memory leaves out.
+    Where the number of rows is known beforehand, and none has a weight, they are those at even distances that a fit in
+    memory leaves out. Elsewhere they are the `MOST_KEPT` with the lowest priorities: a hash of part and number, so that
+    each row is as likely to be kept as any other, however large its part is.
 
     Attributes
     ----------
     total
         Number of rows of the stream, where it is known and all of them count once.
+    part
+        Number of the part of a table.
     """
 
     total: int | None
+    part: int = 0
     _passed: int = 0
-    _step: int = 1
-    _parts: list[tuple[Integers, pd.DataFrame, NDArray[Any], Array | None]] = field(default_factory=list)
+    _below: np.uint64 = HIGHEST
+    _parts: list[tuple[NDArray[np.uint64], pd.DataFrame, NDArray[Any], Array | None]] = field(default_factory=list)
     _kept: int = 0
 
     def add(self, table: pd.DataFrame, y: NDArray[Any], weight: Array | None) -> None:
@@ -71,10 +85,11 @@ class LeftOutRows:
         rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight >= 1)
         numbers = self._passed + np.arange(len(rows))
         self._passed += len(rows)
-        kept = self._is_kept(numbers)
+        keys = _priorities(self.part, numbers)
+        kept = self._is_kept(numbers, keys)
         if kept.any():
             own = rows[kept]
-            self._parts.append((numbers[kept], table.iloc[own], y[own], None if weight is None else weight[own]))
+            self._parts.append((keys[kept], table.iloc[own], y[own], None if weight is None else weight[own]))
             self._kept += len(own)
         self._thin()
 
@@ -88,30 +103,51 @@ class LeftOutRows:
         return table, np.concatenate(labels), own
 
     def __add__(self, other: LeftOutRows) -> LeftOutRows:
-        """Return the rows of two streams, at the same distances."""
-        both = LeftOutRows(None, self._passed + other._passed, max(self._step, other._step))
-        both._parts = [_some(part, both._is_kept(part[0])) for part in (*self._parts, *other._parts)]
-        both._kept = sum(len(part[0]) for part in both._parts)
+        """Return the rows of two parts with the lowest priorities."""
+        both = LeftOutRows(None, self.part, self._passed + other._passed, min(self._below, other._below))
+        both._parts = [*self._parts, *other._parts]
+        both._kept = self._kept + other._kept
         both._thin()
         return both
 
     def _thin(self) -> None:
-        while self.total is None and self._kept > 2 * MOST_ROWS:
-            self._step *= 2
-            self._parts = [_some(part, self._is_kept(part[0])) for part in self._parts]
-            self._kept = sum(len(part[0]) for part in self._parts)
+        if self.total is not None or self._kept <= MOST_KEPT:
+            return
+        keys = np.concatenate([part[0] for part in self._parts])
+        kept = np.zeros(len(keys), dtype=bool)
+        kept[np.argpartition(keys, MOST_KEPT - 1)[:MOST_KEPT]] = True
+        self._below = keys[kept].max()
+        ends = np.cumsum([len(part[0]) for part in self._parts])[:-1]
+        own = [(part, mine) for part, mine in zip(self._parts, np.split(kept, ends), strict=True) if mine.any()]
+        self._parts = [part if mine.all() else _some(part, mine) for part, mine in own]
+        self._kept = MOST_KEPT
 
-    def _is_kept(self, numbers: Integers) -> NDArray[np.bool_]:
+    def _is_kept(self, numbers: Integers, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         if self.total is None:
-            return np.asarray(numbers % self._step == 0)
+            below = keys <= self._below
+            if np.count_nonzero(below) > MOST_KEPT:
+                below &= keys <= np.partition(keys, MOST_KEPT - 1)[MOST_KEPT - 1]
+            return np.asarray(below)
         if self.total <= MOST_ROWS:
             return np.ones(len(numbers), dtype=bool)
         return np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))
 
 
+def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
+    """Return hashes of rows (row), which differ wherever part or number do.
+
+    They are those of SplitMix64 (Steele, Lea and Flood, 2014, https://doi.org/10.1145/2660193.2660195).
+    """
+    keys = (np.uint64(part) << np.uint64(ROW_BITS)) ^ np.asarray(numbers, dtype=np.uint64)
+    keys += np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
 def _some(part: tuple[Any, ...], kept: NDArray[np.bool_]) -> Any:
-    numbers, table, labels, weight = part
-    return numbers[kept], table[kept], labels[kept], None if weight is None else weight[kept]
+    keys, table, labels, weight = part
+    return keys[kept], table[kept], labels[kept], None if weight is None else weight[kept]
 
 
 def _uncoded(table: pd.DataFrame) -> dict[str, type]:

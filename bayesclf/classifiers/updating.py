@@ -195,8 +195,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
 
         The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
-        late. An α that is learned by leaving out rows is learned by at most 5,000 (10,000 where the number of rows is
-        not known beforehand) at even distances, as `fit` does. Memory is that of a batch and of the statistics.
+        late. An α that is learned by leaving out rows is learned by at most 5,000: those that `fit` takes where the
+        number of rows is known beforehand, else a random sample. Memory is that of a batch and of the statistics.
 
         Parameters
         ----------
@@ -259,14 +259,17 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._infer(self._conditioned())
         return self
 
-    def _learn_stream(self, source: Any, how: Reading, progress: Progress) -> Found:
-        """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts."""
+    def _learn_stream(self, source: Any, how: Reading, progress: Progress, part: int | None = None) -> Found:
+        """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts.
+
+        `part` is the number of the part that the stream is, None where it is all there is.
+        """
         target, weight = how.target, how.weight
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
         stream = open_stream(source, how.kinds, how.missing).without(how.drop)
         features = [name for name in stream.names if name not in (target, weight)]
         stream = stream.select([*features, target, *([] if weight is None else [weight])])
-        left_out = LeftOutRows(stream.rows if weight is None else None)
+        left_out = LeftOutRows(stream.rows if weight is None and part is None else None, part or 0)
         learnt: Learnt | None = None
         done, start = 0, time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
@@ -292,12 +295,12 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
         return None if learnt is None else (self, learnt, left_out)
 
-    def _learn_part(self, how: Reading, part: Any) -> Found:
-        """Return what an unfitted copy learns from a part of a table."""
+    def _learn_part(self, how: Reading, part: Any, number: int = 0) -> Found:
+        """Return what an unfitted copy learns from a part of a table, and its number."""
         if isinstance(part, pd.DataFrame) and not len(part):
             return None
         own: Self = clone(self)
-        return own._learn_stream(part, how, False)
+        return own._learn_stream(part, how, False, number)
 
     def _with_concentrations(self, learnt: Learnt, left_out: LeftOutRows) -> Learnt:
         """Return what was learned from a stream with the α that the rows to be left out teach."""

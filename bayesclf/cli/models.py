@@ -50,7 +50,7 @@ def fit(
     from bayesclf.cli.settings import classifier as with_settings
     from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
-    from bayesclf.tables.streams import is_streamed
+    from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
 
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
@@ -63,6 +63,7 @@ def fit(
     if stream or scheduler or is_streamed(table, STREAMED_BYTES):
         from bayesclf.cli.streaming import fit_stream
 
+        require_elsewhere(path, table, "--output")
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         notes = fit_stream(classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler)
         _say_fitted(classifier, model, notes, start, path)
@@ -125,7 +126,7 @@ def predict(
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
     from bayesclf.storage import load
-    from bayesclf.tables.streams import is_streamed
+    from bayesclf.tables.stream_paths import is_streamed
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from bayesclf.cli.console import complain
 from bayesclf.cli.csv_output import safe_cell
 from bayesclf.errors import InputError
-from bayesclf.interpretation.prediction_files import Predicted, kind_to_read, predict_stream
+from bayesclf.interpretation.prediction_files import Predicted, kind_to_read, predict_stream, unseen_levels, with_levels
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
-from bayesclf.tables import columns, datasets, reading
+from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.tables.missing import emptied
@@ -73,11 +73,9 @@ def read_features(
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
     kinds = {column.name: kind for column in needed if (kind := kind_to_read(column)) is not None}
     X = emptied(_read(table, kinds, max_bytes), missing or {}, table, required=False)[names]
-    for column in needed:
-        if column.kind == "category":
-            found = columns.codes(X, (column.name,), (column.levels,))
-            if unseen := columns.unseen_cells(found, X, (column.name,)):
-                complain(f"note: {unseen}")
+    X = with_levels(X, needed)
+    for unseen in unseen_levels(X, needed, set()):
+        complain(f"note: {unseen}")
     return X
 
 
@@ -126,18 +124,12 @@ def stream_predictions(
 
     Unseen levels are told once for each column.
     """
-    told: set[str] = set()
 
-    def tell_unseen(X: pd.DataFrame) -> None:
-        for column in classifier.columns_:
-            if column.kind == "category" and column.name not in told:
-                found = columns.codes(X, (column.name,), (column.levels,))
-                if unseen := columns.unseen_cells(found, X, (column.name,)):
-                    complain(f"note: {unseen}")
-                    told.add(column.name)
+    def note(sentence: str) -> None:
+        complain(f"note: {sentence}")
 
     spelled = (lambda label: safe_cell(label)) if safe else str
-    return predict_stream(classifier, table, path, decision, extras, missing=missing, seen=tell_unseen, spelled=spelled)
+    return predict_stream(classifier, table, path, decision, extras, missing=missing, tell_unseen=note, spelled=spelled)
 
 
 def _read(table: str, kinds: dict[str, ColumnKind], max_bytes: int) -> pd.DataFrame:

@@ -6,27 +6,28 @@ import csv
 import io
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.constraints import PATH, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.files import STDOUT, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
-from bayesclf.tables.columns import Column, ColumnKind
+from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
+from bayesclf.tables.stream_paths import require_elsewhere
 from bayesclf.tables.streams import Stream, open_stream
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 ENDINGS = (".parquet", ".csv")
@@ -51,6 +52,62 @@ def kind_to_read(column: Column) -> ColumnKind | None:
     return "text" if all(isinstance(level, str) for level in column.levels if level is not None) else None
 
 
+def with_levels(X: pd.DataFrame, needed: Sequence[Column]) -> pd.DataFrame:
+    """Return columns of a file whose levels in training were numbers or truth values with these in place of words.
+
+    Each word is looked at for itself: one that is no level leaves the others of its column what they are.
+
+    Parameters
+    ----------
+    X
+        As read, (row, feature).
+    needed
+        Columns of the model.
+
+    Examples
+    --------
+    >>> column = Column("flag", "category", (False, True))
+    >>> with_levels(pd.DataFrame({"flag": ["True", "?"]}), [column])["flag"].tolist()
+    [True, '?']
+    """
+    changed = {}
+    for column in needed:
+        levels = [level for level in column.levels if level is not None]
+        if column.kind != "category" or all(isinstance(level, str) for level in levels):
+            continue
+        cells = X[column.name]
+        if pd.api.types.is_numeric_dtype(cells.dtype):
+            continue
+        known = {str(level): level for level in levels}
+        numbers = {level: level for level in levels if not isinstance(level, bool | str)}
+        places, words = pd.factorize(cells)
+        found = [_level(word, known, numbers) if isinstance(word, str) else word for word in words]
+        values = np.empty(len(found) + 1, dtype=object)
+        values[: len(found)], values[-1] = found, None
+        changed[column.name] = pd.Series(values[places], index=X.index, dtype=object)
+    return X.assign(**changed) if changed else X
+
+
+def _level(word: str, known: Mapping[str, Hashable], numbers: Mapping[Hashable, Hashable]) -> Hashable:
+    """Return the level that a word spells, or the word."""
+    if word in known or not numbers:
+        return known.get(word, word)
+    try:
+        return numbers.get(float(word), word)
+    except ValueError:
+        return word
+
+
+def unseen_levels(X: pd.DataFrame, needed: Sequence[Column], told: set[str]) -> Iterator[str]:
+    """Yield a sentence for each column with levels that the training rows lack, unless it is told; it is then."""
+    for column in needed:
+        if column.kind == "category" and column.name not in told:
+            found = codes(X, (column.name,), (column.levels,))
+            if unseen := unseen_cells(found, X, (column.name,)):
+                told.add(column.name)
+                yield unseen
+
+
 def predict_stream(
     classifier: BayesClassifier,
     source: Any,
@@ -60,7 +117,7 @@ def predict_stream(
     *,
     missing: Mapping[str, Sequence[object]] | None = None,
     progress: Progress = None,
-    seen: Callable[[pd.DataFrame], object] | None = None,
+    tell_unseen: Callable[[str], object] | None = None,
     spelled: Callable[[str], object] = str,
 ) -> Predicted:
     """Write predictions for a stream; see `BayesClassifier.predict_stream`.
@@ -79,8 +136,8 @@ def predict_stream(
         By column, values that stand for "missing".
     progress
         The user's choice.
-    seen
-        Is called with each batch of rows.
+    tell_unseen
+        Is called with a sentence for each column with levels that the training rows lack; None for a warning.
     spelled
         What csv has for a label.
     """
@@ -88,6 +145,7 @@ def predict_stream(
     path = Path(output)
     if path != STDOUT and path.suffix.lower() not in ENDINGS:
         raise InputError(f"predictions are written to files that end in {listed(ENDINGS)}, not to {os.fspath(output)}")
+    require_elsewhere(path, source, "output")
     if rules.resolve(classifier.requested_rule(decision.rule))[0].name == "gibbs":
         raise Refused(
             "the rule 'gibbs' draws a hypothesis by the number of a row in its table; take another for a stream"
@@ -97,7 +155,7 @@ def predict_stream(
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
     stream = open_stream(source, kinds, missing, needed)
-    answers = _Answers(classifier, stream, decision, extras, progress, seen)
+    answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
     if path == STDOUT:
         for columns in answers:
             write_text(STDOUT, _csv_text(columns, answers, spelled))
@@ -120,21 +178,25 @@ class _Answers:
         decision: Decision,
         extras: Extras,
         progress: Progress,
-        seen: Callable[[pd.DataFrame], object] | None,
+        tell_unseen: Callable[[str], object],
     ) -> None:
         self.labels = classifier.classes_
         self.rows = self.rejected = 0
         self._classifier, self._stream, self._decision, self._extras = classifier, stream, decision, extras
-        self._progress, self._seen = progress, seen
+        self._progress, self._tell_unseen = progress, tell_unseen
+        self._told: set[str] = set()
 
     def __iter__(self) -> Iterator[Columns]:
         stream, start = self._stream, time.perf_counter()
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
+            needed = self._classifier.columns_
             for batch in stream.batches():
-                if self._seen is not None:
-                    self._seen(batch.table)
+                X = with_levels(batch.table, needed) if stream.from_file else batch.table
+                if getattr(self._classifier, "unseen", "ignore") != "error":
+                    for sentence in unseen_levels(X, needed, self._told):
+                        self._tell_unseen(sentence)
                 try:
-                    found = prediction_columns(self._classifier, batch.table, self._decision, self._extras)
+                    found = prediction_columns(self._classifier, X, self._decision, self._extras)
                 except InputError as reason:
                     if len(batch.table) == stream.rows:
                         raise
@@ -147,6 +209,12 @@ class _Answers:
                 yield {"row": numbers} | found
                 speed = self.rows / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
+        if not self.rows:
+            raise InputError(f"{stream.where} has no rows to predict; give at least one")
+
+
+def _warn(sentence: str) -> None:
+    warn(sentence, PredictionWarning)
 
 
 def _csv_text(columns: Columns, answers: _Answers, spelled: Callable[[str], object]) -> str:

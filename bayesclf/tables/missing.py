@@ -169,5 +169,10 @@ def emptied(
         if required and not flags.any():
             said = " or ".join(map(str, values)) or "no value"
             raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
-        columns[name] = column.mask(flags)
+        emptied_column = column.mask(flags)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            # what stands for "missing" is no level
+            gone = column.cat.categories[np.unique(column.cat.codes[flags & column.notna()])]
+            emptied_column = emptied_column.cat.remove_categories(gone)
+        columns[name] = emptied_column
     return frame.assign(**columns)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,15 +15,11 @@ from bayesclf.tables.batches import batch_rows, lacking_or_other, pieces
 from bayesclf.tables.columns import ColumnKind, kinds_of, to_pandas
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.missing import emptied
+from bayesclf.tables.stream_paths import ending_of, files_of
 from bayesclf.wording import LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
-"""Endings of files that are read in batches."""
-
-NOT_READ = f"has an ending that is not read in batches; such tables end in {listed(ENDINGS)}"
 
 
 @dataclass(frozen=True)
@@ -155,13 +149,6 @@ def open_stream(
     return whole.select(needed) if needed else whole
 
 
-def is_streamed(table: str, most_bytes: int) -> bool:
-    """Return whether a path is one to read in batches: a folder, a glob, or files of more than so many bytes."""
-    if os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table)):
-        return True
-    return os.path.isfile(table) and table.lower().endswith(ENDINGS) and os.path.getsize(table) > most_bytes
-
-
 def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
     import pyarrow as pa
 
@@ -202,7 +189,7 @@ def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
 
 def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
     paths = files_of(path)
-    endings = {_ending(file) for file in paths}
+    endings = {ending_of(file) for file in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
     if endings == {".parquet"}:
@@ -214,36 +201,6 @@ def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
 
         names, rows, written, read = of_text(paths, path, kinds)
     return Stream(path, names, rows, read, from_file=True, written=written)
-
-
-def files_of(path: str) -> list[Path]:
-    """Return the files of a path: itself, those in a folder or those that a glob matches, sorted."""
-    if os.path.isdir(path):
-        found = sorted(file for file in Path(path).rglob("*") if file.is_file() and _ending(file) is not None)
-        hidden = [file for file in found if any(part.startswith((".", "_")) for part in file.relative_to(path).parts)]
-        found = [file for file in found if file not in hidden]
-        if not found:
-            raise InputError(f"{path} is a folder, and no file in it ends in {listed(ENDINGS)}; choose another")
-        return found
-    if os.path.exists(path) or not glob.has_magic(path):
-        if not os.path.exists(path):
-            raise InputError(f"{path} does not exist; check the path")
-        if _ending(Path(path)) is None:
-            raise InputError(f"{path} {NOT_READ}")
-        return [Path(path)]
-    found = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
-    if not found:
-        raise InputError(f"no file matches {path}; check the pattern")
-    unknown = [file for file in found if _ending(file) is None]
-    if unknown:
-        raise InputError(f"{unknown[0]} {NOT_READ}")
-    return found
-
-
-def _ending(path: Path) -> str | None:
-    """Return the ending of a file without ".gz"; None for one that is not known."""
-    name = path.name.lower()
-    return next((ending.removesuffix(".gz") for ending in ENDINGS if name.endswith(ending)), None)
 
 
 def _of_arrow(

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf.classifiers.streaming import MOST_KEPT, LeftOutRows
 from bayesclf.errors import InputError, Stopped
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
@@ -71,12 +72,33 @@ def test_what_parts_cannot_be_is_said(table):
         clf.fit_stream([table[:0]], "y", client=within())
 
 
-def test_of_many_rows_those_that_are_left_out_are_at_even_distances(table):
+def test_of_many_rows_those_that_are_left_out_stand_for_all(table):
     many = pd.concat([table] * 60, ignore_index=True)
     clf = bc.NaiveBayes(inference="map").fit_stream([many[:3000], many[3000:]], "y", client=within())
     whole = bc.NaiveBayes(inference="map").fit(many[["x", "word"]], many["y"])
     X = table[["x", "word"]]
     np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=2e-3)
+
+
+def test_rows_are_kept_by_chance_whatever_their_part():
+    """A part of 60,000 rows keeps twelve times as many as one of 5,000; many parts of a row end."""
+    parts = []
+    for number, rows in enumerate((60_000, 5_000)):
+        parts.append(LeftOutRows(None, number))
+        for start in range(0, rows, 20_000):
+            some = np.full(min(20_000, rows - start), number)
+            parts[-1].add(pd.DataFrame({"part": some}), some, None)
+    table, labels, _ = (parts[0] + parts[1]).rows()
+    again, _, _ = (parts[1] + parts[0]).rows()
+    assert len(table) == MOST_KEPT == len(again)
+    assert table["part"].sum() == again["part"].sum() == labels.sum()
+    assert abs(labels.mean() - 1 / 13) < 5 * (1 / 13 * 12 / 13 / MOST_KEPT) ** 0.5
+    one = LeftOutRows(None)
+    one.add(pd.DataFrame({"part": np.zeros(300)}), np.zeros(300), None)
+    total = one
+    for _ in range(6):
+        total = total + total
+    assert len(total.rows()[0]) == MOST_KEPT
 
 
 @pytest.mark.slow

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow.dataset import dataset
 
 import bayesclf as bc
 from bayesclf.cli import models, run
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.tables import batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -122,3 +123,60 @@ def test_predict_stream_of_any_classifier(parts):
         clf.predict_stream(parts, "p.txt")
     with pytest.raises(Refused, match="gibbs"):
         clf.predict_stream(parts, "p.csv", rule="gibbs")
+
+
+def test_predictions_never_replace_what_is_read(parts, refused):
+    assert run(["fit", "big", *FIT]) == 0
+    clf = bc.load("m.nc")
+    before = {path: path.read_bytes() for path in Path("big").iterdir()}
+    for source, output in (
+        ("big/1.parquet", "big/1.parquet"),
+        ("big", "big/2.parquet"),
+        ("big", "big/new.csv"),
+        ("big/*.parquet", "big/2.parquet"),
+        ("big/*.parquet", "big/3.parquet"),
+    ):
+        said = refused("predict", "m.nc", source, "--output", output)
+        assert any(words in said for words in ("which is read", "which is in use"))
+        with pytest.raises(InputError, match="which is read; choose another"):
+            clf.predict_stream(source, output)
+    with pytest.raises(InputError, match="which is read; choose another"):
+        clf.predict_stream(dataset("big"), "big/1.parquet")
+    assert "which is read" in refused("fit", "big", *FIT[:-1], "big/1.parquet")
+    assert {path: path.read_bytes() for path in Path("big").iterdir()} == before
+    assert clf.predict_stream("big/*.parquet", "big/3.csv") == ROWS
+
+
+def test_a_stream_of_no_rows_leaves_what_was_there(parts):
+    clf = bc.GaussianNB(inference="map").fit(parts[["x"]], parts["label"])
+    for name in ("p.csv", "p.parquet"):
+        Path(name).write_text("old")
+        with pytest.raises(InputError, match="the iterable has no rows to predict"):
+            clf.predict_stream([parts[:0]], name)
+        assert Path(name).read_text() == "old"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
+    rng = np.random.default_rng(1)
+    X = parts[["flag"]].assign(grade=rng.integers(3, size=ROWS))
+    clf = bc.CategoricalNB(inference="map").fit(X, parts["label"])
+    expected = clf.predict_proba(X)
+    X = X.assign(flag=X["flag"].astype(str), grade=X["grade"].astype(str))
+    X.loc[3, ["flag", "grade"]] = "?"
+    path = f"n.{ending}"
+    X.to_csv(path, index=False) if ending == "csv" else X.to_parquet(path)
+    with pytest.warns(PredictionWarning, match="levels that the training rows lack: '.'") as told:
+        clf.predict_stream(path, "p.csv")
+    assert len(told) == 2
+    rest = np.arange(ROWS) != 3
+    found = pd.read_csv("p.csv")["P(yes)"]
+    np.testing.assert_allclose(found[rest], expected[rest, 1], rtol=1e-12)
+    clf.save("n.nc")
+    assert run(["predict", "n.nc", path, "--output", "q.csv"]) == 0
+    assert capsys.readouterr().err.count("lack: '?'") == 2
+    np.testing.assert_allclose(pd.read_csv("q.csv")["P(yes)"], found, rtol=1e-12)
+    parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan)).to_parquet("g.parquet")
+    clf.predict_stream("g.parquet", "p.csv")
+    read = parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan))
+    np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)

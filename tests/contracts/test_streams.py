@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import InputError
+from bayesclf.tables.missing import emptied
+from bayesclf.tables.reading import read_table
 
 
 def batches(table, seed, parts):
@@ -157,3 +161,34 @@ def test_a_batch_whose_column_is_empty_is_of_the_kind_of_the_others(mixed_table)
     streamed = bc.NaiveBayes(random_state=1).fit_stream([table[:50], empty], "label")
     whole = bc.NaiveBayes(random_state=1).fit(pd.concat([table[:50], empty.astype({"age": float})])[["age", "ward"]], y)
     assert_same_answers(whole, streamed, X, ("predictive",))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_word_that_stands_for_missing_is_no_level(mixed_table, tmp_path, ending):
+    X, y = mixed_table
+    table = X[["ward"]].astype(object).assign(label=y)
+    table.loc[::5, "ward"] = "?"
+    path = tmp_path / f"t.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    given = {"missing": {"ward": ["?"]}}
+    whole = bc.CategoricalNB(inference="map").fit(table[["ward"]].where(table[["ward"]] != "?"), y)
+    for kinds in ({}, {"ward": "category"}):
+        streamed = bc.CategoricalNB(inference="map").fit_stream(path, "label", kinds=kinds, **given)
+        assert streamed.columns_ == whole.columns_
+        read = emptied(read_table(path, kinds), given["missing"], "t")
+        assert bc.CategoricalNB(inference="map").fit(read[["ward"]], y).columns_ == whole.columns_
+
+
+def test_classifiers_of_other_priors_cannot_be_added():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 300)), np.arange(40) % 2
+    one, other = (bc.GaussianNB(inference="map").fit(X + shift, y).as_prior() for shift in (0.0, 50.0))
+    with pytest.raises(InputError, match="the same options, but prior is"):
+        clone(one).fit(X, y) + clone(other).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(one))
+    both = clone(one).fit(X[:20], y[:20]) + loaded.fit(X[20:], y[20:])
+    assert_same_answers(clone(one).fit(X, y), both, X, ("map",))
+    alpha = np.ones(300)
+    alpha[150] = 50.0
+    with pytest.raises(InputError, match="the same options, but alpha is"):
+        bc.MultinomialNB(alpha).fit(X**2, y) + bc.MultinomialNB(np.ones(300)).fit(X**2, y)

@@ -14,7 +14,8 @@ import pytest
 from bayesclf.errors import InputError
 from bayesclf.tables import batches
 from bayesclf.tables.reading import read_table
-from bayesclf.tables.streams import is_streamed, open_stream
+from bayesclf.tables.stream_paths import is_streamed
+from bayesclf.tables.streams import open_stream
 
 ROWS = 40
 
