@@ -33,21 +33,11 @@ def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iter
         If the scheduler ends before the work does.
     """
     with connected(address) as client:
-        from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker, as_completed
+        from distributed import as_completed
 
         futures = client.map(work, units, pure=False)
         for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
-            try:
-                found = future.result()
-            except KilledWorker as error:
-                raise Stopped(f"the workers of {address} die during the work ({_line(error)})") from None
-            except (CancelledError, OSError) as error:
-                if not future.cancelled() and client.status == "running":
-                    raise  # an error of the work itself
-                raise Stopped(f"the connection to the Dask scheduler {address} was lost") from error
-            yield found
+            yield _result(future, client, address)
             future.release()
 
 
@@ -71,12 +61,15 @@ def computed(graph: Any, client: Any) -> Any:
     if isinstance(client, str):
         with connected(client) as own:
             return computed(graph, own)
+    return _result(client.compute(graph), client, getattr(getattr(client, "scheduler", None), "address", ""))
+
+
+def _result(future: Any, client: Any, address: str) -> Any:
+    """Return what a task has returned, or raise `Stopped` where the workers or the scheduler ended before it."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
 
-    address = getattr(getattr(client, "scheduler", None), "address", "")
-    future = client.compute(graph)
     try:
         return future.result()
     except KilledWorker as error:

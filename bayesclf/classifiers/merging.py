@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.classifiers.concentrations import settings_of
 from bayesclf.classifiers.training import Learnt
@@ -15,6 +16,9 @@ from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.wording import LISTED_NAMES, listed
+
+LABEL_TYPES = {"b": "truth values", "i": "whole numbers", "u": "whole numbers", "f": "numbers"}
+"""What labels are, by the kind of their array; others are words."""
 
 OF_ANSWERS = ("inference", "random_state", "rule", "unseen")
 """Options that do not matter to what was learned: those of the first classifier are kept."""
@@ -34,10 +38,15 @@ def require_alike(one: Any, other: Any) -> None:
             listed([f"{name!r} ({kind})" for name, kind in found], LISTED_NAMES) for found in (columns, others)
         )
         raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
-    if (one.classes_.dtype.kind in "biuf") != (other.classes_.dtype.kind in "biuf"):
+    require_same_labels(one.classes_, other.classes_)
+
+
+def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
+    """Raise `InputError` for labels of different types: 0, 0.0, False and "0" are the names of different classes."""
+    if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):
         raise InputError(
-            f"the classes are numbers in one of both, {one.classes_.tolist()} and {other.classes_.tolist()}; fit with "
-            "labels of one type"
+            f"labels are of one type here and of another there, {one.tolist()} and {other.tolist()}; give labels of "
+            "one type"
         )
 
 

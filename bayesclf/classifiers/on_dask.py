@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayesclf import cluster
+from bayesclf.classifiers.merging import require_same_labels
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
@@ -78,4 +79,5 @@ def added(one: Found, other: Found) -> Found:
             )
         differing = sorted(set(names).symmetric_difference(others))
         raise InputError(f"column {differing[0]!r} is in one part and not in another; add it, or leave it out")
+    require_same_labels(one[1].classes, other[1].classes)
     return one[0], one[1] + other[1], one[2] + other[2]

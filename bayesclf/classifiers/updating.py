@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.merging import require_alike, with_common_concentrations
+from bayesclf.classifiers.merging import require_alike, require_same_labels, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.streaming import LeftOutRows, coded_labels, learns_by_leaving_out
 from bayesclf.classifiers.training import (
@@ -50,6 +50,20 @@ class Reading:
     drop: tuple[str, ...]
     kinds: dict[str, ColumnKind]
     missing: dict[str, Sequence[object]]
+
+    @classmethod
+    def of(cls, target: Any, weight: Any, classes: Any, drop: Any, kinds: Any, missing: Any) -> Self:
+        """Check the arguments."""
+        if not isinstance(target, str):
+            raise InputError(f"target must be the name of the column of labels, not {target!r}")
+        if not (weight is None or isinstance(weight, str)) or weight == target:
+            raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
+        if isinstance(drop, str) or not isinstance(drop, Iterable):
+            raise InputError(f"drop must be a list of columns, such as ['id'], not {drop!r}")
+        for name, given in (("kinds", kinds), ("missing", missing)):
+            if not (given is None or isinstance(given, Mapping)):
+                raise InputError(f"{name} must be a mapping from columns, not {given!r}")
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
@@ -237,7 +251,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ['low' 'high']
         """
         with self._rollback_on_error():
-            how = Reading(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+            how = Reading.of(target, weight, classes, drop, kinds, missing)
             if client is None:
                 found = self._learn_stream(source, how, progress)
             else:
@@ -277,9 +291,11 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 try:
                     frame = self._validated(batch.table[features], reset=learnt is None)
                     self.classes_, codes = coded_labels(batch.table[target], known)
-                    own = None if weight is None else batch.table[weight].to_numpy(dtype=float, na_value=np.nan)
+                    own = None if weight is None else _weights(batch.table[weight])
                     rows = _counted(frame, codes, own, stream.written)
                     if rows is not None:
+                        if learnt is not None:
+                            require_same_labels(learnt.classes, self.classes_)
                         with part_of_more(done * len(features)):
                             added = self._learn(*rows, None if learnt is None else learnt.blocks, every_row=False)
                         learnt = added if learnt is None else learnt + added
@@ -317,6 +333,14 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
+
+
+def _weights(column: pd.Series) -> Array:
+    """Return a column of numbers as weights (row)."""
+    try:
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    except (TypeError, ValueError):
+        raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
 
 
 def _counted(

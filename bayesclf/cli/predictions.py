@@ -126,6 +126,7 @@ def stream_predictions(
     """
 
     def note(sentence: str) -> None:
+        """Print a note."""
         complain(f"note: {sentence}")
 
     spelled = (lambda label: safe_cell(label)) if safe else str

@@ -228,10 +228,12 @@ class _Column:
 
     @property
     def known(self) -> Any:
+        """Whether a cell is observed, (row)."""
         return self.codes >= 0
 
     @property
     def is_number(self) -> bool:
+        """Whether its cells are compared as numbers."""
         return self.values is not None
 
 

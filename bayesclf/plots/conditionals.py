@@ -187,6 +187,7 @@ class _Panels:
 
     @property
     def shown(self) -> range:
+        """The codes of the classes that are drawn."""
         return range(min(len(self.classes), MOST_CLASSES))
 
 

@@ -51,13 +51,7 @@ CHECKED = ("P0", "M")
 
 def render(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> str:
     """Return the page of a comparison; `tell` is told of the checks and of the section of each model."""
-    steps = iter(range(1, 2 * len(comparison.models) + 1))
-
-    def done[T](what: str, part: T) -> T:
-        """Tell that a part of the page is ready, and return it."""
-        tell(what, next(steps), 2 * len(comparison.models))
-        return part
-
+    done = _Steps(tell, 2 * len(comparison.models))
     content = Content.of(comparison, done)
     scores, judged, anchors = content.scores, content.verdict, content.anchors
     disagreements = comparison.disagreements
@@ -95,13 +89,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
 
 def text(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> TextReport:
     """Return the report of a comparison without figures; `tell` is told of the checks of each model."""
-    steps = iter(range(1, len(comparison.models) + 1))
-
-    def done[T](what: str, part: T) -> T:
-        tell(what, next(steps), len(comparison.models))
-        return part
-
-    content = Content.of(comparison, done)
+    content = Content.of(comparison, _Steps(tell, len(comparison.models)))
     judged = content.verdict
     said = [judged.headline, *judged.findings, *([_errors(comparison)] if judged.models else [])]
     missing = [
@@ -128,6 +116,18 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     parts += [Part("Data", table=columns), Part("In a paragraph", [content.paragraph])]
     used = [part for part in parts if part.sentences or part.items or len(part.table)]
     return TextReport(_title(comparison), _size(comparison), used, _made(comparison, command))
+
+
+class _Steps:
+    """Tells of parts of a report as they are done, and hands them on."""
+
+    def __init__(self, tell: Tell, number: int) -> None:
+        self._tell, self._number, self._done = tell, number, 0
+
+    def __call__[T](self, what: str, part: T) -> T:
+        self._done += 1
+        self._tell(what, self._done, self._number)
+        return part
 
 
 @dataclass(frozen=True, eq=False)

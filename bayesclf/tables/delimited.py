@@ -59,6 +59,7 @@ def stream(
     types = {name: "number" if own == "whole" and gaps[name] else own for name, own in held.items()}
 
     def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, each with its file's name."""
         import pyarrow as pa
 
         for path in paths:

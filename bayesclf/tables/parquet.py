@@ -144,6 +144,7 @@ def stream(
         raise InputError(f"{where} has no rows; give at least one")
 
     def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, each with its file's name."""
         for path in paths:
             with _open(path) as file:
                 schema = file.schema_arrow

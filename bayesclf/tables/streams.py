@@ -212,6 +212,7 @@ def _of_arrow(
     """Return the stream of what Arrow reads."""
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         for whole in reader():
             for batch in pieces(whole.select(list(names))):
                 yield where, to_table(batch)
@@ -221,6 +222,7 @@ def _of_arrow(
 
 def _of_dataset(source: Any) -> Stream:
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         for whole in source.to_batches(columns=list(names), batch_size=batch_rows(len(names))):
             for batch in pieces(whole):
                 yield "the data set", to_table(batch)
@@ -233,6 +235,7 @@ def _of_lazy_frame(source: Any) -> Stream:
     """Return the stream of a LazyFrame of Polars, whose plan runs once for each pass, over the columns it needs."""
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         found = source.select(list(names)).collect_batches(chunk_size=batch_rows(len(names)), maintain_order=True)
         for whole in found:
             for batch in pieces(whole.to_arrow()):
@@ -247,6 +250,7 @@ def _of_partitions(source: Any) -> Stream:
     """Return the stream of a dask.dataframe, one partition after the other."""
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         for number in range(source.npartitions):
             where = f"partition {number + 1} of {source.npartitions}"
             for piece in pieces(source[list(names)].partitions[number].compute()):
@@ -259,6 +263,7 @@ def _of_frame(source: pd.DataFrame) -> Stream:
     frame = source.set_axis([str(name) for name in source.columns], axis=1)
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         for piece in pieces(frame[list(names)]):
             yield "the table", piece
 
@@ -274,6 +279,7 @@ def _of_iterable(source: Iterable[Any]) -> Stream:
         raise InputError("the iterable holds no table; give at least one")
 
     def tables() -> Iterator[Any]:
+        """Yield the tables, the first one too."""
         if whole is not None:
             yield from whole
         else:
@@ -281,6 +287,7 @@ def _of_iterable(source: Iterable[Any]) -> Stream:
             yield from ahead
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
         for number, table in enumerate(tables(), start=1):
             where = f"table {number} of the iterable"
             frame = _frame(table, where)

@@ -192,3 +192,33 @@ def test_classifiers_of_other_priors_cannot_be_added():
     alpha[150] = 50.0
     with pytest.raises(InputError, match="the same options, but alpha is"):
         bc.MultinomialNB(alpha).fit(X**2, y) + bc.MultinomialNB(np.ones(300)).fit(X**2, y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"target": None}, "target must be the name of the column of labels, not None"),
+        ({"weight": "y"}, "weight must be the name of a column other than the target 'y', not 'y'"),
+        ({"weight": 3}, "weight must be the name of a column other than the target 'y', not 3"),
+        ({"weight": "word"}, "counting from row 1 of the stream: the weights in column 'word' must be numbers"),
+        ({"drop": "word"}, "drop must be a list of columns"),
+        ({"drop": None}, "drop must be a list of columns"),
+        ({"missing": ["word"]}, "missing must be a mapping from columns"),
+        ({"kinds": ["word"]}, "kinds must be a mapping from columns"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_in_one_sentence(arguments, complaint):
+    table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "word": list("abab"), "y": [0, 0, 1, 1]})
+    with pytest.raises(InputError) as caught:
+        bc.NaiveBayes().fit_stream([table[:2], table[2:]], **{"target": "y"} | arguments)
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(("one", "other"), [([0, 1], [0.0, 1.0]), ([False, True], [0, 1]), ([0, 1], ["0", "1"])])
+def test_labels_of_two_types_are_refused(one, other):
+    first, second = (pd.DataFrame({"x": [1.0, 2.0], "y": labels}) for labels in (one, other))
+    with pytest.raises(InputError, match=r"labels are of one type here|column 'y' holds (words|numbers) in table 2"):
+        bc.NaiveBayes().fit_stream([first, second], "y")
+    whole = [bc.NaiveBayes().fit(table[["x"]], table["y"]) for table in (first, second)]
+    with pytest.raises(InputError, match="labels are of one type here and of another there"):
+        whole[0] + whole[1]
