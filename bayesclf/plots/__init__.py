@@ -16,6 +16,7 @@ from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
 from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
+from bayesclf.plots.priors import prior_posterior
 from bayesclf.plots.scores import rule_scores
 from bayesclf.plots.stability import instability
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
@@ -46,6 +47,7 @@ __all__ = [
     "posterior_trace",
     "posterior_weights",
     "predictive_counts",
+    "prior_posterior",
     "reliability",
     "rule_scores",
     "uncertainty",

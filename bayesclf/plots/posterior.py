@@ -155,11 +155,15 @@ class Quantity:
     spread
         What the quantity was chosen by: the range of the posterior means over the classes in posterior sds, −1 if the
         classes share the quantity; or how badly its chains mix.
+    variable, place
+        The variable, and the index along each of its other axes.
     """
 
     name: str
     draws: xr.DataArray
     spread: float
+    variable: str
+    place: dict[Hashable, int]
 
     @property
     def size(self) -> int:
@@ -256,4 +260,4 @@ def _quantity(dataset: xr.Dataset, spread: float, name: str, place: dict[Hashabl
     """Return the quantity at one place of a variable."""
     parts = [str(dataset[dim].values[index]) if dim in dataset.coords else str(index) for dim, index in place.items()]
     draws = dataset[name].isel(place).reset_coords(drop=True)
-    return Quantity(f"{name}[{', '.join(parts)}]" if parts else name, draws, spread)
+    return Quantity(f"{name}[{', '.join(parts)}]" if parts else name, draws, spread, name, place)

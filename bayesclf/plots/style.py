@@ -212,8 +212,10 @@ def of_arviz(panels: Any) -> Figure:
     return shown_once(figure)
 
 
-def panels(count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of equal panels with common scales, and its panels, row by row.
+def panels(
+    count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4, common: bool = True
+) -> tuple[Figure, list[Axes]]:
+    """Return a new figure of equal panels, and its panels, row by row.
 
     Parameters
     ----------
@@ -225,6 +227,8 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
         Most panels per row.
     left
         Inches for labels on the left.
+    common
+        Whether the panels have the same scales.
     """
     import matplotlib.pyplot as plt
 
@@ -232,7 +236,7 @@ def panels(count: int, size: tuple[float, float], columns: int = 3, left: float 
     height = -(-count // width)
     inches = (size[0] * width + left, size[1] * height + 0.7)
     figure, grid = plt.subplots(
-        height, width, figsize=inches, sharex=True, sharey=True, squeeze=False, layout="constrained"
+        height, width, figsize=inches, sharex=common, sharey=common, squeeze=False, layout="constrained"
     )
     shown_once(figure)
     every = list(grid.flat)

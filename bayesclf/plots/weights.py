@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 24
 """Most columns that are drawn by default: those with the largest weights."""
 
+MOST_RATIOS = 5
+"""Odds ratios that are written above a panel."""
+
+LARGEST_LOG_ODDS = 700.0
+"""Log-odds beyond which no ratio is written, as it would be no number."""
+
 APART = 0.34
 """Distance between the two intervals of a column, where columns are 1 apart."""
 
@@ -82,7 +88,9 @@ def posterior_weights(
             places = np.arange(len(chosen), dtype=float) + APART * (index - (len(sets) - 1) / 2)
             _draw(ax, weights[:, k, chosen], places, style.class_color(index), LABELS[index])
         ax.set_title(style.plain(outcome), loc="left", fontsize="medium")
+        ax.set_xlabel("log-odds", fontsize="small")
         style.quiet(ax, "x")
+    _name_odds(panels)
     panels[0].set_yticks(range(len(chosen)), names)
     panels[0].set_ylim(len(chosen) - 0.4, -0.6)
     reference = lr.classes_[0] if len(lr.classes_) == 2 else lr.classes_[-1]
@@ -143,6 +151,26 @@ def _chosen(weights: Array, design: LogisticDesign, features: Sequence[str] | No
     size[mirrored] = -1
     largest = np.argsort(-size, kind="stable")[: min(MOST_COLUMNS, len(names) - len(mirrored))]
     return [int(column) for column in largest[np.argsort(-mean[0, largest], kind="stable")]]
+
+
+def _name_odds(panels: Sequence[Axes]) -> None:
+    """Write, above each panel, the odds ratios of the log-odds below it; all panels have the same scale."""
+    ratios = odds_ticks(*panels[0].get_xlim())
+    for ax in panels:
+        top = ax.secondary_xaxis("top")
+        top.set_xticks(np.log(ratios), [f"×{ratio:g}" for ratio in ratios])
+        top.tick_params(labelsize="small", length=0, labelcolor="0.4")
+        top.spines["top"].set_visible(False)
+
+
+def odds_ticks(low: float, high: float) -> list[float]:
+    """Return odds ratios between two log-odds: powers of 2, 10, 100, …, as many as have room."""
+    low, high = np.clip([low, high], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    for base in (2.0, *(10.0**2.0**k for k in range(9))):
+        powers = np.arange(np.ceil(low / np.log(base)), np.floor(high / np.log(base)) + 1)
+        if len(powers) <= MOST_RATIOS:
+            return [float(base**power) for power in powers]
+    return [1.0]
 
 
 def _draw(ax: Axes, weights: Array, places: Array, color: str, label: str) -> None:

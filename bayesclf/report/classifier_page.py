@@ -42,7 +42,11 @@ CAPTIONS = {
     ),
     "weights": (
         "Posterior of logistic weights",
-        "Log-odds per standard deviation of a column, own or implied, with posterior intervals.",
+        "Log-odds, and odds ratios above, per standard deviation of a column or per level, with posterior intervals.",
+    ),
+    "priors": (
+        "Parameters before and after the rows",
+        "Densities of prior and posterior: where both are alike, the rows say nothing about the parameter.",
     ),
     "trace": (
         "Draws of each chain in their order",
@@ -323,8 +327,9 @@ def _check(finding: Finding, prefix: str) -> dict[str, Any]:
 def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, str]]:
     """Return the figures of the posterior, as far as it has them."""
     wanted: dict[str, Callable[..., Figure]] = {"forest": plots.posterior_forest}
-    if isinstance(classifier, LogisticRegression):
-        wanted["weights"] = plots.posterior_weights
+    if isinstance(classifier, LogisticRegression):  # weights have a common zero, which panels of their own would hide
+        wanted = {"weights": plots.posterior_weights}
+    wanted["priors"] = plots.prior_posterior
     wanted |= {"trace": plots.posterior_trace, "rank": plots.posterior_rank, "energy": plots.energy}
     return _drawn({name: partial(draw, classifier) for name, draw in wanted.items()})
 

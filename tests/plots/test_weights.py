@@ -117,3 +117,17 @@ def test_what_cannot_be_compared_is_refused(rows, lr):
     other = bc.CategoricalNB(random_state=0).fit(words, np.where(y == "ill", "sick", "well")).to_logistic()
     with pytest.raises(InputError, match="those of sick, well, not of ill, well"):
         plots.posterior_weights(lr, other)
+
+
+def test_odds_ratios_stand_above_their_log_odds(lr):
+    ax = plots.posterior_weights(lr).axes[0]
+    top = ax.child_axes[0].xaxis
+    found = {label.get_text(): place for label, place in zip(top.get_ticklabels(), top.get_ticklocs(), strict=True)}
+    assert found["×1"] == 0
+    assert all(np.exp(place) == pytest.approx(float(text[1:]), rel=1e-4) for text, place in found.items())
+
+
+def test_ratios_are_powers_of_two_and_beyond_of_ten_and_never_crowded():
+    assert weights.odds_ticks(-1.0, 1.5) == [0.5, 1.0, 2.0, 4.0]
+    assert weights.odds_ticks(-5.0, 4.0) == pytest.approx([0.01, 0.1, 1.0, 10.0])
+    assert all(len(weights.odds_ticks(-spread, 2 * spread)) <= weights.MOST_RATIOS for spread in np.geomspace(0.1, 500))
