@@ -16,7 +16,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.inference import augmentation, ladder, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
-from bayesclf.inference.laplace import LEAST_PROPOSALS, Laplace, LaplaceSample
+from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
 from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.sizes import require_room
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""
-AMPLE, HOPELESS = 1.5, 0.8
-"""Multiples of the effective number that is needed: where a few proposals promise less than the first, twice as many as
-usual are drawn, and where even these promise less than the second, none. (With heavy tails a few promise too much.)"""
-PILOT_STREAM = 3
-"""Number of the random stream of the pilot, next to those of predictions."""
+HOPELESS = 0.8
+"""Multiple of the effective number that is needed which a pilot must promise of the most proposals.
+
+With heavy tails a few promise too much.
+"""
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,15 @@ def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample |
     wanted = settings.draws * settings.chains
     try:
         require_room(model, settings)
-        pilot = laplace.propose(model, LEAST_PROPOSALS, np.random.default_rng([seed, PILOT_STREAM]))
+        rng = np.random.default_rng(seed)
+        pilot = laplace.propose(model, LEAST_PROPOSALS, rng)
     except (DoesNotExist, Refused) as reason:
         return None, f"the posterior was sampled by NUTS: {reason}"
-    share, number = pilot.ess / len(pilot), settings.proposals
-    if share * number < AMPLE * wanted:
-        number *= 2
-    if share * number >= HOPELESS * wanted:
-        rng = np.random.default_rng(seed)
-        proposals = laplace.propose(model, number, rng)
+    if pilot.share * MOST_PER_DRAW >= HOPELESS:
+        proposals = laplace.enough(model, settings, rng, pilot)
         if proposals.khat <= settings.limit and proposals.ess >= wanted:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {number:,} proposals"
+            quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
     return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
 

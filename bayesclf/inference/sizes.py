@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bayesclf.errors import Refused
 from bayesclf.inference.augmentation import Augmentation
-from bayesclf.inference.laplace import PROPOSALS_PER_DRAW, Laplace
+from bayesclf.inference.laplace import MOST_PER_DRAW, Laplace
 from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
@@ -37,7 +37,7 @@ def require_room(model: Model, engine: Sampler) -> None:
     parameters = parameter_count(model)
     match engine:
         case Laplace():
-            each = 2 * PROPOSALS_PER_DRAW * parameters
+            each = MOST_PER_DRAW * parameters
         case NUTS():
             each = 2 * parameters + len(STATISTICS)
             require_number(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
