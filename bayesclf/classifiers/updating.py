@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -35,6 +35,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, shown
+from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
@@ -139,7 +140,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
             self._gather(added)
             model = self._conditioned()
-            self.notes_ += about_numbers(frame, self._learnt)
+            self.notes_ += about_numbers(self._learnt)
             self._infer(model)
         return self
 
@@ -165,7 +166,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         InputError
             If options or columns differ.
         Refused
-            For a classifier of another kind.
+            For a classifier of another kind, and for itself, as its rows would count twice.
 
         Examples
         --------
@@ -175,6 +176,13 @@ class Updating(GenerativeAttributes, BayesClassifier):
         >>> print((one + other).class_count_)
         [2. 2.]
         """
+        if not isinstance(other, BayesClassifier):
+            return NotImplemented
+        if other is self:
+            raise Refused(
+                f"a {type(self).__name__} cannot be added to itself, as each row would count twice; add one that was "
+                "fitted to other rows"
+            )
         if type(other) is not type(self):
             raise Refused(
                 f"{type(self).__name__} and {type(other).__name__} cannot be added: only what one model learned from "
@@ -190,7 +198,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         learnt = with_common_concentrations(self._gathered, other._gathered)
         both.classes_ = learnt.classes
         both._gather(learnt)
-        both._infer(both._conditioned())
+        model = both._conditioned()
+        both.notes_ += about_numbers(both._learnt)
+        both._infer(model)
         return both
 
     def fit_stream(
@@ -257,7 +267,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             else:
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
-                    found = learned(parts_of(source), partial(unfitted._learn_part, how), client)
+                    found = learned(
+                        parts_of(source), partial(unfitted._learn_part, how), partial(_kinds_of_part, how), client
+                    )
             if found is None:
                 raise InputError(f"no row counts: there is none, or all weights of column {weight!r} are zero")
             named, learnt, left_out = found
@@ -270,17 +282,27 @@ class Updating(GenerativeAttributes, BayesClassifier):
                     "classes, or name all that can occur (classes=[…])"
                 )
             self._gather(self._with_concentrations(learnt, left_out))
-            self._infer(self._conditioned())
+            model = self._conditioned()
+            self.notes_ += about_numbers(self._learnt)
+            self._infer(model)
         return self
 
-    def _learn_stream(self, source: Any, how: Reading, progress: Progress, part: int | None = None) -> Found:
+    def _learn_stream(
+        self,
+        source: Any,
+        how: Reading,
+        progress: Progress,
+        part: int | None = None,
+        expected: Mapping[str, str] | None = None,
+    ) -> Found:
         """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts.
 
-        `part` is the number of the part that the stream is, None where it is all there is.
+        `part` is the number of the part that the stream is, None where it is all there is; `expected` is what other
+        parts found in columns of which this one may have no cell.
         """
         target, weight = how.target, how.weight
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
-        stream = open_stream(source, how.kinds, how.missing).without(how.drop)
+        stream = replace(open_stream(source, how.kinds, how.missing, drop=how.drop), expected=expected or {})
         features = [name for name in stream.names if name not in (target, weight)]
         stream = stream.select([*features, target, *([] if weight is None else [weight])])
         left_out = LeftOutRows(stream.rows if weight is None and part is None else None, part or 0)
@@ -311,12 +333,15 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
         return None if learnt is None else (self, learnt, left_out)
 
-    def _learn_part(self, how: Reading, part: Any, number: int = 0) -> Found:
-        """Return what an unfitted copy learns from a part of a table, and its number."""
+    def _learn_part(self, how: Reading, part: Any, number: int = 0, expected: Mapping[str, str] | None = None) -> Found:
+        """Return what an unfitted copy learns from a part of a table, and its number; None of a part without rows."""
         if isinstance(part, pd.DataFrame) and not len(part):
             return None
         own: Self = clone(self)
-        return own._learn_stream(part, how, False, number)
+        try:
+            return own._learn_stream(part, how, False, number, expected)
+        except NoRows:
+            return None
 
     def _with_concentrations(self, learnt: Learnt, left_out: LeftOutRows) -> Learnt:
         """Return what was learned from a stream with the α that the rows to be left out teach."""
@@ -333,6 +358,16 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
+
+
+def _kinds_of_part(how: Reading, part: Any) -> dict[str, str]:
+    """Return what columns of a part of a table hold, without those whose cells are all missing."""
+    if isinstance(part, pd.DataFrame) and not len(part):
+        return {}
+    try:
+        return open_stream(part, how.kinds, how.missing, drop=how.drop).found_kinds()
+    except NoRows:
+        return {}
 
 
 def _weights(column: pd.Series) -> Array:

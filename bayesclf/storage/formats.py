@@ -72,6 +72,7 @@ CHANGES = {
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
+            "Column.of_numbers": False,
             "Column.unit": 1.0,
             "ColumnBlock.candidate": "",
             "GenerativeModel.posterior_given": False,
