@@ -67,19 +67,19 @@ def learned(
         from dask.delayed import delayed
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
-    task, add, union = (delayed(function, pure=False) for function in (learn, added, _first_of_each))
-    total = cluster.computed(_tree([task(part, number) for number, part in enumerate(parts)], add), client)
+    task, add, union = (delayed(function, pure=False) for function in (learn, added, first_of_each))
+    total = cluster.computed(tree([task(part, number) for number, part in enumerate(parts)], add), client)
     if isinstance(total, Unlike):
         look = delayed(kinds_of, pure=False)
-        kinds = cluster.computed(_tree([look(part) for part in parts], union), client)
-        total = cluster.computed(_tree([task(part, i, kinds) for i, part in enumerate(parts)], add), client)
+        kinds = cluster.computed(tree([look(part) for part in parts], union), client)
+        total = cluster.computed(tree([task(part, i, kinds) for i, part in enumerate(parts)], add), client)
     if isinstance(total, Unlike):
         raise InputError(total.reason)
     found: Found = total
     return found
 
 
-def _tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
+def tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
     """Return what adding all of them up, pair by pair, gives."""
     while len(found) > 1:
         pairs = zip(found[::2], found[1::2], strict=False)
@@ -87,7 +87,8 @@ def _tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
     return found[0]
 
 
-def _first_of_each(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+def first_of_each(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns hold, by the first part that says so."""
     return {**other, **one}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.storage import save
 from bayesclf.tables import datasets
 from bayesclf.tables.columns import ColumnKind
@@ -14,11 +14,12 @@ from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.tables.stream_paths import is_name
 
 if TYPE_CHECKING:
-    from bayesclf.classifiers import BayesClassifier
+    from bayesclf.classifiers import LogisticRegression
+    from bayesclf.classifiers.updating import Updating
 
 
 def fit_stream(
-    classifier: BayesClassifier,
+    classifier: Updating | LogisticRegression,
     table: str,
     target: str | None,
     drop: Sequence[str] | None,
@@ -33,7 +34,7 @@ def fit_stream(
     Parameters
     ----------
     classifier
-        One that learns from streams.
+        Not fitted.
     table
         A file, folder or glob, or the name of a data set, which is read as a whole.
     target
@@ -47,13 +48,6 @@ def fit_stream(
     max_bytes
         The most bytes that a packed data set may be unpacked to.
     """
-    from bayesclf.classifiers.updating import Updating
-
-    if not isinstance(classifier, Updating):
-        raise Refused(
-            f"{table} is read in batches, from which {type(classifier).__name__} cannot be fitted; give a smaller "
-            "table, or a generative model such as nb"
-        )
     source: Any = table
     if is_name(table):
         dataset = datasets.load(table, target, kinds, missing, max_bytes)

@@ -96,8 +96,8 @@ def test_a_cell_that_cannot_be_used_leaves_what_was_there(parts, refused):
 def test_what_is_refused_of_streams(parts, refused):
     assert "no file matches" in refused("fit", "big/*.csv", *FIT)
     assert "--target" in refused("fit", "big", *FIT[2:])
-    assert "from which LogisticRegression cannot be fitted" in refused(
-        "fit", "big", *FIT[:4], "--model", "lr", *FIT[6:]
+    assert "inference='nuts' needs all rows at once" in refused(
+        "fit", "big", *FIT[:4], "--model", "lr", "--inference", "nuts", *FIT[6:]
     )
     assert "has no column 'lable'" in refused("fit", "big", "--target", "lable", *FIT[2:])
     assert run(["fit", "big", *FIT]) == 0
@@ -221,3 +221,15 @@ def test_a_source_that_fails_is_not_the_output(parts):
     for output in ("a.csv", "a.parquet"):
         with pytest.raises(InputError, match=r"the iterable cannot be read to its end \(the disk is gone\)"):
             clf.predict_stream(failing(), output)
+
+
+def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch, capsys):
+    given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
+    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
+    assert run(["fit", "t.csv", *given, "whole.nc"]) == 0
+    words = parts.assign(flag=parts["flag"].astype(str))
+    expected = bc.load("whole.nc").predict_proba(words)
+    for source in ("big", "t.csv"):
+        assert run(["fit", source, *given, "m.nc", "--stream"]) == 0
+        assert "60 rows in 2 classes were read in batches" in capsys.readouterr().out
+        np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)
