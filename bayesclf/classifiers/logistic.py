@@ -315,10 +315,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = streams.read(clone(self), source, how, client, tell)
-                self.n_features_in_, self.feature_names_in_ = (
-                    encoding.clf.n_features_in_,
-                    encoding.clf.feature_names_in_,
-                )
+                known: Any = encoding.clf
+                self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns
                 model, reason = self._streamed_model(encoding.design, survey.counts, parts)
                 self._note(model, reason)
@@ -351,11 +349,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             )
         X = np.empty((0, len(design)))
         prior, reason = self._prior_on(design, X)
-        learned = isinstance(prior.prior_scale, LearnedScale)
-        if learned and len(prior.prior_scale.powers) > 1:
+        settings = prior.prior_scale
+        if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
             raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
         mean, root = moments_of(parts)
-        kind: type[StreamedModel | StreamedScaleModel] = StreamedScaleModel if learned else StreamedModel
+        kind: type[StreamedModel | StreamedScaleModel] = (
+            StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel
+        )
         none = np.empty(0, dtype=np.intp)
         model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
         return model, reason

@@ -239,10 +239,11 @@ class StreamParts:
 
     def _parts(self) -> Iterator[Likelihood]:
         self.passes += 1
+        stream, done, cells, kept = self.source[0], 0, 0, True
         if self._complete:
+            self.tell(f"{stream.where}, pass {self.passes}", stream.rows or 1, stream.rows or 1)
             yield from self._kept
             return
-        stream, done, cells, kept = self.source[0], 0, 0, True
         self._kept = []
         for rows, part in self.encoding.parts(*self.source):
             if part is not None:
@@ -286,7 +287,8 @@ class DaskParts:
         total = on_each(self.sources, partial(_summed_part, self.encoding, self.kinds, work, add), add, self.client)
         self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
         assert total is not None
-        return total
+        sums: Sums = total
+        return sums
 
 
 def read(
@@ -303,7 +305,10 @@ def read(
     tell
         Is told of each pass.
     """
-    sources, kinds, opening = (), {}, None
+    sources: Sequence[Any] = ()
+    kinds: dict[str, str] = {}
+    opening: tuple[Stream, list[str]] | None = None
+    survey: Survey | None = None
     if client is None:
         opening = opened(source, how)
         if not opening[0].again:
@@ -316,7 +321,6 @@ def read(
         sources = parts_of(source)
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
         found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
-        survey = None
         if found is not None:
             clf, survey = found
     if survey is None:

@@ -58,7 +58,6 @@ def fit_stream(
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
     classifier.fit_stream(source, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
     save(classifier, path)
-    rows = (
-        f"{classifier.model_.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
-    )
+    model: Any = classifier.model_
+    rows = f"{model.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]

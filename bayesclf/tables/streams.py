@@ -182,7 +182,8 @@ def open_stream(
     source
         A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob; a pyarrow data set,
         table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that
-        offers Arrow's stream interface; a DataFrame; or an iterable of tables.
+        offers Arrow's stream interface; a DataFrame; an iterable of tables; or a
+        function without arguments that returns one.
     kinds
         What columns hold, "number", "category" or "text", whatever they look like.
     missing
