@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
@@ -308,13 +309,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         >>> print(clf.predict(pd.DataFrame({"x": [0.5, 4.0]})))
         ['a' 'b']
         """
-        from bayesclf.classifiers import logistic_stream as streams
-
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = streams.read(clone(self), source, how, client, tell)
+                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
                 known: Any = encoding.clf
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +31,28 @@ from bayesclf.models.logistic.streamed import Sums
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import Column
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.streams import Stream
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesclf.classifiers.logistic import LogisticRegression
-
 KEPT_CELLS = 2**25
 """Cells of designs that are kept in memory, so that small streams are encoded once only."""
+
+
+class Encodes(Protocol):
+    """A classifier that encodes rows, before it is fitted."""
+
+    def checked(self, X: Any, first: bool) -> pd.DataFrame:
+        """Return a batch of rows as a table whose columns are those of the first one."""
+
+    def set_columns(self, known: tuple[Column, ...]) -> None:
+        """Let `encode` know the columns."""
+
+    def encode(self, frame: Any) -> Rows:
+        """Return the rows of a checked table as (numbers, level codes)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +144,7 @@ class Survey:
         )
 
 
-def surveyed(
-    clf: LogisticRegression, stream: Stream, features: Sequence[str], how: Reading, tell: Tell
-) -> Survey | None:
+def surveyed(clf: Encodes, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
     """Return what a pass over a stream finds, and let the classifier know the names of its columns."""
     found: Survey | None = None
     done = 0
@@ -182,7 +191,7 @@ class Encoding:
         The class without a weight vector.
     """
 
-    clf: LogisticRegression
+    clf: Encodes
     how: Reading
     classes: NDArray[Any]
     design: LogisticDesign
@@ -292,7 +301,7 @@ class DaskParts:
 
 
 def read(
-    clf: LogisticRegression, source: Any, how: Reading, client: Any, tell: Tell
+    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell
 ) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
     """Return how rows are encoded, what the first pass has found, and the rows for further passes.
 
@@ -369,7 +378,7 @@ def _summed_part(
     return reduce(add or added, own) if own else None
 
 
-def survey_part(clf: LogisticRegression, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
+def survey_part(clf: Encodes, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
     """Return the classifier with the names of its columns, and what is found in a part of a table."""
     try:
         stream, features = opened(source, how, kinds)

@@ -166,6 +166,14 @@ def test_what_needs_the_rows_is_refused(table):
     assert "M01" in str(clf.diagnose())
     whole = bc.LogisticRegression(random_state=1).fit(X, rows["y"])
     assert abs(clf.loo(X, rows["y"]).elpd - whole.loo(X, rows["y"]).elpd) < 1e-3
+    few = slice(0, len(rows), 20)
+    for prior_scale in ("learned", 2.5):
+        settings = {"prior_scale": prior_scale, "inference": "map"}
+        fits = bc.LogisticRegression(**settings), bc.LogisticRegression(**settings)
+        fits[0].fit(X[few], rows["y"][few])
+        fits[1].fit_stream(rows[few], "y")
+        one, other = (fit.loo(X[few], rows["y"][few], rule="map", method="exact").elpd for fit in fits)
+        assert abs(one - other) < 1e-6
     with pytest.raises(InputError, match=r"as many rows of each class .* but not the same ones"):
         clf.loo(X.assign(dose=0.0), rows["y"])
 

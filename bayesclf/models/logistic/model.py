@@ -474,6 +474,10 @@ class LogisticModel:
         """Weighted sum of each column, as the design has it, over the training rows (column)."""
         return np.asarray(self.sample_weight @ self.X)
 
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of other rows."""
+        return replace(self, X=X, y=y, sample_weight=sample_weight)
+
     def require_rows(self) -> None:
         """Raise `Refused` for a model that does not hold its rows: nothing here."""
 

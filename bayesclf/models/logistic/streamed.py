@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, override
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
 from bayesclf.models.logistic.learned_model import NODE_CONVERGED, LearnedScaleModel
@@ -19,7 +20,7 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.scale_grid import Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -159,6 +160,12 @@ class RowsElsewhere(LogisticModel):
     def column_totals(self) -> Array:
         """Weighted sum of each column over the training rows (column)."""
         return self.label_weights.sum() * self.mean
+
+    @override
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of rows that it holds."""
+        kind = LearnedScaleModel if isinstance(self, LearnedScaleModel) else LogisticModel
+        return kind(self.labels, self.design, X, y, sample_weight, self.prior)
 
     @override
     def require_rows(self) -> NoReturn:

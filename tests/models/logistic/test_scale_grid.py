@@ -71,5 +71,5 @@ def test_two_modes_are_both_found() -> None:
     def make(t: float, start: Array) -> Node:
         return Node(t, start, log_density(t))
 
-    grid = explore(make, make(0.0, np.zeros(1)), spread=1.5)
+    grid = explore(lambda some: [make(*one) for one in some], make(0.0, np.zeros(1)), spread=1.5)
     assert grid.log_evidence == pytest.approx(0.5 * np.log(2 * np.pi) + np.log(1.5), abs=0.03)
