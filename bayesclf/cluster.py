@@ -61,6 +61,13 @@ def computed(graph: Any, client: Any) -> Any:
     if isinstance(client, str):
         with connected(client) as own:
             return computed(graph, own)
+    if not hasattr(client, "compute"):
+        raise InputError(
+            f"client must be a client of Dask or the address of a scheduler, not an object of type "
+            f"{type(client).__name__}"
+        )
+    if (status := getattr(client, "status", "running")) != "running":
+        raise InputError(f"the client of Dask is {status}; connect again, client = distributed.Client(address)")
     return _result(client.compute(graph), client, getattr(getattr(client, "scheduler", None), "address", ""))
 
 

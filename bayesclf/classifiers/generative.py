@@ -224,7 +224,7 @@ class GenerativeClassifier(Updating):
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
         model = self._conditioned()
-        self.notes_ += about_numbers(frame, self._learnt)
+        self.notes_ += about_numbers(self._learnt)
         return model
 
     def _gather(self, learnt: Learnt) -> None:
@@ -272,12 +272,12 @@ class GenerativeClassifier(Updating):
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if b.family.kind == "category" and not b.indicator for name in b.names}
-        return {
-            str(name): Column(str(name), "category", columns.levels_of(frame[name], self.missing))
-            if name in categorical
-            else Column(str(name), "number")
-            for name in frame.columns
-        }
+        found = {str(name): Column(str(name), "number") for name in frame.columns}
+        for name in categorical.intersection(found):
+            of_numbers = columns.kind_of(frame[name]) == "number"
+            levels = columns.levels_of(frame[name], self.missing)
+            found[name] = Column(name, "category", levels, of_numbers=of_numbers)
+        return found
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:
         """Return what is being learned on the labels and levels of the prior, which must cover the rows'."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
@@ -10,14 +10,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import UNSEEN
-from bayesclf.inference import MAP, MLE, Engine, GradientAscent
+from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
 from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
@@ -31,11 +33,14 @@ from bayesclf.models.logistic.learned_model import (
 from bayesclf.models.logistic.learned_power import LearnedPowerModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful
+from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows, SparseTable, Table
+from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
 
@@ -205,6 +210,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     def __add__(self, other: object) -> LogisticRegression:
         """Refuse: the posterior given the rows of both is not a function of both posteriors."""
+        if not isinstance(other, BayesClassifier):
+            return NotImplemented
         raise Refused(
             "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
             "both, or a generative model, such as NaiveBayes, to each"
@@ -233,12 +240,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             if not isinstance(frame, SparseTable):
                 design.require_memory(len(rows))
             X = design.matrix(rows)
-            reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
-            prior = self._prior(learns=not reason)
-            if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
-                prior = replace(prior, prior_scale=dict(prior.prior_scale.given))
-            if isinstance(prior.prior_scale, LearnedScale) and not learns_correlations(prior, design):
-                prior = replace(prior, prior_scale=prior.prior_scale.of_one_power(prior.prior_scale.powers[0]))
+            prior, reason = self._prior_on(design, X)
             if isinstance(prior.prior_scale, LearnedScale):
                 kind: type[LogisticModel] = (
                     LearnedPowerModel if len(prior.prior_scale.powers) > 1 else LearnedScaleModel
@@ -249,16 +251,143 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         else:
             design = self.prior.design
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
-        self.notes_ = [
-            f"column {name!r} has one value only, or none, and contributes nothing" for name in design.constant
-        ]
-        self.notes_ += _about_collinear(model.collinear())
-        if self.prior is None and reason:
-            which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
-            self.notes_.append(f"the prior scale of the {which} is {DEFAULT_SCALE}, and not learned, because {reason}")
+        self._note(model, reason if self.prior is None else "")
         if self.prior is not None:
             self.notes_ = [*_about_prior(self.prior), *_about_new_levels(self._columns, rows), *self.notes_]
         return model
+
+    def fit_stream(
+        self,
+        source: Any,
+        target: str,
+        *,
+        weight: str | None = None,
+        classes: Any = None,
+        drop: Sequence[str] = (),
+        kinds: Mapping[str, ColumnKind] | None = None,
+        missing: Mapping[str, Sequence[object]] | None = None,
+        client: Any = None,
+        progress: Progress = None,
+    ) -> Self:
+        """Condition the model on a table that is read batch by batch, and need not fit into memory.
+
+        The first pass finds columns, levels, classes, means and sds; then log likelihood, gradient and curvature are
+        sums over batches, one pass for each look at them, and so are the importance weights of the draws. The posterior
+        is that of `fit`, up to rounding. Batches that are few enough stay in memory.
+
+        The fitted model has the posterior and its mode, but no rows: what needs these, maximum likelihood, NUTS, and
+        checks of the training rows, is refused.
+
+        Parameters
+        ----------
+        source
+            A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob such as
+            "big/*.parquet"; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any
+            table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments that
+            returns an iterator of tables, as the rows are read many times.
+        target, weight, classes, drop, kinds, missing
+            As in `fit_stream` of generative classifiers.
+        client
+            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+            is one task for each pass, and only sums come back. All parts must have their columns in the same order.
+        progress
+            As in `bayesclf.set_progress`.
+
+        Raises
+        ------
+        InputError
+            For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column that holds words in some
+            batches and numbers in others.
+        Refused
+            For an engine other than Laplace and MAP, a `prior` by `as_prior`, several powers, and a flat prior.
+
+        Examples
+        --------
+        >>> import bayesclf as bc, pandas as pd
+        >>> parts = [pd.DataFrame({"x": [1.0, 1.9], "y": ["a", "b"]}), pd.DataFrame({"x": [2.1, 3.0], "y": ["a", "b"]})]
+        >>> clf = bc.LogisticRegression(inference="map").fit_stream(parts, "y")
+        >>> print(clf.predict(pd.DataFrame({"x": [0.5, 4.0]})))
+        ['a' 'b']
+        """
+        with self._rollback_on_error():
+            how = Reading.of(target, weight, classes, drop, kinds, missing)
+            self._require_streamed()
+            with shown("fitting in batches", 0, progress) as tell:
+                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
+                known: Any = encoding.clf
+                self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
+                self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns
+                model, reason = self._streamed_model(encoding.design, survey.counts, parts)
+                self._note(model, reason)
+                self._infer(model.over(parts))
+                fitted: Any = self.model_
+                self.model_ = fitted.without_rows()
+        return self
+
+    def _require_streamed(self) -> None:
+        """Raise for settings that need all rows at once."""
+        require(Choice(("impute", "error")), missing=self.missing)
+        if self.prior is not None:
+            raise Refused("a posterior as prior is not taken over batches; fit the new rows in memory")
+        engine = ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
+        if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimiser is not None):
+            raise Refused(
+                f"inference={self.inference!r} needs all rows at once; over batches take 'auto', 'laplace' or 'map', "
+                "or fit in memory"
+            )
+
+    def _streamed_model(
+        self, design: LogisticDesign, counts: Array, parts: Parts
+    ) -> tuple[StreamedModel | StreamedScaleModel, str]:
+        """Return the model of rows that are elsewhere, and why no scale is learned, if so."""
+        vectors = len(self._labels) - 1
+        if vectors * (1 + len(design)) > DENSE_PARAMETERS:
+            raise Refused(
+                f"the model has {vectors * (1 + len(design)):,} weights, and over batches the limit is "
+                f"{DENSE_PARAMETERS:,}; leave columns out (--drop on the command line)"
+            )
+        X = np.empty((0, len(design)))
+        prior, reason = self._prior_on(design, X)
+        settings = prior.prior_scale
+        if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
+            raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
+        mean, root = moments_of(parts)
+        kind: type[StreamedModel | StreamedScaleModel] = (
+            StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel
+        )
+        none = np.empty(0, dtype=np.intp)
+        model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
+        return model, reason
+
+    def set_columns(self, known: tuple[Column, ...]) -> None:
+        """Let `encode` know the columns."""
+        self._columns = known
+
+    def checked(self, X: Any, first: bool) -> pd.DataFrame:
+        """Return a batch of rows as a table whose columns are those of the first one."""
+        frame: pd.DataFrame = self._validated(X, reset=first)
+        return frame
+
+    def _note(self, model: LogisticModel, not_learned: str) -> None:
+        """Say what the rows have of columns without use, and why a prior scale was not learned, if so."""
+        self.notes_ = [
+            f"column {name!r} has one value only, or none, and contributes nothing" for name in model.design.constant
+        ]
+        self.notes_ += _about_collinear(model.collinear())
+        if not_learned:
+            which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
+            why = f"and not learned, because {not_learned}"
+            self.notes_.append(f"the prior scale of the {which} is {DEFAULT_SCALE}, {why}")
+
+    def _prior_on(self, design: LogisticDesign, X: Matrix) -> tuple[LogisticPrior, str]:
+        """Return the prior's settings for the columns of a design, and why no scale is learned, if so."""
+        reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
+        prior = self._prior(learns=not reason)
+        if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
+            prior = replace(prior, prior_scale=dict(prior.prior_scale.given))
+        if isinstance(prior.prior_scale, LearnedScale) and not learns_correlations(prior, design):
+            prior = replace(prior, prior_scale=prior.prior_scale.of_one_power(prior.prior_scale.powers[0]))
+        return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:
         """Return why a scale that is to be learned is the default instead; empty where it is learned or given."""

@@ -17,7 +17,7 @@ from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.wording import LISTED_NAMES, listed
 
-LABEL_TYPES = {"b": "truth values", "i": "whole numbers", "u": "whole numbers", "f": "numbers"}
+LABEL_TYPES = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers"}
 """What labels are, by the kind of their array; others are words."""
 
 OF_ANSWERS = ("inference", "random_state", "rule", "unseen")
@@ -42,7 +42,7 @@ def require_alike(one: Any, other: Any) -> None:
 
 
 def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Raise `InputError` for labels of different types: 0, 0.0, False and "0" are the names of different classes."""
+    """Raise `InputError` for labels of different types: 0, False and "0" are the names of different classes."""
     if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):
         raise InputError(
             f"labels are of one type here and of another there, {one.tolist()} and {other.tolist()}; give labels of "

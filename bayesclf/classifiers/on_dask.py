@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bayesclf import cluster
@@ -18,6 +19,8 @@ type Found = tuple[Any, Learnt, LeftOutRows] | None
 def parts_of(source: Any) -> list[Any]:
     """Return what each task reads: delayed partitions of a dask.dataframe, files, or tables of a list.
 
+    Paths are absolute, as a worker may run in another folder.
+
     Raises
     ------
     InputError
@@ -25,29 +28,38 @@ def parts_of(source: Any) -> list[Any]:
     """
     import os
 
-    from bayesclf.tables.stream_paths import files_of
+    from bayesclf.tables import stream_paths
 
     if isinstance(source, str | os.PathLike):
-        return [str(path) for path in files_of(os.fspath(source))]
+        return [*stream_paths.parts_of(os.fspath(source), absolute=True)]
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, Sequence):
-        return list(source)
+        return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
     raise InputError(
         "with a client the source must have parts that workers can read: files that they all see, a dask.dataframe, or "
         f"a list of tables, not an object of type {type(source).__name__}"
     )
 
 
-def learned(parts: Sequence[Any], learn: Callable[[Any, int], Found], client: Any) -> Found:
+def learned(
+    parts: Sequence[Any],
+    learn: Callable[..., Found],
+    kinds_of: Callable[[Any], Mapping[str, str]],
+    client: Any,
+) -> Found:
     """Return what was learned from all parts.
+
+    Where parts seem to hold different things, as a column may be empty in one, they are first asked what they hold.
 
     Parameters
     ----------
     parts
         What `parts_of` returned.
     learn
-        Learns from one part, given its number too; it can be pickled.
+        Learns from one part, given its number too, and what its columns are expected to hold; it can be pickled.
+    kinds_of
+        Returns what columns of a part hold, without those whose cells are all missing.
     client
         A client of Dask, or the address of a scheduler.
     """
@@ -55,17 +67,42 @@ def learned(parts: Sequence[Any], learn: Callable[[Any, int], Found], client: An
         from dask.delayed import delayed
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
-    task, add = delayed(learn, pure=False), delayed(added, pure=False)
-    found = [task(part, number) for number, part in enumerate(parts)]
+    task, add, union = (delayed(function, pure=False) for function in (learn, added, first_of_each))
+    total = cluster.computed(tree([task(part, number) for number, part in enumerate(parts)], add), client)
+    if isinstance(total, Unlike):
+        look = delayed(kinds_of, pure=False)
+        kinds = cluster.computed(tree([look(part) for part in parts], union), client)
+        total = cluster.computed(tree([task(part, i, kinds) for i, part in enumerate(parts)], add), client)
+    if isinstance(total, Unlike):
+        raise InputError(total.reason)
+    found: Found = total
+    return found
+
+
+def tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Return what adding all of them up, pair by pair, gives."""
     while len(found) > 1:
         pairs = zip(found[::2], found[1::2], strict=False)
         found = [add(one, other) for one, other in pairs] + found[len(found) // 2 * 2 :]
-    total: Found = cluster.computed(found[0], client)
-    return total
+    return found[0]
 
 
-def added(one: Found, other: Found) -> Found:
+def first_of_each(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns hold, by the first part that says so."""
+    return {**other, **one}
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """What is learned from parts whose columns are not alike."""
+
+    reason: str
+
+
+def added(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:
     """Return what was learned from two parts."""
+    if isinstance(one, Unlike) or isinstance(other, Unlike):
+        return one if isinstance(one, Unlike) else other
     if one is None or other is None:
         return one if other is None else other
     names, others = (list(found[0].feature_names_in_) for found in (one, other))
@@ -73,7 +110,7 @@ def added(one: Found, other: Found) -> Found:
     mine, theirs = ([b.names for b in found[1].blocks if set(b.names) <= set(names)] for found in (one, other))
     if names != others or mine != theirs:
         if set(names) == set(others):
-            raise InputError(
+            return Unlike(
                 "the columns of some parts are in another order, or hold words in one and numbers in another; bring "
                 "them into one order, and declare what they hold (kinds={…}, --kind)"
             )

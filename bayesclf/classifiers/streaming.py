@@ -1,4 +1,4 @@
-"""What a fit needs of a table that passes batch by batch: label codes, and the rows that α is learned by."""
+"""What a fit needs of a table that passes batch by batch: the rows that α is learned by."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.concentrations import settings_of
-from bayesclf.classifiers.training import ColumnBlock, checked_labels, possible_labels
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS
@@ -24,31 +24,6 @@ ROW_BITS = 40
 
 HIGHEST = np.uint64(2**64 - 1)
 """The highest priority."""
-
-
-def coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
-    """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row).
-
-    Of coded words each is looked at once.
-
-    Parameters
-    ----------
-    y
-        Labels (row).
-    classes
-        All labels that can occur; None for those of the batch.
-    """
-    if not isinstance(y.dtype, pd.CategoricalDtype) or y.isna().any():
-        labels = checked_labels(y, len(y))
-        known = possible_labels(labels, classes)
-        return known, np.asarray(np.searchsorted(known, labels))
-    codes = y.cat.codes.to_numpy()
-    occurring = np.unique(codes)
-    labels = checked_labels(y.cat.categories.to_numpy()[occurring], len(occurring))
-    known = possible_labels(labels, classes)
-    places = np.zeros(len(y.cat.categories), dtype=np.intp)
-    places[occurring] = np.searchsorted(known, labels)
-    return known, places[codes]
 
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:

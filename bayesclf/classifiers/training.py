@@ -328,6 +328,9 @@ class Learnt:
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
+        if self.classes.dtype.kind != other.classes.dtype.kind and is_number(self.classes) and is_number(other.classes):
+            kind = np.result_type(self.classes, other.classes)
+            return self._labeled(kind) + other._labeled(kind)
         classes = np.union1d(self.classes, other.classes)
         union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
         counts = np.zeros(len(classes))
@@ -338,6 +341,17 @@ class Learnt:
         parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
         statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
         return replace(merged, statistics=statistics)
+
+    def _labeled(self, kind: np.dtype[Any]) -> Learnt:
+        """Return the same with labels of another type of numbers, such as 1.0 for 1."""
+        classes = self.classes.astype(kind)
+        labels = tuple(map(str, classes))
+        return replace(self, classes=classes, statistics=tuple(own.labeled(labels) for own in self.statistics))
+
+
+def is_number(labels: NDArray[Any]) -> bool:
+    """Return whether labels are numbers: where some rows have 1 and others 1.0, all have 1.0, as in one table."""
+    return labels.dtype.kind in "iuf"
 
 
 def _on(axes: Axes, statistics: Statistics) -> Statistics:
@@ -361,16 +375,14 @@ MOST_CODES = 20
 """Whole numbers that a column can have and still be taken for codes of categories without a remark."""
 
 
-def about_numbers(frame: Table, learnt: Learnt) -> Iterator[str]:
+def about_numbers(learnt: Learnt) -> Iterator[str]:
     """Say which columns of numbers a categorical family took for categories, unless they look like codes."""
-    if isinstance(frame, SparseTable):
-        return
     taken = [
         f"{name!r} ({len(levels)} values)"
         for block in learnt.blocks
         if block.family.kind == "category" and not block.indicator
         for name in block.names
-        if columns.kind_of(frame[name]) == "number" and not _are_codes(levels := learnt.columns[name].levels)
+        if learnt.columns[name].of_numbers and not _are_codes(levels := learnt.columns[name].levels)
     ]
     if taken:
         yield (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -18,7 +17,17 @@ from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.merging import require_alike, require_same_labels, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
-from bayesclf.classifiers.streaming import LeftOutRows, coded_labels, learns_by_leaving_out
+from bayesclf.classifiers.stream_rows import (
+    Reading,
+    coded_labels,
+    counted,
+    kinds_of_part,
+    no_rows,
+    opened,
+    require_classes,
+    told_where,
+)
+from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
 from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
@@ -35,35 +44,9 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, shown
+from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
-from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the columns of a stream are; as the arguments of `fit_stream`."""
-
-    target: str
-    weight: str | None
-    classes: Any
-    drop: tuple[str, ...]
-    kinds: dict[str, ColumnKind]
-    missing: dict[str, Sequence[object]]
-
-    @classmethod
-    def of(cls, target: Any, weight: Any, classes: Any, drop: Any, kinds: Any, missing: Any) -> Self:
-        """Check the arguments."""
-        if not isinstance(target, str):
-            raise InputError(f"target must be the name of the column of labels, not {target!r}")
-        if not (weight is None or isinstance(weight, str)) or weight == target:
-            raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
-        if isinstance(drop, str) or not isinstance(drop, Iterable):
-            raise InputError(f"drop must be a list of columns, such as ['id'], not {drop!r}")
-        for name, given in (("kinds", kinds), ("missing", missing)):
-            if not (given is None or isinstance(given, Mapping)):
-                raise InputError(f"{name} must be a mapping from columns, not {given!r}")
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
@@ -139,7 +122,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
             self._gather(added)
             model = self._conditioned()
-            self.notes_ += about_numbers(frame, self._learnt)
+            self.notes_ += about_numbers(self._learnt)
             self._infer(model)
         return self
 
@@ -165,7 +148,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         InputError
             If options or columns differ.
         Refused
-            For a classifier of another kind.
+            For a classifier of another kind, and for itself, as its rows would count twice.
 
         Examples
         --------
@@ -175,6 +158,13 @@ class Updating(GenerativeAttributes, BayesClassifier):
         >>> print((one + other).class_count_)
         [2. 2.]
         """
+        if not isinstance(other, BayesClassifier):
+            return NotImplemented
+        if other is self:
+            raise Refused(
+                f"a {type(self).__name__} cannot be added to itself, as each row would count twice; add one that was "
+                "fitted to other rows"
+            )
         if type(other) is not type(self):
             raise Refused(
                 f"{type(self).__name__} and {type(other).__name__} cannot be added: only what one model learned from "
@@ -190,7 +180,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         learnt = with_common_concentrations(self._gathered, other._gathered)
         both.classes_ = learnt.classes
         both._gather(learnt)
-        both._infer(both._conditioned())
+        model = both._conditioned()
+        both.notes_ += about_numbers(both._learnt)
+        both._infer(model)
         return both
 
     def fit_stream(
@@ -217,7 +209,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         source
             A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
             glob such as "big/*.parquet"; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
-            dask.dataframe; any table with Arrow's stream interface; a DataFrame; or an iterable of tables.
+            dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
+            a function without arguments that returns one.
         target
             The column of labels.
         weight
@@ -257,42 +250,46 @@ class Updating(GenerativeAttributes, BayesClassifier):
             else:
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
-                    found = learned(parts_of(source), partial(unfitted._learn_part, how), client)
+                    found = learned(
+                        parts_of(source), partial(unfitted._learn_part, how), partial(kinds_of_part, how), client
+                    )
             if found is None:
-                raise InputError(f"no row counts: there is none, or all weights of column {weight!r} are zero")
+                raise no_rows(how)
             named, learnt, left_out = found
             self.n_features_in_, self.feature_names_in_ = named.n_features_in_, named.feature_names_in_
             self.target_name_ = target
             self.classes_ = learnt.classes
-            if len(self.classes_) < 2:
-                raise InputError(
-                    f"column {target!r} has one class only, {str(self.classes_[0])!r}; give rows of at least two "
-                    "classes, or name all that can occur (classes=[…])"
-                )
+            require_classes(self.classes_, target)
             self._gather(self._with_concentrations(learnt, left_out))
-            self._infer(self._conditioned())
+            model = self._conditioned()
+            self.notes_ += about_numbers(self._learnt)
+            self._infer(model)
         return self
 
-    def _learn_stream(self, source: Any, how: Reading, progress: Progress, part: int | None = None) -> Found:
+    def _learn_stream(
+        self,
+        source: Any,
+        how: Reading,
+        progress: Progress,
+        part: int | None = None,
+        expected: Mapping[str, str] | None = None,
+    ) -> Found:
         """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts.
 
-        `part` is the number of the part that the stream is, None where it is all there is.
+        `part` is the number of the part that the stream is, None where it is all there is; `expected` is what other
+        parts found in columns of which this one may have no cell.
         """
-        target, weight = how.target, how.weight
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
-        stream = open_stream(source, how.kinds, how.missing).without(how.drop)
-        features = [name for name in stream.names if name not in (target, weight)]
-        stream = stream.select([*features, target, *([] if weight is None else [weight])])
-        left_out = LeftOutRows(stream.rows if weight is None and part is None else None, part or 0)
+        stream, features = opened(source, how, expected)
+        left_out = LeftOutRows(stream.rows if how.weight is None and part is None else None, part or 0)
         learnt: Learnt | None = None
         done, start = 0, time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
             for batch in stream.batches():
-                try:
+                with told_where(batch, done, stream):
                     frame = self._validated(batch.table[features], reset=learnt is None)
-                    self.classes_, codes = coded_labels(batch.table[target], known)
-                    own = None if weight is None else _weights(batch.table[weight])
-                    rows = _counted(frame, codes, own, stream.written)
+                    self.classes_, codes = coded_labels(batch.table[how.target], known)
+                    rows = counted(frame, codes, how.weights(batch), stream.written)
                     if rows is not None:
                         if learnt is not None:
                             require_same_labels(learnt.classes, self.classes_)
@@ -301,22 +298,20 @@ class Updating(GenerativeAttributes, BayesClassifier):
                         learnt = added if learnt is None else learnt + added
                         if any(map(learns_by_leaving_out, learnt.blocks)):
                             left_out.add(rows[0], self.classes_[rows[1]], rows[2])
-                except InputError as reason:
-                    if len(batch.table) == stream.rows:
-                        raise
-                    first = f"{batch.where}, counting from row {done + 1:,} of the stream"
-                    raise type(reason)(f"{first}: {reason}") from None
                 done += len(batch.table)
                 speed = done / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
         return None if learnt is None else (self, learnt, left_out)
 
-    def _learn_part(self, how: Reading, part: Any, number: int = 0) -> Found:
-        """Return what an unfitted copy learns from a part of a table, and its number."""
+    def _learn_part(self, how: Reading, part: Any, number: int = 0, expected: Mapping[str, str] | None = None) -> Found:
+        """Return what an unfitted copy learns from a part of a table, and its number; None of a part without rows."""
         if isinstance(part, pd.DataFrame) and not len(part):
             return None
         own: Self = clone(self)
-        return own._learn_stream(part, how, False, number)
+        try:
+            return own._learn_stream(part, how, False, number, expected)
+        except NoRows:
+            return None
 
     def _with_concentrations(self, learnt: Learnt, left_out: LeftOutRows) -> Learnt:
         """Return what was learned from a stream with the α that the rows to be left out teach."""
@@ -333,25 +328,3 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
-
-
-def _weights(column: pd.Series) -> Array:
-    """Return a column of numbers as weights (row)."""
-    try:
-        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-    except (TypeError, ValueError):
-        raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
-
-
-def _counted(
-    frame: pd.DataFrame, codes: Integers, weight: Array | None, written: frozenset[str]
-) -> tuple[pd.DataFrame, Integers, Array | None] | None:
-    """Return training rows without those of weight 0, nor the levels that only these have; None if none is left."""
-    if weight is not None and (weight == 0).all():
-        return None
-    rows: tuple[pd.DataFrame, Integers, Array | None] = weighted(frame, codes, weight)
-    table = rows[0]
-    if len(table) < len(frame):
-        fewer = {name: table[name].cat.remove_unused_categories() for name in table.columns if name in written}
-        rows = (table.assign(**fewer), *rows[1:])
-    return rows

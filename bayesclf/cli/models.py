@@ -45,6 +45,7 @@ def fit(
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
+    from bayesclf.classifiers.updating import Updating
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.settings import check_used, given_settings
     from bayesclf.cli.settings import classifier as with_settings
@@ -60,12 +61,15 @@ def fit(
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
-    if stream or scheduler or is_streamed(table, STREAMED_BYTES):
+    most = STREAMED_BYTES if issubclass(CLASSIFIERS[model], Updating) else None
+    if stream or scheduler or is_streamed(table, most):
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
-        notes = fit_stream(classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler)
+        notes = fit_stream(
+            classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler, max_bytes
+        )
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
@@ -122,9 +126,9 @@ def predict(
     stream: options.InBatches = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions
+    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions, write_table
     from bayesclf.interpretation.predictions import Decision
-    from bayesclf.rules import RULES
+    from bayesclf.rules import RULES, resolve
     from bayesclf.storage import load
     from bayesclf.tables.stream_paths import is_streamed
 
@@ -138,12 +142,19 @@ def predict(
     labels = [str(label) for label in classifier.classes_]
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
-    if stream or path.suffix.lower() == ".parquet" or is_streamed(table, STREAMED_BYTES):
-        found = stream_predictions(classifier, table, path, decision, wanted, empty, safe_csv)
+    parquet = path.suffix.lower() == ".parquet"
+    # the rule "gibbs" needs the number of each row, so that a file is read as a whole
+    by_number = resolve(classifier.requested_rule(rule))[0].name == "gibbs"
+    if stream or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
+        found = stream_predictions(classifier, table, path, decision, wanted, empty, safe_csv, max_bytes)
         _say_predicted(found.rows, found.rejected, reject, path)
         return
     with shown(f"predicting {table}"):
         X = read_features(table, classifier, empty, max_bytes)
+        if parquet:
+            found = write_table(classifier, X, decision, wanted, path)
+            _say_predicted(found.rows, found.rejected, reject, path)
+            return
         predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
     _say_predicted(predictions.rows, predictions.rejected, reject, path)

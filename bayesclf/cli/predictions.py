@@ -10,15 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesclf.cli.console import complain
 from bayesclf.cli.csv_output import safe_cell
 from bayesclf.errors import InputError
-from bayesclf.interpretation.prediction_files import Predicted, kind_to_read, predict_stream, unseen_levels, with_levels
+from bayesclf.interpretation.prediction_files import (
+    Predicted,
+    kind_to_read,
+    predict_stream,
+    unseen_levels,
+    with_levels,
+    write_parquet,
+)
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.tables.missing import emptied
+from bayesclf.tables.stream_paths import is_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +121,15 @@ def predict_table(
     return Predictions(text.getvalue(), len(labels), predicted.count(None))
 
 
+def write_table(
+    classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras, path: Path
+) -> Predicted:
+    """Write predictions of a whole table to a Parquet file; parameters as in `predict_table`."""
+    found = prediction_columns(classifier, X, decision, extras)
+    write_parquet(path, {"row": np.arange(1, len(X) + 1)} | found, classifier.classes_)
+    return Predicted(len(X), found["predicted"].tolist().count(None))
+
+
 def stream_predictions(
     classifier: BayesClassifier,
     table: str,
@@ -119,6 +138,7 @@ def stream_predictions(
     extras: Extras,
     missing: Mapping[str, Sequence[object]] | None = None,
     safe: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Predicted:
     """Write predictions for a table that is read batch by batch; parameters as in `read_features`, `predict_table`.
 
@@ -130,7 +150,15 @@ def stream_predictions(
         complain(f"note: {sentence}")
 
     spelled = (lambda label: safe_cell(label)) if safe else str
-    return predict_stream(classifier, table, path, decision, extras, missing=missing, tell_unseen=note, spelled=spelled)
+    source: Any = table
+    if is_name(table):
+        kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
+        source = _read(table, kinds, max_bytes)
+        if all(column.name in source.columns for column in classifier.columns_):
+            source = with_levels(source, classifier.columns_)
+    return predict_stream(
+        classifier, source, path, decision, extras, missing=missing, tell_unseen=note, spelled=spelled
+    )
 
 
 def _read(table: str, kinds: dict[str, ColumnKind], max_bytes: int) -> pd.DataFrame:

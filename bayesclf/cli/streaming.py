@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.storage import save
+from bayesclf.tables import datasets
 from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.limits import MAX_BYTES
+from bayesclf.tables.stream_paths import is_name
 
 if TYPE_CHECKING:
-    from bayesclf.classifiers import BayesClassifier
+    from bayesclf.classifiers import LogisticRegression
+    from bayesclf.classifiers.updating import Updating
 
 
 def fit_stream(
-    classifier: BayesClassifier,
+    classifier: Updating | LogisticRegression,
     table: str,
     target: str | None,
     drop: Sequence[str] | None,
@@ -23,15 +27,16 @@ def fit_stream(
     missing: Mapping[str, Sequence[object]],
     path: Path,
     scheduler: str | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
 
     Parameters
     ----------
     classifier
-        One that learns from streams.
+        Not fitted.
     table
-        A file, folder or glob.
+        A file, folder or glob, or the name of a data set, which is read as a whole.
     target
         The label column.
     drop, kinds, missing
@@ -40,20 +45,19 @@ def fit_stream(
         File for the fitted model.
     scheduler
         Address of a Dask scheduler, whose workers read the files.
+    max_bytes
+        The most bytes that a packed data set may be unpacked to.
     """
-    from bayesclf.classifiers.updating import Updating
-
-    if not isinstance(classifier, Updating):
-        raise Refused(
-            f"{table} is read in batches, from which {type(classifier).__name__} cannot be fitted; give a smaller "
-            "table, or a generative model such as nb"
-        )
+    source: Any = table
+    if is_name(table):
+        dataset = datasets.load(table, target, kinds, missing, max_bytes)
+        frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
+        source = frame if scheduler is None else [frame]
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
-    classifier.fit_stream(table, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
+    classifier.fit_stream(source, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
     save(classifier, path)
-    rows = (
-        f"{classifier.model_.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
-    )
+    model: Any = classifier.model_
+    rows = f"{model.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]

@@ -50,9 +50,9 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
     """Yield ("class" or "level", its name, its weight of rows)."""
     model = classifier.model_
     if isinstance(model, LogisticModel):
-        by_label = np.bincount(model.y, model.sample_weight, minlength=len(model.labels))
+        by_label = model.label_counts
         first = len(model.design) - sum(model.design.sizes)
-        levels = list(zip(model.design.names[first:], (model.sample_weight @ model.X)[first:], strict=True))
+        levels = list(zip(model.design.names[first:], model.column_totals[first:], strict=True))
     else:
         assert isinstance(model, GenerativeModel)
         by_label = model.label_counts

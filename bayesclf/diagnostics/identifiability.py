@@ -54,6 +54,7 @@ def separated_classes(context: Context) -> Answer:
 
 def _separated_by_one_column(model: LogisticModel) -> list[str]:
     """Return the columns whose values in one class all lie on one side of those of all other rows, or at their end."""
+    model.require_rows()
     present = model.sample_weight > 0
     X, y = model.X[present], model.y[present]
     cells: Array | sparse.csr_array = X.cells if isinstance(X, CenteredRows) else X
@@ -114,7 +115,7 @@ def _missing_together(model: LogisticModel, names: list[str]) -> list[str]:
     """Return the columns whose missing cells are in the same rows, if these indicators alone are collinear."""
     design, first = model.design, len(model.design.varying)
     indicators = {design.names[first + i]: j for i, j in enumerate(design.gaps)}
-    if not names or not set(names) <= set(indicators):
+    if not len(model.X) or not names or not set(names) <= set(indicators):
         return []
     X = dense(model.X[model.sample_weight > 0])[:, [design.names.index(name) for name in names]]
     if any((column[:, None] == X).all(axis=0).sum() < 2 for column in X.T):

@@ -167,7 +167,7 @@ def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
     """
     weight, intercept = posterior["weight"].copy(deep=True), posterior["intercept"].copy(deep=True)
     first = len(model.design) - sum(model.design.sizes)
-    share = np.asarray(model.sample_weight @ model.X)[first:]
+    share = model.column_totals[first:]
     ends = np.cumsum(model.design.sizes)
     for start, end in zip(ends - model.design.sizes, ends, strict=True):
         own = slice(first + start, first + end)

@@ -136,6 +136,10 @@ class Statistics(ABC):
         """Return the same statistics on axes with additional labels, features or levels, which have no rows."""
         return self._mapped(axes, lambda values: self.axes.moved(values, axes))
 
+    def labeled(self, labels: tuple[str, ...]) -> Self:
+        """Return the same statistics with other names of the classes."""
+        return replace(cast("Any", self), axes=replace(self.axes, labels=labels))  # type: ignore[no-any-return]
+
     def arrays(self) -> dict[str, Array]:
         """Return the arrays by name as floating-point numbers, for comparison and inspection."""
         return {name: np.asarray(values, dtype=float) for name, values in self._named().items()}

@@ -91,6 +91,11 @@ class HurdleStatistics(Statistics):
         return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
 
     @override
+    def labeled(self, labels: tuple[str, ...]) -> Self:
+        """Return both parts' statistics with other names of the classes."""
+        return type(self)(self.zeros.labeled(labels), self.others.labeled(labels))
+
+    @override
     def arrays(self) -> dict[str, Array]:
         """Return the arrays of both parts by name."""
         of_zeros = {f"zeros_{name}": values for name, values in self.zeros.arrays().items()}

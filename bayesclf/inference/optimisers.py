@@ -273,7 +273,7 @@ def largest_curvature(objective: Objective) -> float:
 
 def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
     if isinstance(objective, LogPosterior):
-        return objective.likelihood, objective
+        return cast(Likelihood, objective.likelihood), objective
     return cast(Likelihood, objective), None
 
 

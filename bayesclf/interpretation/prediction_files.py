@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,8 +164,15 @@ def predict_stream(
     else:
         import pyarrow as pa
 
-        write_whole(path, lambda part: _write_parquet(part, answers), (OSError, pa.ArrowException))
+        write_whole(path, lambda part: _write_parquet(part, answers, answers.labels), (OSError, pa.ArrowException))
     return Predicted(answers.rows, answers.rejected)
+
+
+def write_parquet(path: Path, columns: Columns, labels: NDArray[Any]) -> None:
+    """Write predictions of a table, labels of a type that does not depend on those that occur."""
+    import pyarrow as pa
+
+    write_whole(path, lambda part: _write_parquet(part, [columns], labels), (OSError, pa.ArrowException))
 
 
 class _Answers:
@@ -237,14 +244,14 @@ def _write_csv(part: Path, answers: _Answers, spelled: Callable[[str], object]) 
             file.write(_csv_text(columns, answers, spelled))
 
 
-def _write_parquet(part: Path, answers: _Answers) -> None:
+def _write_parquet(part: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     writer = None
     try:
-        for columns in answers:
-            table = pa.table({name: _arrow(values, name, answers.labels) for name, values in columns.items()})
+        for columns in batches:
+            table = pa.table({name: _arrow(values, name, labels) for name, values in columns.items()})
             writer = pq.ParquetWriter(part, table.schema) if writer is None else writer
             writer.write_table(table)
     finally:

@@ -121,7 +121,8 @@ def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
     """
     model: Any = classifier.model_
     if isinstance(model, LogisticModel):
-        return bool((model.sample_weight % 1 != 0).any())
+        weight = model.sample_weight if len(model.sample_weight) else model.label_counts
+        return bool((weight % 1 != 0).any())
     sums, counts = model.label_counts, np.unique(y, return_counts=True)[1]
     balanced = sums.sum() == counts.sum() and np.ptp(sums) == 0 and np.ptp(counts) > 0
     return bool((sums % 1 != 0).any() or balanced)

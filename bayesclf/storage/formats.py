@@ -72,6 +72,7 @@ CHANGES = {
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
+            "Column.of_numbers": False,
             "Column.unit": 1.0,
             "ColumnBlock.candidate": "",
             "GenerativeModel.posterior_given": False,
@@ -163,6 +164,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.normal_prior import NormalPrior
     from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
+    from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 
@@ -183,7 +185,15 @@ def classes() -> dict[str, type]:
             LearntClassPrior,
         ),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
-        *(LearnedPowerModel, LearnedScale, LearnedScaleModel, NormalPrior, UnseenPrior),
+        *(
+            LearnedPowerModel,
+            LearnedScale,
+            LearnedScaleModel,
+            NormalPrior,
+            StreamedModel,
+            StreamedScaleModel,
+            UnseenPrior,
+        ),
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

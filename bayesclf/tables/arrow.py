@@ -30,11 +30,11 @@ def written_out(schema: pa.Schema) -> frozenset[str]:
 
 
 def to_table(batch: pa.RecordBatch | pa.Table, plain: frozenset[str] = frozenset()) -> pd.DataFrame:
-    """Return a batch as a table, with words as categoricals of sorted levels.
+    """Return a batch as a table, with words as categoricals.
 
-    Columns that are dictionaries keep all levels of these; of words that are written out only those that occur are
-    levels, and of dictionaries in `plain` too, which were words when they were stored. Integers with gaps are of a
-    nullable type, so that a level 1 stays 1.
+    Columns that are dictionaries keep all levels of these, in their order; of words that are written out only those
+    that occur are levels, sorted, and of dictionaries in `plain` too, which were words when they were stored. Integers
+    with gaps are of a nullable type, so that a level 1 stays 1.
     """
     names = list(batch.schema.names)
     columns: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def _cells(column: Any, plain: bool) -> Any:
 
 
 def _categorical(column: Any, observed: bool) -> pd.Categorical:
-    """Return words as codes of sorted levels: those that occur, or all of the dictionary."""
+    """Return words as codes of levels: those that occur, sorted, or those of the dictionary in its order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -77,6 +77,8 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
     known = np.array([word is not None for word in words], dtype=bool)
     if observed:
         known &= np.bincount(codes, minlength=len(words) + 1)[: len(words)] > 0
+    elif known.all() and len(set(words)) == len(words):
+        return pd.Categorical.from_codes(np.where(codes == len(words), -1, codes), pd.Index(words, dtype=object))
     return pd.Categorical.from_codes(*sorted_levels(words, codes, known))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bayesclf.errors import InputError
@@ -30,9 +31,39 @@ def batch_rows(columns: int) -> int:
     return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))
 
 
-def lacking_or_other(found: Iterable[str], names: Sequence[str], where: str, other: str) -> None:
+class NoRows(InputError):
+    """A file has column names and no row."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which columns of a stream matter: those that a model needs, or all without those that are dropped.
+
+    Attributes
+    ----------
+    needed
+        Columns that a model needs; where there are none, all.
+    drop
+        Columns that are left out.
+    """
+
+    needed: Collection[str] = ()
+    drop: Collection[str] = ()
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """Return those of some columns that matter."""
+        if self.needed:
+            return [name for name in names if name in self.needed]
+        return [name for name in names if name not in self.drop]
+
+
+ALL = Wanted()
+"""All columns matter."""
+
+
+def lacking_or_other(found: Iterable[str], names: Sequence[str], where: str, other: str, wanted: Wanted = ALL) -> None:
     """Raise `InputError` if a part of a stream lacks a column that another has, or has one more; order is free."""
-    own = set(found)
+    own, names = set(wanted.of(found)), wanted.of(names)
     lacking = [name for name in names if name not in own]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)

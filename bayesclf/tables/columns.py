@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -461,19 +461,22 @@ class Column:
         Its levels, if it is categorical.
     unit
         What 1 stands for in a model of its numbers, see `bayesclf.families.units`; 0 where they are all 0.
+    of_numbers
+        Whether it is categorical, and was a column of numbers in the table.
     """
 
     name: str
     kind: Kind
     levels: tuple[Hashable, ...] = ()
     unit: float = 1.0
+    of_numbers: bool = field(default=False, repr=False, compare=False)
 
     def union(self, other: Column) -> Column:
         """Return the column with the levels of both, and the larger unit."""
-        if self.levels == other.levels and self.unit >= other.unit:
+        if self.levels == other.levels and self.unit >= other.unit and self.of_numbers >= other.of_numbers:
             return self
-        levels = in_order({*self.levels, *other.levels})
-        return Column(self.name, self.kind, levels, max(self.unit, other.unit))
+        levels = self.levels if self.levels == other.levels else in_order({*self.levels, *other.levels})
+        return Column(self.name, self.kind, levels, max(self.unit, other.unit), self.of_numbers or other.of_numbers)
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

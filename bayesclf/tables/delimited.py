@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesclf.errors import InputError
+from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces
 from bayesclf.tables.limits import require_names
 from bayesclf.wording import one_line
 
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 BLOCK = 2**24
 """Bytes of a file that are read at once."""
 
+HEXADECIMAL = "^-?0[xX]"
+"""Pattern of words that Arrow reads as integers."""
+
 type Held = Literal["whole", "number", "words"]
 
 
 def stream(
-    paths: Sequence[Path], where: str, kinds: Mapping[str, str]
+    paths: Sequence[Path], where: str, kinds: Mapping[str, str], wanted: Wanted = ALL
 ) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
     """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
 
@@ -37,36 +41,40 @@ def stream(
         How messages call all of them.
     kinds
         Declared kinds of columns: one of words is not looked at.
+    wanted
+        Which columns matter; of the others the files may have different ones.
     """
     from bayesclf.tables.arrow import to_table
-    from bayesclf.tables.batches import lacking_or_other, pieces
 
     names = _header(paths[0])
+    own = wanted.of(names)
     for path in paths[1:]:
-        lacking_or_other(_header(path), names, str(path), str(paths[0]))
-    held: dict[str, Held] = {name: "words" if kinds.get(name, "number") != "number" else "whole" for name in names}
-    gaps = dict.fromkeys(names, False)
+        found = _header(path)
+        lacking_or_other(found, names, str(path), str(paths[0]), wanted)
+        names = (*names, *(name for name in found if name not in names))
+    held: dict[str, Held] = {name: "words" if kinds.get(name, "number") != "number" else "whole" for name in own}
+    gaps = dict.fromkeys(own, False)
     rows = 0
     for path in paths:
-        for batch in _words(path, names):
+        for batch in _words(path, own or names[:1]):
             rows += batch.num_rows
-            for name in names:
+            for name in own:
                 column = batch.column(name)
                 gaps[name] |= column.null_count > 0
                 held[name] = _narrowed(column, held[name])
     if not rows:
-        raise InputError(f"{where} has no rows below its column names; add at least one")
+        raise NoRows(f"{where} has no rows below its column names; add at least one")
     types = {name: "number" if own == "whole" and gaps[name] else own for name, own in held.items()}
 
-    def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, each with its file's name."""
         import pyarrow as pa
 
         for path in paths:
-            for batch in _words(path, wanted):
+            for batch in _words(path, chosen):
                 for piece in pieces(batch):
-                    arrays = [_of_type(piece.column(name), types[name]) for name in wanted]
-                    yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(wanted)))
+                    arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
+                    yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
 
     return names, rows, frozenset(name for name, own in types.items() if own == "words"), read
 
@@ -82,7 +90,10 @@ def _narrowed(column: pa.Array, held: Held) -> Held:
 
 def _cast(column: pa.Array, kind: str) -> Any:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
+    if kind == "int64" and pc.any(pc.match_substring_regex(column, HEXADECIMAL)).as_py():
+        return None  # Arrow alone takes them for numbers
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
@@ -122,14 +133,14 @@ def _header(path: Path) -> tuple[str, ...]:
     return names
 
 
-def _words(path: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def _words(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield batches of columns, all cells as words."""
     with _opened(path, names) as reader:
         yield from (batch for batch in reader if batch.num_rows)
 
 
 @contextmanager
-def _opened(path: Path, names: tuple[str, ...] | None) -> Iterator[Any]:
+def _opened(path: Path, names: Sequence[str] | None) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv
 

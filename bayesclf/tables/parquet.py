@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesclf.errors import InputError
+from bayesclf.tables.batches import ALL, NoRows, Wanted, batch_rows, lacking_or_other
 from bayesclf.tables.columns import not_plain
 from bayesclf.tables.limits import require_names, too_large
 from bayesclf.wording import counted
@@ -58,7 +59,7 @@ def read(data: bytes, path: Path, max_bytes: int) -> pd.DataFrame:
     return frame
 
 
-def _check_schema(schema: pa.Schema, path: Path) -> None:
+def _check_schema(schema: pa.Schema, path: Path, wanted: Wanted = ALL) -> None:
     """Raise for a table without columns, with names that repeat, or with cells of several values."""
     import pyarrow as pa
 
@@ -66,8 +67,9 @@ def _check_schema(schema: pa.Schema, path: Path) -> None:
     if not names:
         raise InputError(f"{path} has no columns; write the table again")
     require_names(names, path)
+    kept = set(wanted.of(names))
     for field in schema:
-        if pa.types.is_nested(field.type):
+        if field.name in kept and pa.types.is_nested(field.type):
             raise not_plain(f"cells of the type {field.type}", field.name, f"{path}: ")
 
 
@@ -105,7 +107,7 @@ def _written_out(column: pa.ChunkedArray) -> int:
 
 
 def stream(
-    paths: Sequence[Path], where: str
+    paths: Sequence[Path], where: str, wanted: Wanted = ALL
 ) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
     """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
 
@@ -118,12 +120,13 @@ def stream(
         The files.
     where
         How messages call all of them.
+    wanted
+        Which columns matter; of the others the files may have different ones, with cells of any type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from bayesclf.tables.arrow import is_words, to_table, written_out
-    from bayesclf.tables.batches import batch_rows, lacking_or_other
 
     names: tuple[str, ...] = ()
     rows = 0
@@ -132,28 +135,28 @@ def stream(
     for path in paths:
         with _open(path) as file:
             schema = file.schema_arrow
-            _check_schema(schema, path)
+            _check_schema(schema, path, wanted)
             own = tuple(name for name in schema.names if not name.startswith(INDEX))
             if names:
-                lacking_or_other(own, names, str(path), str(paths[0]))
-            names = names or own
+                lacking_or_other(own, names, str(path), str(paths[0]), wanted)
+            names = (*names, *(name for name in own if name not in names))
             words.update(field.name for field in schema if is_words(field.type))
             written |= written_out(schema)
             rows += file.metadata.num_rows
     if not rows:
-        raise InputError(f"{where} has no rows; give at least one")
+        raise NoRows(f"{where} has no rows; give at least one")
 
-    def read(wanted: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, each with its file's name."""
         for path in paths:
             with _open(path) as file:
                 schema = file.schema_arrow
                 # words that are not stored as a dictionary by choice are read as codes, which takes far less time
-                plain = written_out(schema).intersection(wanted)
-                empty = {name for name in wanted if pa.types.is_null(schema.field(name).type)} & words
+                plain = written_out(schema).intersection(chosen)
+                empty = {name for name in chosen if pa.types.is_null(schema.field(name).type)} & words
                 with pq.ParquetFile(path, read_dictionary=sorted(plain)) as coded, _damage(path):
-                    for batch in coded.iter_batches(batch_rows(len(wanted)), columns=list(wanted)):
-                        table = to_table(batch.select(list(wanted)), plain)
+                    for batch in coded.iter_batches(batch_rows(len(chosen)), columns=list(chosen)):
+                        table = to_table(batch.select(list(chosen)), plain)
                         yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
 
     return names, rows, written, read

@@ -11,15 +11,20 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.tables.arrow import to_table, written_out
-from bayesclf.tables.batches import batch_rows, lacking_or_other, pieces
+from bayesclf.tables.batches import BATCH_CELLS, Wanted, batch_rows, lacking_or_other, pieces
 from bayesclf.tables.columns import ColumnKind, kinds_of, to_pandas
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.missing import emptied
-from bayesclf.tables.stream_paths import ending_of, files_of
-from bayesclf.wording import LISTED_NAMES, listed
+from bayesclf.tables.spelling import Spelling
+from bayesclf.tables.stream_paths import FilePart, ending_of, parts_of
+from bayesclf.wording import LISTED_NAMES, listed, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+LOOK_AHEAD = 4 * BATCH_CELLS
+"""Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,10 @@ class Stream:
         By column, values that stand for "missing".
     written
         Columns of words that are written out, whose levels are those that occur, though batches have them as codes.
+    again
+        Whether it can be read more than once.
+    expected
+        What columns hold, "number" or "category", where their cells do not say so: where all of them are missing.
     """
 
     where: str
@@ -70,6 +79,8 @@ class Stream:
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
     missing: Mapping[str, Sequence[object]] | None = None
     written: frozenset[str] = frozenset()
+    again: bool = True
+    expected: Mapping[str, str] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""
@@ -95,19 +106,66 @@ class Stream:
         Raises
         ------
         InputError
-            If a batch lacks a column or has another one, or a column holds words here and numbers there.
+            If a batch lacks a column or has another one, a column holds words here and numbers there, or the source
+            cannot be read.
         """
         require_kinds(self.kinds, self.names, self.where)
+        kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
+        held: list[Batch] = []
+        for batch in self._tables():
+            unknown = _note_kinds(batch.table, kinds)
+            if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
+                held.append(batch)
+                continue
+            if unknown:
+                if self.again:
+                    kinds |= self.select(unknown).found_kinds()
+                kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
+            for one in (*held, batch):
+                yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
+            held = []
+        for one in held:
+            kinds |= {name: kind for name, kind in kinds_of(one.table).items() if name not in kinds}
+            yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
+
+    def found_kinds(self) -> dict[str, str]:
+        """Return what columns hold, read as far as needed, without those whose cells are all missing."""
         kinds: dict[str, str] = {}
-        for where, found in self.read(self.names):
+        for batch in self._tables():
+            if not _note_kinds(batch.table, kinds):
+                break
+        return kinds
+
+    def _tables(self) -> Iterator[Batch]:
+        """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
+        spelling = Spelling({name for name, kind in self.kinds.items() if kind != "number"})
+        for where, found in self._read():
             if not len(found):
                 continue
             table = _same_columns(found, self.names, where, self.where)
             if self.missing:
                 table = emptied(table, self.missing, where, required=False)
             if self.from_file or self.kinds:
-                table = _converted(table, self.kinds, where, self.from_file)
-            yield Batch(where, _same_kinds(table, kinds, where))
+                table = _converted(spelling.alike(table), self.kinds, where, self.from_file)
+            yield Batch(where, table)
+
+    def _read(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
+        import pyarrow as pa
+
+        found = self.read(self.names)
+        while True:
+            try:
+                one = next(found)
+            except StopIteration:
+                return
+            except InputError:
+                raise
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(
+                    f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
+                ) from error
+            yield one
 
 
 def open_stream(
@@ -115,6 +173,7 @@ def open_stream(
     kinds: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | None = None,
     needed: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> Stream:
     """Return a table as a stream.
 
@@ -123,13 +182,16 @@ def open_stream(
     source
         A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob; a pyarrow data set,
         table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that
-        offers Arrow's stream interface; a DataFrame; or an iterable of tables.
+        offers Arrow's stream interface; a DataFrame; an iterable of tables; or a
+        function without arguments that returns one.
     kinds
         What columns hold, "number", "category" or "text", whatever they look like.
     missing
         By column, values that stand for "missing".
     needed
         Columns that a model needs; all where there are none.
+    drop
+        Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
 
     Raises
     ------
@@ -137,7 +199,7 @@ def open_stream(
         If it is none of these, or cannot be read.
     """
     kinds = dict(kinds or {})
-    found = _opened(source, kinds)
+    found = _opened(source, kinds, Wanted(frozenset(needed), frozenset(drop)))
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
@@ -146,16 +208,19 @@ def open_stream(
     for name in missing or {}:
         require_column(name, found.names, found.where)
     whole = replace(found, kinds=kinds, missing=missing or None)
-    return whole.select(needed) if needed else whole
+    return whole.select(needed) if needed else whole.without(drop)
 
 
-def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
+def _opened(source: Any, kinds: Mapping[str, ColumnKind], wanted: Wanted) -> Stream:
     import pyarrow as pa
 
     if isinstance(source, Stream):
         return source
     if isinstance(source, str | os.PathLike):
-        return _of_files(os.fspath(source), kinds)
+        path = os.fspath(source)
+        return _of_files(parts_of(path), path, kinds, wanted)
+    if isinstance(source, FilePart):
+        return _of_files([source], str(source.path), kinds, wanted)
     if isinstance(source, pd.DataFrame):
         return _of_frame(source)
     module = type(source).__module__.partition(".")[0]
@@ -165,7 +230,7 @@ def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
             "the table", table.schema, table.num_rows, lambda: table.to_reader(batch_rows(table.num_columns))
         )
     if isinstance(source, pa.RecordBatchReader):
-        return _of_arrow("the reader", source.schema, None, lambda: source)
+        return _of_arrow("the reader", source.schema, None, lambda: source, again=False)
     if module == "pyarrow" and hasattr(source, "to_batches") and hasattr(source, "count_rows"):
         return _of_dataset(source)
     if hasattr(source, "collect_batches"):
@@ -180,27 +245,57 @@ def _opened(source: Any, kinds: Mapping[str, ColumnKind]) -> Stream:
         schema = pa.RecordBatchReader.from_stream(source).schema
         return _of_arrow("the table", schema, None, lambda: pa.RecordBatchReader.from_stream(source))
     if isinstance(source, Iterable):
-        return _of_iterable(source)
+        return _of_iterable(source, wanted)
+    if callable(source):
+        return _of_iterable(source, wanted)
     raise InputError(
         f"a stream is read from files, Arrow's data sets, lazy tables or an iterable of tables, not from an object of "
         f"type {type(source).__name__}"
     )
 
 
-def _of_files(path: str, kinds: Mapping[str, ColumnKind]) -> Stream:
-    paths = files_of(path)
-    endings = {ending_of(file) for file in paths}
+def _of_files(parts: Sequence[FilePart], path: str, kinds: Mapping[str, ColumnKind], wanted: Wanted) -> Stream:
+    endings = {ending_of(part.path) for part in parts}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
+    paths = [part.path for part in parts]
     if endings == {".parquet"}:
         from bayesclf.tables.parquet import stream
 
-        names, rows, written, read = stream(paths, path)
+        names, rows, written, read = stream(paths, path, wanted)
     else:
         from bayesclf.tables.delimited import stream as of_text
 
-        names, rows, written, read = of_text(paths, path, kinds)
-    return Stream(path, names, rows, read, from_file=True, written=written)
+        names, rows, written, read = of_text(paths, path, kinds, wanted)
+    found = Stream(path, names, rows, read, from_file=True, written=written)
+    keys = {name for part in parts for name in part.keys}.difference(names)
+    return _with_keys(found, parts, sorted(keys)) if keys else found
+
+
+def _with_keys(stream: Stream, parts: Sequence[FilePart], keys: Sequence[str]) -> Stream:
+    """Return a stream of files with the columns that their folders' names give, such as "year=2024"."""
+    given = {str(part.path): part.keys for part in parts}
+    words = {name for name in keys if any(isinstance(part.keys.get(name), str) for part in parts)}
+
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, each with its file's name."""
+        own = tuple(name for name in names if name not in keys)
+        for where, table in stream.read(own or stream.names[:1]):
+            more: dict[str, Any] = {}
+            for name in names:
+                if name in keys:
+                    value = given[where].get(name)
+                    more[name] = _repeated(value, len(table)) if name in words else [value] * len(table)
+            yield where, table.assign(**more)[list(names)]
+
+    names = (*stream.names, *keys)
+    return replace(stream, names=names, read=read, written=stream.written | words)
+
+
+def _repeated(word: str | int | None, rows: int) -> pd.Categorical:
+    """Return a column of words that are all the same, or all missing."""
+    levels = pd.Index([] if word is None else [word], dtype=object)
+    return pd.Categorical.from_codes([-1 if word is None else 0] * rows, levels)
 
 
 def _of_arrow(
@@ -208,6 +303,7 @@ def _of_arrow(
     schema: pa.Schema,
     rows: int | None,
     reader: Callable[[], Iterable[pa.RecordBatch]],
+    again: bool = True,
 ) -> Stream:
     """Return the stream of what Arrow reads."""
 
@@ -217,7 +313,7 @@ def _of_arrow(
             for batch in pieces(whole.select(list(names))):
                 yield where, to_table(batch)
 
-    return Stream(where, _named(schema.names, where), rows, read, written=written_out(schema))
+    return Stream(where, _named(schema.names, where), rows, read, written=written_out(schema), again=again)
 
 
 def _of_dataset(source: Any) -> Stream:
@@ -270,18 +366,22 @@ def _of_frame(source: pd.DataFrame) -> Stream:
     return Stream("the table", _named(frame.columns, "the table"), len(frame), read)
 
 
-def _of_iterable(source: Iterable[Any]) -> Stream:
-    """Return the stream of an iterable of tables; a list of them can be read again, an iterator cannot."""
-    whole = source if isinstance(source, Sequence) else None
-    ahead = iter(source)
+def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wanted) -> Stream:
+    """Return the stream of an iterable of tables, or of a function that returns one.
+
+    It can be read again, unless it is an iterator.
+    """
+    start = source if callable(source) else lambda: source
+    ahead = _iterator(start())
     first = next(ahead, None)
     if first is None:
         raise InputError("the iterable holds no table; give at least one")
+    again = ahead is not source
 
     def tables() -> Iterator[Any]:
         """Yield the tables, the first one too."""
-        if whole is not None:
-            yield from whole
+        if again:
+            yield from _iterator(start())
         else:
             yield first
             yield from ahead
@@ -291,12 +391,22 @@ def _of_iterable(source: Iterable[Any]) -> Stream:
         for number, table in enumerate(tables(), start=1):
             where = f"table {number} of the iterable"
             frame = _frame(table, where)
-            lacking_or_other(frame.columns, all_names, where, "the first one")
+            lacking_or_other(frame.columns, all_names, where, "the first one", wanted)
             for piece in pieces(frame[list(names)]):
                 yield where, piece
 
     all_names = _named(_frame(first, "the first table of the iterable").columns, "the iterable")
-    return Stream("the iterable", all_names, None, read)
+    return Stream("the iterable", all_names, None, read, again=again)
+
+
+def _iterator(tables: Any) -> Iterator[Any]:
+    """Return an iterator over what a function of a stream returned."""
+    if not isinstance(tables, Iterable) or isinstance(tables, str | Mapping):
+        raise InputError(
+            f"a function that is given as a stream must return an iterable of tables, not an object of type "
+            f"{type(tables).__name__}"
+        )
+    return iter(tables)
 
 
 def _frame(table: Any, where: str) -> pd.DataFrame:
@@ -330,8 +440,12 @@ def _same_columns(found: pd.DataFrame, names: tuple[str, ...], where: str, whole
 
 def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:
     """Return columns as what they are declared to be; from files truth values and the like become words."""
-    coded = {name for name, dtype in table.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)}
-    wanted = {name: kind for name, kind in kinds.items() if name not in coded or kind == "number"}
+    words = {
+        name
+        for name, dtype in table.dtypes.items()
+        if isinstance(dtype, pd.CategoricalDtype) and all(isinstance(level, str) for level in dtype.categories)
+    }
+    wanted = {name: kind for name, kind in kinds.items() if name not in words or kind == "number"}
     if from_file:
         return convert_columns(table, wanted, where) if wanted or not _is_plain(table) else table
     if not wanted:
@@ -343,14 +457,27 @@ def _is_plain(table: pd.DataFrame) -> bool:
     return all(isinstance(dtype, pd.CategoricalDtype) or dtype.kind in "iuf" for dtype in set(table.dtypes))
 
 
-def _same_kinds(table: pd.DataFrame, kinds: dict[str, str], where: str) -> pd.DataFrame:
-    """Return a table whose columns hold what those of the earlier batches do, and note what new ones hold.
+def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:
+    """Note what columns hold, and return those of which nothing is known, as all cells are missing."""
+    unknown = []
+    for name, own in kinds_of(table).items():
+        if name in kinds:
+            continue
+        if pd.isna(table[name].iloc[0]) and table[name].isna().all():
+            unknown.append(name)
+        else:
+            kinds[name] = own
+    return unknown
+
+
+def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd.DataFrame:
+    """Return a table whose columns hold what those of the other batches do.
 
     A column without a value is what it is elsewhere: a batch of it may have any type.
     """
     empty: dict[str, pd.Series] = {}
     for name, own in kinds_of(table).items():
-        known = kinds.setdefault(name, own)
+        known = kinds[name]
         if own == known:
             continue
         if not table[name].isna().all():

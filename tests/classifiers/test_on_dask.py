@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf.classifiers.on_dask import parts_of
 from bayesclf.classifiers.streaming import MOST_KEPT, LeftOutRows
 from bayesclf.errors import InputError, Stopped
 
@@ -64,12 +65,44 @@ def test_what_parts_cannot_be_is_said(table):
         clf.fit_stream(iter([table]), "y", client=within())
     with pytest.raises(InputError, match="column 'word' is in one part and not in another"):
         clf.fit_stream([table[:50], table[50:].drop(columns="word")], "y", client=within())
-    with pytest.raises(InputError, match="hold words in one and numbers in another"):
+    with pytest.raises(InputError, match="holds numbers in the table, and words in the rows before"):
         clf.fit_stream([table[:50], table[50:].assign(word=1.0)], "y", client=within())
     with pytest.raises(InputError, match="infinite value"):
         clf.fit_stream([table[:50], table[50:].assign(x=np.inf)], "y", client=within())
     with pytest.raises(InputError, match="no row counts"):
         clf.fit_stream([table[:0]], "y", client=within())
+
+
+def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypatch):
+    clf = bc.NaiveBayes(inference="map")
+    empty = table[:100].assign(word=None)
+    parts = [empty.astype({"word": float}), table[100:]]
+    joined = pd.concat([empty, table[100:]])
+    same(clone(clf).fit_stream(parts, "y", client=within()), joined)
+    for number, part in enumerate([*parts, table[:0]]):
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    same(clone(clf).fit_stream(tmp_path, "y", client=within()), joined)
+    monkeypatch.chdir(tmp_path)
+    assert all(part.path.is_absolute() for part in parts_of("*.parquet"))
+    assert parts_of(["0.parquet"]) == [str(tmp_path / "0.parquet")]
+
+
+def test_keys_of_folders_are_columns_on_dask_too(table, tmp_path):
+    for place, part in (("1", table[:200]), ("x", table[200:])):
+        (tmp_path / f"word={place}").mkdir()
+        part.drop(columns="word").to_parquet(tmp_path / f"word={place}" / "t.parquet")
+    joined = table.assign(word=["1"] * 200 + ["x"] * 200)
+    same(bc.NaiveBayes(inference="map").fit_stream(tmp_path, "y", client=within()), joined)
+
+
+def test_a_client_that_cannot_work_is_refused(table):
+    clf = bc.NaiveBayes(inference="map")
+    with pytest.raises(InputError, match=r"client must be a client of Dask or .* not an object of type int"):
+        clf.fit_stream([table], "y", client=5)
+    closed = within()
+    closed.status = "closed"
+    with pytest.raises(InputError, match="the client of Dask is closed; connect again"):
+        clf.fit_stream([table], "y", client=closed)
 
 
 def test_of_many_rows_those_that_are_left_out_stand_for_all(table):

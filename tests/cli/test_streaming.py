@@ -96,8 +96,8 @@ def test_a_cell_that_cannot_be_used_leaves_what_was_there(parts, refused):
 def test_what_is_refused_of_streams(parts, refused):
     assert "no file matches" in refused("fit", "big/*.csv", *FIT)
     assert "--target" in refused("fit", "big", *FIT[2:])
-    assert "from which LogisticRegression cannot be fitted" in refused(
-        "fit", "big", *FIT[:4], "--model", "lr", *FIT[6:]
+    assert "inference='nuts' needs all rows at once" in refused(
+        "fit", "big", *FIT[:4], "--model", "lr", "--inference", "nuts", *FIT[6:]
     )
     assert "has no column 'lable'" in refused("fit", "big", "--target", "lable", *FIT[2:])
     assert run(["fit", "big", *FIT]) == 0
@@ -180,3 +180,56 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
     clf.predict_stream("g.parquet", "p.csv")
     read = parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan))
     np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)
+
+
+def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys):
+    assert run(["fit", "big", *FIT]) == 0
+    for output in ("a.csv", "a.parquet"):
+        assert run(["predict", "m.nc", "t.csv", "--output", output, "--rule", "gibbs"]) == 0
+    assert "60 rows predicted" in capsys.readouterr().out
+    answers = pd.read_parquet("a.parquet")
+    pd.testing.assert_frame_equal(answers, pd.read_csv("a.csv"), check_dtype=False, rtol=1e-12)
+    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    assert run(["predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs"]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
+
+
+def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):
+    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    assert run(["fit", "t.csv", *FIT[:4], "--model", "lr", "--inference", "map", "--output", "m.nc"]) == 0
+    assert len(bc.load("m.nc").model_.y)
+
+
+def test_a_shipped_table_can_be_read_in_batches(capsys):
+    given = ("--model", "nb", "--seed", "1", "--output")
+    assert run(["fit", "play_tennis", *given, "m.nc", "--stream"]) == 0
+    assert "14 rows in 2 classes" in capsys.readouterr().out
+    assert run(["fit", "play_tennis", *given, "w.nc"]) == 0
+    assert run(["predict", "m.nc", "play_tennis", "--output", "a.csv", "--stream"]) == 0
+    assert run(["predict", "w.nc", "play_tennis", "--output", "b.csv"]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("a.csv"), pd.read_csv("b.csv"), rtol=1e-9)
+    assert run(["predict", "m.nc", "play_tennis", "--output", "a.parquet"]) == 0
+
+
+def test_a_source_that_fails_is_not_the_output(parts):
+    clf = bc.NaiveBayes(inference="map").fit(parts[["x"]], parts["label"])
+
+    def failing():
+        yield parts
+        raise OSError("the disk is gone")
+
+    for output in ("a.csv", "a.parquet"):
+        with pytest.raises(InputError, match=r"the iterable cannot be read to its end \(the disk is gone\)"):
+            clf.predict_stream(failing(), output)
+
+
+def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch, capsys):
+    given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
+    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
+    assert run(["fit", "t.csv", *given, "whole.nc"]) == 0
+    words = parts.assign(flag=parts["flag"].astype(str))
+    expected = bc.load("whole.nc").predict_proba(words)
+    for source in ("big", "t.csv"):
+        assert run(["fit", source, *given, "m.nc", "--stream"]) == 0
+        assert "60 rows in 2 classes were read in batches" in capsys.readouterr().out
+        np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.tables.missing import emptied
 from bayesclf.tables.reading import read_table
 
@@ -214,7 +214,7 @@ def test_arguments_that_cannot_be_are_refused_in_one_sentence(arguments, complai
     assert complaint in str(caught.value)
 
 
-@pytest.mark.parametrize(("one", "other"), [([0, 1], [0.0, 1.0]), ([False, True], [0, 1]), ([0, 1], ["0", "1"])])
+@pytest.mark.parametrize(("one", "other"), [([False, True], [0, 1]), ([0, 1], ["0", "1"])])
 def test_labels_of_two_types_are_refused(one, other):
     first, second = (pd.DataFrame({"x": [1.0, 2.0], "y": labels}) for labels in (one, other))
     with pytest.raises(InputError, match=r"labels are of one type here|column 'y' holds (words|numbers) in table 2"):
@@ -222,3 +222,52 @@ def test_labels_of_two_types_are_refused(one, other):
     whole = [bc.NaiveBayes().fit(table[["x"]], table["y"]) for table in (first, second)]
     with pytest.raises(InputError, match="labels are of one type here and of another there"):
         whole[0] + whole[1]
+
+
+@every_generative
+def test_labels_that_are_whole_in_some_batches_only_are_those_of_one_table(case, mixed_table):
+    X, y = case.table(mixed_table)
+    codes = np.unique(y, return_inverse=True)[1]
+    parts = [X[:30].assign(label=codes[:30]), X[30:].assign(label=codes[30:].astype(float))]
+    clf = case.make(inference="map")
+    whole = clone(clf).fit(X, pd.concat(parts)["label"])
+    streamed = clone(clf).fit_stream(parts, "label")
+    assert str(streamed.classes_.tolist()) == str(whole.classes_.tolist())
+    assert streamed.model_.labels == whole.model_.labels
+    assert_same_answers(whole, streamed, X, ("map",), 1e-11)
+    late = clone(clf).fit_stream(parts[::-1], "label")
+    assert str(late.classes_.tolist()) == str(whole.classes_.tolist())
+    both = clone(clf).fit(X[:30], parts[0]["label"]) + clone(clf).fit(X[30:], parts[1]["label"])
+    assert both.model_.labels == whole.model_.labels
+
+
+def test_numbers_that_are_taken_for_categories_are_told_of_whatever_the_parts(tmp_path):
+    table = pd.DataFrame({"n": np.arange(60) / 7, "code": np.arange(60) % 3, "y": ["a", "b"] * 30})
+    clf = bc.CategoricalNB(1.0, inference="map")
+    whole = clone(clf).fit(table[["n", "code"]], table["y"])
+    assert "in column 'n' (60 values)" in whole.notes_[-1]
+    assert clone(clf).fit_stream([table[:9], table[9:]], "y").notes_ == whole.notes_
+    halves = [clone(clf).fit(part[["n", "code"]], part["y"]) for part in (table[:30], table[30:])]
+    halves[0].save(tmp_path / "half.nc")
+    assert (bc.load(tmp_path / "half.nc") + halves[1]).notes_ == whole.notes_
+
+
+def test_the_order_of_categories_is_that_of_a_fit_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    levels = ["low", "mid", "high", "never"]
+    table = pd.DataFrame({"x": pd.Categorical(rng.choice(levels[:3], 90), levels), "y": rng.choice(["a", "b"], 90)})
+    table.to_parquet(tmp_path / "t.parquet", row_group_size=40)
+    whole = bc.CategoricalNB(random_state=1).fit(table[["x"]], table["y"])
+    for source in (table, [table[:40], table[40:]], tmp_path / "t.parquet"):
+        streamed = bc.CategoricalNB(random_state=1).fit_stream(source, "y")
+        assert streamed.columns_ == whole.columns_
+        assert_same_answers(whole, streamed, table[["x"]], ("bayes-optimal", "map"))
+
+
+def test_what_is_no_other_classifier_is_not_added(mixed_table):
+    X, y = mixed_table
+    clf = bc.GaussianNB(inference="map").fit(X[NUMBERS], y)
+    with pytest.raises(Refused, match="cannot be added to itself, as each row would count twice"):
+        clf + clf
+    with pytest.raises(TypeError, match="unsupported operand"):
+        clf + 1

@@ -149,7 +149,10 @@ def with_columns(number, levels):
     def column(place):
         of = {"texts": [f"v{level}" for level in range(levels)]} if place == 0 else {"again": 0}
         return {
-            "class": {"name": "Column", "values": {"name": names[place], "kind": "category", "levels": of, "unit": 1.0}}
+            "class": {
+                "name": "Column",
+                "values": {"name": names[place], "kind": "category", "levels": of, "unit": 1.0, "of_numbers": False},
+            }
         }
 
     def columns(node, key):

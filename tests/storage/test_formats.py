@@ -211,7 +211,8 @@ def remove_members(state, members):
     elif isinstance(state, dict):
         values = state.get("values")
         if isinstance(values, dict):
-            values.pop(members.get(state.get("name")), None)
+            for member in members.get(state.get("name"), ()):
+                values.pop(member, None)
         for part in state.values():
             remove_members(part, members)
 
@@ -222,7 +223,7 @@ def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
         fitted.update(_draws=fitted.pop("draws_"), _points=fitted.pop("points_"))
         del fitted["target_name_"]  # which that format did not have, nor the next one
         del fitted["model_"]["class"]["values"]["posterior_given"]
-        remove_members(state, {"Axes": "units", "Column": "unit", "ColumnBlock": "candidate"})
+        remove_members(state, {"Axes": ["units"], "Column": ["unit", "of_numbers"], "ColumnBlock": ["candidate"]})
 
     before = bc.load(saved)
     tamper(saved, former)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bayesclf.errors import InputError
-from bayesclf.tables import batches
+from bayesclf.tables import batches, streams
 from bayesclf.tables.reading import read_table
 from bayesclf.tables.stream_paths import is_streamed
 from bayesclf.tables.streams import open_stream
@@ -107,11 +107,16 @@ def test_levels_of_a_dictionary_are_kept_and_of_words_those_that_occur(tmp_path)
     words = pd.Categorical(["b", "a"], categories=["c", "b", "a"])
     arrow = pa.table({"coded": pa.DictionaryArray.from_arrays([1, 2], ["c", "b", "a"]), "plain": ["b", "a"]})
     (batch,) = open_stream(arrow).batches()
-    assert list(batch.table["coded"].cat.categories) == ["a", "b", "c"]
+    assert list(batch.table["coded"].cat.categories) == ["c", "b", "a"]
     assert list(batch.table["plain"].cat.categories) == ["a", "b"]
     pd.DataFrame({"x": words}).to_parquet(tmp_path / "t.parquet")
     (batch,) = open_stream(tmp_path / "t.parquet").batches()
     assert batch.table["x"].tolist() == ["b", "a"]
+    assert (
+        list(batch.table["x"].cat.categories)
+        == ["c", "b", "a"]
+        == list(read_table(tmp_path / "t.parquet")["x"].cat.categories)
+    )
 
 
 def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
@@ -181,3 +186,87 @@ def test_folders_globs_and_large_files_are_streamed(tmp_path):
     assert not is_streamed(str(path), 100)
     assert is_streamed(str(path), 1)
     assert not is_streamed("play_tennis", 1)
+
+
+def test_a_column_that_is_empty_at_first_is_what_it_is_later(monkeypatch):
+    first = pd.DataFrame({"x": [None, None], "w": [np.nan, np.nan], "never": [None, None]})
+    later = pd.DataFrame({"x": [1.0, 2.0], "w": ["a", "b"], "never": [None, None]})
+    sources = {
+        "list": [first, first, later],
+        "iterator": iter([first, first, later]),
+        "function": lambda: iter([first, first, later]),
+    }
+    for name, source in sources.items():
+        found = open_stream(source)
+        assert found.again == (name != "iterator")
+        tables = [batch.table for batch in found.batches()]
+        assert [len(table) for table in tables] == [2, 2, 2], name
+        assert all(table["x"].dtype == float and table["w"].dtype == object for table in tables[:2])
+        same(pd.concat(tables[2:]), later)
+    monkeypatch.setattr(streams, "LOOK_AHEAD", 1)
+    with pytest.raises(InputError, match="column 'x' holds numbers in table 3 of the iterable, and words"):
+        list(open_stream(iter([first, first, later])).batches())
+    assert len(list(open_stream(iter([first])).batches())) == 1
+
+
+def test_numbers_that_are_declared_words_are_spelled_alike():
+    def levels(*parts):
+        stream = open_stream([pd.DataFrame({"n": cells}) for cells in parts], {"n": "category"})
+        return {word for batch in stream.batches() for word in batch.table["n"].dropna()}
+
+    assert levels([0, 1], [0.0, np.nan]) == {"0", "1"}
+    assert levels([0.0, 1.0], [1, 0]) == {"0.0", "1.0"}
+    assert levels([0, 1], pd.Categorical([1.0, None])) == {"0", "1"}
+    assert levels(pd.Categorical([0, 1, None]), [1, 0]) == {"0", "1"}
+    assert levels([0, 1], [0.5, 1.0]) == {"0", "1", "0.5"}
+    assert levels(["0", "x"], [0, 1]) == {"0", "1", "x"}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_folders_with_keys_have_columns_of_them(ending, tmp_path):
+    for year, place in ((2023, "a%20b"), (2024, "__HIVE_DEFAULT_PARTITION__")):
+        folder = tmp_path / f"year={year}" / f"place={place}"
+        folder.mkdir(parents=True)
+        frame = pd.DataFrame({"x": [1.5, 2.5]})
+        frame.to_parquet(folder / "t.parquet") if ending == "parquet" else frame.to_csv(folder / "t.csv", index=False)
+    for source in (tmp_path, f"{tmp_path}/year=*/**/*.{ending}"):
+        stream = open_stream(source)
+        assert stream.names == ("x", "place", "year")
+        found = whole(stream)
+        assert found["year"].tolist() == [2023, 2023, 2024, 2024]
+        assert found["place"].tolist()[:2] == ["a b", "a b"]
+        assert found["place"].isna().tolist() == [False, False, True, True]
+        assert whole(stream.select(["year"]))["year"].tolist() == [2023, 2023, 2024, 2024]
+    assert open_stream(tmp_path / "year=2023").names == ("x", "place")
+
+
+def test_files_may_differ_in_columns_that_do_not_matter(table, tmp_path):
+    for ending in ("parquet", "csv"):
+        for name, part in (("a", table[:20].drop(columns="n")), ("b", table[20:].drop(columns="gap"))):
+            path = tmp_path / f"{name}.{ending}"
+            part.to_parquet(path) if ending == "parquet" else part.to_csv(path, index=False)
+        source = f"{tmp_path}/*.{ending}"
+        same(whole(open_stream(source, needed=["x"])), table[["x"]])
+        same(whole(open_stream(source, drop=["n", "gap"]))[["x"]], table[["x"]])
+        with pytest.raises(InputError, match=r"b\.\w+ lacks column 'gap'"):
+            open_stream(source, drop=["n"])
+    parts = [table[:20].drop(columns="n"), table[20:].drop(columns="gap")]
+    same(whole(open_stream(parts, needed=["x"])), table[["x"]])
+    same(whole(open_stream([table[:20], parts[1]], drop=["gap"]))[["x"]], table[["x"]])
+
+
+def test_hexadecimal_cells_are_words_as_in_memory(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n0x1F,1\n2,-0X2\n")
+    same(whole(open_stream(path)), read_table(path).astype(object))
+
+
+def test_a_source_that_fails_is_said_to():
+    def failing():
+        yield pd.DataFrame({"x": [1.0]})
+        raise OSError("the disk is gone")
+
+    with pytest.raises(InputError, match=r"the iterable cannot be read to its end \(the disk is gone\)"):
+        list(open_stream(failing()).batches())
+    with pytest.raises(InputError, match="must return an iterable of tables, not an object of type NoneType"):
+        open_stream(lambda: None)

@@ -215,7 +215,7 @@ def _logistic_without(
     different, labels = matrix[first], training.y[first]
     for i in wanted.tolist():
         weight = counts - (np.arange(len(counts)) == kind[i]).astype(float)
-        yield i, replace(model, X=different, y=labels, sample_weight=weight), training.rows[np.array([i])]
+        yield i, model.of_rows(different, labels, weight), training.rows[np.array([i])]
 
 
 def _statistics_without(

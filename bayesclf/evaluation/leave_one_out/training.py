@@ -16,6 +16,7 @@ from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.streamed import RowsElsewhere
 from bayesclf.typing import Array, Integers
 
 NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
@@ -55,7 +56,7 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
     labels = checked_labels(y, len(rows))
     model: Any = clf.model_
     logistic = isinstance(model, LogisticModel)
-    expected = np.bincount(model.y, model.sample_weight, len(clf.classes_)) if logistic else model.label_counts
+    expected = model.label_counts
     found, counts = np.unique(labels, return_counts=True)
     if not np.array_equal(clf.classes_[expected > 0], found) or not np.array_equal(expected[expected > 0], counts):
         raise InputError(
@@ -81,7 +82,12 @@ def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
 
 
 def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
-    """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight."""
+    """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight.
+
+    Of a model that was fitted to batches only the columns' moments can tell.
+    """
+    if isinstance(model, RowsElsewhere):
+        return model.has_moments_of(np.asarray(model.design.matrix(rows)))
     kind = kinds_of_rows((model.y, model.X), (y, model.design.matrix(rows)))
     surplus = np.bincount(kind, np.concatenate([model.sample_weight, np.full(len(y), -1.0)]))
     return bool((np.abs(surplus) <= SAME).all())

@@ -14,7 +14,12 @@ from bayesclf.typing import Array, Parameters
 def evidence_at(objective: LogPosterior, mode: Array) -> float:
     """Return Laplace's approximation of log ∫ p(θ, D) dθ, log p(θ̂, D) + ½ d log 2π − ½ log |H|, at the mode θ̂."""
     value, _, curvature = objective.derivatives(mode)
-    return value + 0.5 * mode.size * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
+    return evidence_from(value, curvature)
+
+
+def evidence_from(value: float, curvature: Array) -> float:
+    """Return the same, given log p(θ̂, D) and minus the Hessian H."""
+    return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
 
 
 @dataclass(frozen=True)

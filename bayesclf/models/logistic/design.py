@@ -93,11 +93,24 @@ class LogisticDesign:
         numbers, weight = numbers[present], sample_weight[present]
         gaps = np.empty(0, dtype=np.intp)
         if isinstance(numbers, np.ndarray):
-            mean, sd = _moments(numbers, weight)
+            mean, sd = moments(numbers, weight)
             missing = np.isnan(numbers)
             gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
         else:
             mean, sd = sparse_moments(numbers, weight)
+        return cls.of_moments(mean, sd, gaps, number_names, category_names, levels)
+
+    @classmethod
+    def of_moments(
+        cls,
+        mean: Array,
+        sd: Array,
+        gaps: Integers,
+        number_names: tuple[str, ...],
+        category_names: tuple[str, ...],
+        levels: tuple[tuple[Hashable, ...], ...],
+    ) -> LogisticDesign:
+        """Resolve columns from the numbers' means and sds (number), and the positions of those with gaps."""
         varying = np.flatnonzero(sd > 0)
         level_names = [f"{name}={v}" for name, values in zip(category_names, levels, strict=True) for v in values]
         indicators = [f"{number_names[j]} is missing" for j in gaps]
@@ -161,7 +174,7 @@ class LogisticDesign:
         return np.asarray(rows.parts[1] == UNSEEN)
 
 
-def _moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
+def moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
     """Return weighted mean and sd of the observed cells of each column; sd 0 where constant or empty.
 
     Everything is measured from a cell of the column in units of its range: neither a distant origin nor a large or

@@ -6,9 +6,10 @@ coordinates of the space that the columns span the estimate is unique.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, listed
+
+ALWAYS = 1e-13
+"""A category whose levels' shares add up to 1, but for less than this, is missing in no row."""
 
 POSITIVE = 1e-7
 """Margins and weights above this count as positive; columns are in units of their sds."""
@@ -341,8 +345,38 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
         return ()
     share = weight / weight.sum()
     mean = share @ X
-    contrasts = _contrasts(design, X, mean)
     covariance = gram(X, share) - np.outer(mean, mean) if isinstance(X, CenteredRows) else gram(X - mean, share)
+    starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
+    always = [
+        isinstance(X, np.ndarray) and bool(X[:, start:end].any(axis=1).all())
+        for start, end in pairwise(starts.tolist())
+    ]
+
+    def variances(sums: Array) -> Array:
+        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
+        return np.asarray(share @ (X @ sums - mean @ sums) ** 2)
+
+    return _collinear(design, mean, covariance, always, variances)
+
+
+def collinear_by_root(design: LogisticDesign, mean: Array, root: Array) -> tuple[str, ...]:
+    """Return the same, given means (column) and a root R of the columns' covariance RᵀR, of rows that are elsewhere."""
+    if len(design) > DENSE_PARAMETERS:
+        return ()
+    starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
+    always = [bool(abs(1 - mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]
+    return _collinear(design, mean, root.T @ root, always, lambda sums: np.sum((root @ sums) ** 2, axis=0))
+
+
+def _collinear(
+    design: LogisticDesign,
+    mean: Array,
+    covariance: Array,
+    always: Sequence[bool],
+    variances: Callable[[Array], Array],
+) -> tuple[str, ...]:
+    """Return the collinear features, given moments, and which categories every row has."""
+    contrasts = _contrasts(design, mean, always)
     between = contrasts.T @ covariance @ contrasts
     # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
     varies = np.diag(between) > NO_VARIANCE
@@ -351,13 +385,13 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
     if not sums.shape[1]:
         return ()
-    constant = share @ (X @ sums - mean @ sums) ** 2 < RANK_TOLERANCE**2
+    constant = variances(sums) < RANK_TOLERANCE**2
     weights = sums[:, constant] * np.sqrt(np.diag(covariance))[:, None]
     involved = np.abs(weights).max(axis=1, initial=0.0) > TAKES_PART
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
 
 
-def _contrasts(design: LogisticDesign, X: Matrix, mean: Array) -> Array:
+def _contrasts(design: LogisticDesign, mean: Array, always: Sequence[bool]) -> Array:
     """Return combinations (column, contrast) that span all columns except sums that are constant by construction.
 
     They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has.
@@ -365,11 +399,10 @@ def _contrasts(design: LogisticDesign, X: Matrix, mean: Array) -> Array:
     own = len(design) - sum(design.sizes)
     parts = [np.eye(own)]
     start = own
-    for size in design.sizes:
-        assert isinstance(X, np.ndarray)  # a sparse table has no categories
+    for size, every_row in zip(design.sizes, always, strict=True):
         levels = np.flatnonzero(mean[start : start + size] > 0)
         block = np.eye(size)[:, levels]
-        if len(levels) and X[:, start : start + size].any(axis=1).all():
+        if len(levels) and every_row:
             block = block @ linalg.helmert(len(levels)).T
         parts.append(block)
         start += size

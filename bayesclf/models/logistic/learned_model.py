@@ -242,18 +242,23 @@ class LearnedScaleModel(LogisticModel):
         `elsewhere` is the log of the posterior's mass that the grids of other priors hold.
         """
         settings = self.scale_prior.settings
-        return explore(self.node, self.node(float(np.log(settings.median)), start), settings.spread, elsewhere)
+        (first,) = self.nodes([(float(np.log(settings.median)), start)])
+        return explore(self.nodes, first, settings.spread, elsewhere)
 
     @cached_property
     def best(self) -> Node:
         """The mode of log s given D."""
-        best = mode(self.node, self.scale_grid)
+        best = mode(self.nodes, self.scale_grid)
         return replace(best, theta=maximize(self._objective(best.log_scale), best.theta))
 
     @cached_property
     def _mode(self) -> Array:
         """The mode of θ given the mode of log s."""
         return self.best.theta
+
+    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
+        """Return the evidences of several scales, each with a θ that the search for its mode starts from."""
+        return [self.node(log_scale, start) for log_scale, start in starts]
 
     def node(self, log_scale: float, start: Array) -> Node:
         """Return the evidence of one scale, its mode searched for from θ `start`."""

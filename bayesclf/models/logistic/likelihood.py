@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -139,11 +140,27 @@ class Likelihood:
         return out.reshape(self.vectors * columns, -1)
 
 
+class SumOverRows(Protocol):
+    """A log likelihood with its derivatives, however the rows are read; as those of `Likelihood`."""
+
+    def value(self, theta: Array, /) -> float:
+        """Return the log likelihood."""
+
+    def values(self, theta: Array, /) -> Array:
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+
+    def gradient(self, theta: Array, /) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (outcome, column)."""
+
+    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+
+
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
     """Log likelihood plus log prior, of θ with the weights per sd of a column."""
 
-    likelihood: Likelihood
+    likelihood: SumOverRows
     prior: WeightPrior | NormalWeightPrior
 
     def value(self, theta: Array) -> float:
@@ -157,7 +174,11 @@ class LogPosterior:
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return log p(θ, D), its gradient, and minus its Hessian of θ raveled."""
-        value, slope, curvature = self.likelihood.derivatives(theta)
+        return self.with_prior(theta, self.likelihood.derivatives(theta))
+
+    def with_prior(self, theta: Array, of_rows: tuple[float, Array, Array]) -> tuple[float, Array, Array]:
+        """Return the same, given log likelihood, gradient and minus the Hessian."""
+        value, slope, curvature = of_rows
         value += float(self.prior.log_density(theta[None])[0])
         return value, slope + self.prior.gradient(theta), curvature + self._precision
 

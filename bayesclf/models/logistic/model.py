@@ -107,7 +107,7 @@ class LogisticModel:
         DoesNotExist
             If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
         """
-        counts = self._label_weights()
+        counts = self.label_counts
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
             raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
@@ -364,7 +364,7 @@ class LogisticModel:
 
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
-        counts = self._label_weights()
+        counts = self.label_counts
         if self.weight_prior.flat_intercept and not counts.all():
             cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
             return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
@@ -400,7 +400,7 @@ class LogisticModel:
 
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return the log frequencies of the labels in the training rows, (1, outcome); uniform without rows."""
-        counts = self._label_weights()
+        counts = self.label_counts
         if not counts.any():
             counts = np.ones(len(self.labels))
         return logs(counts / counts.sum())[None]
@@ -437,7 +437,7 @@ class LogisticModel:
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
         start = self.weight_prior.mean.copy()
-        counts = self._label_weights()
+        counts = self.label_counts
         start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
         likelihood = self._likelihood
         return (likelihood if name == "mle" else LogPosterior(likelihood, self.weight_prior)), start
@@ -464,8 +464,22 @@ class LogisticModel:
         """Codes (row) of the weight vectors, −1 for the reference."""
         return np.where(self.y == self._reference, -1, self.y - self._others.start)
 
-    def _label_weights(self) -> Array:
+    @property
+    def label_counts(self) -> Array:
+        """Weight of the training rows of each label (outcome)."""
         return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
+
+    @property
+    def column_totals(self) -> Array:
+        """Weighted sum of each column, as the design has it, over the training rows (column)."""
+        return np.asarray(self.sample_weight @ self.X)
+
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of other rows."""
+        return replace(self, X=X, y=y, sample_weight=sample_weight)
+
+    def require_rows(self) -> None:
+        """Raise `Refused` for a model that does not hold its rows: nothing here."""
 
     def parameters(self, theta: Array) -> dict[str, Array]:
         """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""

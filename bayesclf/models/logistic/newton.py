@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy import linalg, optimize
@@ -119,8 +119,44 @@ def newton(
     converged
         Length of a step, in posterior sds, that is the last; what is left after it is about its square.
     """
+    return answered(newton_steps(start, give_up, kept_below, converged), objective)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a search wants to know of its objective at θ (outcome, column): all of it, or less."""
+
+    theta: Array
+    wants: Literal["derivatives", "gradient", "value"]
+
+
+type Search[T] = Generator[Look, tuple[float, Array, Array | None], T]
+"""A search that says where to look, is sent value, gradient and minus Hessian there, and returns what it found."""
+
+
+def answered[T](search: Search[T], objective: Objective) -> T:
+    """Return what a search finds."""
+    try:
+        look = next(search)
+        while True:
+            look = search.send(_look(objective, look))
+    except StopIteration as end:
+        found: T = end.value
+        return found
+
+
+def newton_steps(
+    start: Array,
+    give_up: Callable[[Array], bool] | None = None,
+    kept_below: float = 0.0,
+    converged: float = CONVERGED,
+) -> Search[Optimum]:
+    """Search by Newton's method; parameters as of `newton`.
+
+    As it says where to look, several searches can look at the same rows together.
+    """
     theta, previous = start, np.inf
-    value, slope, curvature = _look(objective, theta, keeps=False)
+    value, slope, curvature = yield Look(theta, "derivatives")
     for _ in range(NEWTON_STEPS):
         if curvature is not None:
             lower, singular = linalg.lapack.dpotrf(curvature.T, lower=1)
@@ -134,10 +170,11 @@ def newton(
         if length <= ROUNDING and length > previous / 2:
             return Optimum(theta, converged=False, at_rounding=True)
         keeps = length < min(kept_below, previous * MUCH_SHORTER)
-        ahead = _look(objective, theta + step, keeps)
+        wants: Literal["derivatives", "gradient"] = "gradient" if keeps else "derivatives"
+        ahead = yield Look(theta + step, wants)
         if length >= FULL_STEP and not ahead[0] >= value + SUFFICIENT_DECREASE * length**2:
-            step = _shorten(objective, theta, step, value, length**2)
-            ahead = _look(objective, theta + step, keeps)
+            step = yield from _shorten(theta, step, value, length**2)
+            ahead = yield Look(theta + step, wants)
         theta, (value, slope, curvature) = theta + step, ahead
         if give_up is not None and give_up(theta):
             break
@@ -145,16 +182,23 @@ def newton(
     return Optimum(theta, converged=False)
 
 
-def _look(objective: Objective, theta: Array, keeps: bool) -> tuple[float, Array, Array | None]:
-    """Return value, gradient and, where the last Hessian is not kept, minus the Hessian."""
-    return (*objective.gradient(theta), None) if keeps else objective.derivatives(theta)
+def _look(objective: Objective, look: Look) -> tuple[float, Array, Array | None]:
+    """Return value, gradient and minus the Hessian, as far as they are wanted."""
+    match look.wants:
+        case "derivatives":
+            return objective.derivatives(look.theta)
+        case "gradient":
+            return (*objective.gradient(look.theta), None)
+        case _:
+            return objective.value(look.theta), look.theta, None
 
 
-def _shorten(objective: Objective, theta: Array, step: Array, value: float, slope: float) -> Array:
+def _shorten(theta: Array, step: Array, value: float, slope: float) -> Search[Array]:
     """Halve a step that is too long until the objective increases by a share of what its slope predicts."""
     size = 0.5
     for _ in range(HALVINGS):
-        if objective.value(theta + size * step) >= value + SUFFICIENT_DECREASE * size * slope:
+        found, _, _ = yield Look(theta + size * step, "value")
+        if found >= value + SUFFICIENT_DECREASE * size * slope:
             break
         size /= 2
     return size * step

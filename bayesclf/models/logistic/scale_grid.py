@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -45,8 +45,8 @@ class Node:
     log_density: float
 
 
-type MakeNode = Callable[[float, Array], Node]
-"""From log s and a θ to start from to the node."""
+type MakeNodes = Callable[[Sequence[tuple[float, Array]]], list[Node]]
+"""From values of log s, and a θ to start from for each, to their nodes, which may share their looks at the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class ScaleGrid:
         return replace(self, nodes=tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
 
 
-def explore(make: MakeNode, first: Node, spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
+def explore(make: MakeNodes, first: Node, spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
     """Return a grid that holds all but a trifle of the posterior and is fine where its mass is.
 
     It starts with steps of `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each
@@ -137,7 +137,7 @@ def explore(make: MakeNode, first: Node, spread: float, elsewhere: float = -np.i
     Parameters
     ----------
     make
-        Makes a node.
+        Makes nodes.
     first
         A node, at the median of the prior.
     spread
@@ -146,7 +146,7 @@ def explore(make: MakeNode, first: Node, spread: float, elsewhere: float = -np.i
         Log of the mass that other grids hold.
     """
     step = FIRST_STEP * spread
-    beside = (make(first.log_scale + sign * step, first.theta) for sign in (-1, 1))
+    beside = make([(first.log_scale + sign * step, first.theta) for sign in (-1, 1)])
     grid = _extended(make, ScaleGrid((first,), elsewhere).with_nodes(*beside), step)
     while True:
         halved = _halved(make, grid)
@@ -158,16 +158,16 @@ def explore(make: MakeNode, first: Node, spread: float, elsewhere: float = -np.i
         grid = halved
 
 
-def _extended(make: MakeNode, grid: ScaleGrid, step: float) -> ScaleGrid:
+def _extended(make: MakeNodes, grid: ScaleGrid, step: float) -> ScaleGrid:
     """Add nodes at the ends until these hold little."""
     for end, sign in ((0, -1), (-1, 1)):
         while grid.weights[end] * grid.share >= END_MASS or grid.log_densities[end] == grid.log_densities.max():
             last = grid.nodes[end]
-            grid = grid.with_nodes(make(last.log_scale + sign * step, last.theta))
+            grid = grid.with_nodes(*make([(last.log_scale + sign * step, last.theta)]))
     return grid
 
 
-def _halved(make: MakeNode, grid: ScaleGrid) -> ScaleGrid:
+def _halved(make: MakeNodes, grid: ScaleGrid) -> ScaleGrid:
     """Halve the gaps that are too wide for the mass that they hold; return the grid itself where there are none."""
     density = np.exp(grid.log_densities - grid.log_evidence) * grid.share
     gaps = np.diff(grid.log_scales)
@@ -177,11 +177,11 @@ def _halved(make: MakeNode, grid: ScaleGrid) -> ScaleGrid:
         return grid
     pairs = [(grid.nodes[i], grid.nodes[i + 1]) for i in wide]
     return grid.with_nodes(
-        *(make((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs)
+        *make([((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs])
     )
 
 
-def mode(make: MakeNode, grid: ScaleGrid) -> Node:
+def mode(make: MakeNodes, grid: ScaleGrid) -> Node:
     """Return the node of largest density, refined beyond the grid.
 
     Parabolas through three nodes, first of the grid and then ever closer to the maximum, lead there.
@@ -189,10 +189,10 @@ def mode(make: MakeNode, grid: ScaleGrid) -> Node:
     left, middle, right = grid.nodes[grid.best - 1 : grid.best + 2]
     step = min(grid.sd, 1.0)
     for distance in MODE_STEPS:
-        middle = make(_top(left, middle, right), middle.theta)
-        below, above = (middle.log_scale + sign * distance * step for sign in (-1, 1))
-        left, right = make(below, middle.theta), make(above, middle.theta)
-    return make(_top(left, middle, right), middle.theta)
+        (middle,) = make([(_top(left, middle, right), middle.theta)])
+        left, right = make([(middle.log_scale + sign * distance * step, middle.theta) for sign in (-1, 1)])
+    (top,) = make([(_top(left, middle, right), middle.theta)])
+    return top
 
 
 def _top(left: Node, middle: Node, right: Node) -> float:

@@ -9,7 +9,7 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.models.logistic.centered import CenteredRows, gram, sparse_moments, with_ones
-from bayesclf.models.logistic.design import _moments
+from bayesclf.models.logistic.design import moments
 
 RNG = np.random.default_rng(5)
 CELLS = sparse.random_array((40, 6), density=0.4, rng=RNG, format="csr")
@@ -49,7 +49,7 @@ def test_moments_are_those_of_the_dense_columns(unit):
     cells[:, 2], cells[:, 3] = 7.1, 2020 + cells[:, 3]
     cells *= unit
     weight = RNG.random(40)
-    for found, expected in zip(sparse_moments(sparse.csr_array(cells), weight), _moments(cells, weight), strict=True):
+    for found, expected in zip(sparse_moments(sparse.csr_array(cells), weight), moments(cells, weight), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert sparse_moments(sparse.csr_array(cells), weight)[1][2] == 0
 

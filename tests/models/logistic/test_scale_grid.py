@@ -31,7 +31,7 @@ def grid_of(width: float, center: float) -> tuple[ScaleGrid, list[float]]:
         np.testing.assert_equal(start.shape, (1,))
         return Node(t, np.array([t]), float(skewed(t, width, center)))
 
-    return explore(make, make(0.0, np.zeros(1)), spread=1.5), visited
+    return explore(lambda some: [make(*one) for one in some], make(0.0, np.zeros(1)), spread=1.5), visited
 
 
 @pytest.mark.parametrize(("width", "center"), CASES)
@@ -58,7 +58,7 @@ def test_it_holds_the_mass_and_resolves_it(width: float, center: float) -> None:
 @pytest.mark.parametrize(("width", "center"), CASES)
 def test_the_mode_is_refined_beyond_the_grid(width: float, center: float) -> None:
     grid, _ = grid_of(width, center)
-    best = mode(lambda t, start: Node(t, start, float(skewed(t, width, center))), grid)
+    best = mode(lambda some: [Node(t, start, float(skewed(t, width, center))) for t, start in some], grid)
     assert best.log_scale == pytest.approx(center + width * np.log(2), abs=1e-4 * width)
 
 
@@ -71,5 +71,5 @@ def test_two_modes_are_both_found() -> None:
     def make(t: float, start: Array) -> Node:
         return Node(t, start, log_density(t))
 
-    grid = explore(make, make(0.0, np.zeros(1)), spread=1.5)
+    grid = explore(lambda some: [make(*one) for one in some], make(0.0, np.zeros(1)), spread=1.5)
     assert grid.log_evidence == pytest.approx(0.5 * np.log(2 * np.pi) + np.log(1.5), abs=0.03)

@@ -1,0 +1,404 @@
+"""What logistic regression needs of a table that is read in batches: columns and labels first, then sums over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf import cluster
+from bayesclf.classifiers.merging import require_same_labels
+from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
+from bayesclf.classifiers.stream_rows import (
+    Reading,
+    coded_labels,
+    counted,
+    kinds_of_part,
+    no_rows,
+    opened,
+    require_classes,
+    told_where,
+)
+from bayesclf.errors import InputError
+from bayesclf.models.logistic.centered import with_ones
+from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, moments
+from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.streamed import Sums
+from bayesclf.progress import Tell
+from bayesclf.tables import columns
+from bayesclf.tables.batches import NoRows
+from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.streams import Stream
+from bayesclf.typing import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT_CELLS = 2**25
+"""Cells of designs that are kept in memory, so that small streams are encoded once only."""
+
+
+class Encodes(Protocol):
+    """A classifier that encodes rows, before it is fitted."""
+
+    def checked(self, X: Any, first: bool) -> pd.DataFrame:
+        """Return a batch of rows as a table whose columns are those of the first one."""
+
+    def set_columns(self, known: tuple[Column, ...]) -> None:
+        """Let `encode` know the columns."""
+
+    def encode(self, frame: Any) -> Rows:
+        """Return the rows of a checked table as (numbers, level codes)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberMoments:
+    """Weight, mean and sd of the observed cells of each number, which add.
+
+    Attributes
+    ----------
+    weight, mean, sd
+        (number).
+    low, high
+        Smallest and largest cell, (number): a number is constant where they are equal, whatever rounding makes of sds.
+    gaps
+        Whether a cell is missing, (number).
+    """
+
+    weight: Array
+    mean: Array
+    sd: Array
+    low: Array
+    high: Array
+    gaps: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, numbers: Array, weight: Array) -> NumberMoments:
+        """Return those of rows, numbers (row, number) and weights (row)."""
+        mean, sd = moments(numbers, weight)
+        seen = ~np.isnan(numbers)
+        low, high = np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)
+        return cls(weight @ seen, mean, sd, low, high, ~seen.all(axis=0))
+
+    def __add__(self, other: NumberMoments) -> NumberMoments:
+        """Return those of both; neither distant origins nor large or small units cost digits."""
+        total = self.weight + other.weight
+        mine, theirs = (part.weight / np.where(total > 0, total, 1.0) for part in (self, other))
+        step = other.mean - self.mean
+        within = np.hypot(np.sqrt(mine) * self.sd, np.sqrt(theirs) * other.sd)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        sd = np.where(low < high, np.hypot(within, np.sqrt(mine * theirs) * step), 0.0)
+        mean = np.where(self.weight > 0, self.mean + theirs * step, other.mean)
+        return NumberMoments(total, mean, sd, low, high, self.gaps | other.gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the first pass finds, which adds.
+
+    Attributes
+    ----------
+    classes, counts
+        Labels in order, and their weights, (outcome).
+    columns
+        The columns with their levels.
+    numbers
+        Moments of the numbers.
+    largest
+        The most rows of a batch.
+    """
+
+    classes: NDArray[Any]
+    counts: Array
+    columns: tuple[Column, ...]
+    numbers: NumberMoments
+    largest: int
+
+    def __add__(self, other: Survey) -> Survey:
+        """Return what both found."""
+        require_same_labels(self.classes, other.classes)
+        kind = np.result_type(self.classes, other.classes)
+        classes = np.union1d(self.classes.astype(kind), other.classes.astype(kind))
+        counts = np.zeros(len(classes))
+        for part in (self, other):
+            counts[np.searchsorted(classes, part.classes.astype(kind))] += part.counts
+        pairs = zip(self.columns, other.columns, strict=True)
+        both = tuple(mine.union(theirs) for mine, theirs in pairs)
+        return Survey(classes, counts, both, self.numbers + other.numbers, max(self.largest, other.largest))
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the names of the columns of a kind."""
+        return tuple(column.name for column in self.columns if column.kind == kind)
+
+    def design(self) -> LogisticDesign:
+        """Return the columns of the design matrix."""
+        found = self.numbers
+        levels = tuple(column.levels for column in self.columns if column.kind == "category")
+        gaps = np.flatnonzero(found.gaps & (found.weight > 0))
+        return LogisticDesign.of_moments(
+            found.mean, found.sd, gaps, self.names("number"), self.names("category"), levels
+        )
+
+
+def surveyed(clf: Encodes, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
+    """Return what a pass over a stream finds, and let the classifier know the names of its columns."""
+    found: Survey | None = None
+    done = 0
+    for batch in stream.batches():
+        with told_where(batch, done, stream):
+            frame = clf.checked(batch.table[list(features)], first=done == 0)
+            classes, codes = coded_labels(batch.table[how.target], how.classes)
+            rows = counted(frame, codes, how.weights(batch), stream.written)
+            if rows is not None:
+                own = _survey(*rows, classes)
+                found = own if found is None else found + own
+        done += len(batch.table)
+        tell(f"{stream.where}, first pass", done, stream.rows or done)
+    return found
+
+
+def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDArray[Any]) -> Survey:
+    kinds = columns.kinds_of(frame)
+    numbers = tuple(name for name, kind in kinds.items() if kind == "number")
+    weight = np.ones(len(frame)) if weight is None else weight
+    found = tuple(
+        Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
+        for name, kind in kinds.items()
+    )
+    counts = np.bincount(codes, weight, minlength=len(classes))
+    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight), len(frame))
+
+
+@dataclass(eq=False)
+class Encoding:
+    """How the rows of a stream become parts of a likelihood.
+
+    Attributes
+    ----------
+    clf
+        Knows the columns.
+    how
+        The arguments of `fit_stream`.
+    classes
+        Labels (outcome).
+    design
+        The columns of the design matrix.
+    reference
+        The class without a weight vector.
+    """
+
+    clf: Encodes
+    how: Reading
+    classes: NDArray[Any]
+    design: LogisticDesign
+    reference: int
+
+    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, Likelihood | None]]:
+        """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
+        done = 0
+        for batch in stream.batches():
+            with told_where(batch, done, stream):
+                frame = self.clf.checked(batch.table[list(features)], first=False)
+                _, codes = coded_labels(batch.table[self.how.target], self.classes)
+                rows = counted(frame, codes, self.how.weights(batch), frozenset())
+                part = None if rows is None else self._likelihood(*rows)
+            done += len(batch.table)
+            yield len(batch.table), part
+
+    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> Likelihood:
+        weights = np.ones(len(codes)) if weight is None else weight
+        merged = WeightedRows(self.clf.encode(frame), codes, weights).merged()
+        vectors = np.where(merged.y == self.reference, -1, merged.y - (1 if self.reference == 0 else 0))
+        return Likelihood(with_ones(self.design.matrix(merged.rows)), vectors, merged.weight, len(self.classes) - 1)
+
+
+@dataclass(eq=False)
+class StreamParts:
+    """The rows of a stream, encoded anew for each sum unless they are few.
+
+    Attributes
+    ----------
+    encoding
+        How they become parts.
+    source
+        What is read.
+    tell
+        Is told of each pass.
+    """
+
+    encoding: Encoding
+    source: tuple[Stream, Sequence[str]]
+    tell: Tell
+    passes: int = 1
+    _kept: list[Likelihood] = field(default_factory=list)
+    _complete: bool = False
+
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+        """Return what a function returns for each part, added up."""
+        total: Sums | None = None
+        for part in self._parts():
+            own = work(part)
+            total = own if total is None else (add or added)(total, own)
+        assert total is not None  # some row counts
+        return total
+
+    def _parts(self) -> Iterator[Likelihood]:
+        self.passes += 1
+        stream, done, cells, kept = self.source[0], 0, 0, True
+        if self._complete:
+            self.tell(f"{stream.where}, pass {self.passes}", stream.rows or 1, stream.rows or 1)
+            yield from self._kept
+            return
+        self._kept = []
+        for rows, part in self.encoding.parts(*self.source):
+            if part is not None:
+                cells += part.X.shape[0] * part.X.shape[1]
+                kept = kept and cells <= KEPT_CELLS
+                self._kept = [*self._kept, part] if kept else []
+                yield part
+            done += rows
+            self.tell(f"{stream.where}, pass {self.passes}", done, stream.rows or done)
+        self._complete = kept
+
+
+@dataclass(eq=False)
+class DaskParts:
+    """The rows of parts of a table that Dask's workers read.
+
+    Attributes
+    ----------
+    encoding
+        How rows become parts.
+    sources
+        What each task reads.
+    client
+        A client of Dask, or the address of a scheduler.
+    kinds
+        What columns hold of which a part may have no cell.
+    tell
+        Is told of each pass.
+    """
+
+    encoding: Encoding
+    sources: Sequence[Any]
+    client: Any
+    kinds: dict[str, str]
+    tell: Tell
+    passes: int = 1
+
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+        """Return what a function returns for each part, added up where the parts are."""
+        self.passes += 1
+        total = on_each(self.sources, partial(_summed_part, self.encoding, self.kinds, work, add), add, self.client)
+        self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
+        assert total is not None
+        sums: Sums = total
+        return sums
+
+
+def read(
+    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell
+) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
+    """Return how rows are encoded, what the first pass has found, and the rows for further passes.
+
+    Parameters
+    ----------
+    clf
+        Not fitted; it gets the columns.
+    source, how, client
+        The arguments of `fit_stream`.
+    tell
+        Is told of each pass.
+    """
+    sources: Sequence[Any] = ()
+    kinds: dict[str, str] = {}
+    opening: tuple[Stream, list[str]] | None = None
+    survey: Survey | None = None
+    if client is None:
+        opening = opened(source, how)
+        if not opening[0].again:
+            raise InputError(
+                f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
+                "a list of tables, or a function that returns an iterator of them"
+            )
+        survey = surveyed(clf, *opening, how, tell)
+    else:
+        sources = parts_of(source)
+        kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
+        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
+        if found is not None:
+            clf, survey = found
+    if survey is None:
+        raise no_rows(how)
+    require_classes(survey.classes, how.target)
+    clf.set_columns(survey.columns)
+    design = survey.design()
+    design.require_memory(survey.largest)
+    encoding = Encoding(clf, how, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1)
+    if opening is not None:
+        return encoding, survey, StreamParts(encoding, opening, tell)
+    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
+
+
+def on_each(
+    parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any] | None, client: Any
+) -> Any:
+    """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
+    try:
+        from dask.delayed import delayed
+    except ImportError:
+        raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
+    task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
+    return cluster.computed(tree([task(part) for part in parts], merge), client)
+
+
+def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return one if other is None else other
+    return (add or added)(one, other)
+
+
+def _summed_part(
+    encoding: Encoding,
+    kinds: dict[str, str],
+    work: Callable[[Likelihood], Sums],
+    add: Callable[[Sums, Sums], Sums] | None,
+    source: Any,
+) -> Sums | None:
+    """Return the sums over a part of a table."""
+    try:
+        found = opened(source, encoding.how, kinds)
+    except NoRows:
+        return None
+    own = [work(part) for _, part in encoding.parts(*found) if part is not None]
+    return reduce(add or added, own) if own else None
+
+
+def survey_part(clf: Encodes, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
+    """Return the classifier with the names of its columns, and what is found in a part of a table."""
+    try:
+        stream, features = opened(source, how, kinds)
+    except NoRows:
+        return None
+    found = surveyed(clf, stream, features, how, lambda *_: None)
+    return None if found is None else (clf, found)
+
+
+def merged_surveys(one: tuple[Any, Survey], other: tuple[Any, Survey]) -> tuple[Any, Survey]:
+    """Return what was found in two parts, with columns in the order of the first."""
+    mine, theirs = one[1].columns, other[1].columns
+    if [(column.name, column.kind) for column in mine] != [(column.name, column.kind) for column in theirs]:
+        raise InputError(
+            "the columns of some parts are in another order, or differ in name or in what they hold; bring them into "
+            "one order, and declare what they hold (kinds={…}, --kind)"
+        )
+    return one[0], one[1] + other[1]
+
+
+def added(one: Sums, other: Sums) -> Sums:
+    """Return the sums of numbers."""
+    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))

@@ -1,0 +1,147 @@
+"""Training rows of a table that passes batch by batch: what its columns are, labels, weights, and where a fault is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesclf.classifiers.training import checked_labels, possible_labels, weighted
+from bayesclf.errors import InputError
+from bayesclf.tables.batches import NoRows
+from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.streams import Batch, Stream, open_stream
+from bayesclf.typing import Array, Integers
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the columns of a stream are; as the arguments of `fit_stream`."""
+
+    target: str
+    weight: str | None
+    classes: Any
+    drop: tuple[str, ...]
+    kinds: dict[str, ColumnKind]
+    missing: dict[str, Sequence[object]]
+
+    @classmethod
+    def of(cls, target: Any, weight: Any, classes: Any, drop: Any, kinds: Any, missing: Any) -> Self:
+        """Check the arguments."""
+        if not isinstance(target, str):
+            raise InputError(f"target must be the name of the column of labels, not {target!r}")
+        if not (weight is None or isinstance(weight, str)) or weight == target:
+            raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
+        if isinstance(drop, str) or not isinstance(drop, Iterable):
+            raise InputError(f"drop must be a list of columns, such as ['id'], not {drop!r}")
+        for name, given in (("kinds", kinds), ("missing", missing)):
+            if not (given is None or isinstance(given, Mapping)):
+                raise InputError(f"{name} must be a mapping from columns, not {given!r}")
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+
+    def weights(self, batch: Batch) -> Array | None:
+        """Return the weights of a batch's rows, (row); None where all count once."""
+        return None if self.weight is None else _weights(batch.table[self.weight])
+
+
+def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None) -> tuple[Stream, list[str]]:
+    """Return a stream of features, labels and weights, and the features.
+
+    Parameters
+    ----------
+    source, how
+        The arguments of `fit_stream`.
+    expected
+        What other parts found in columns of which this one may have no cell.
+    """
+    stream = replace(open_stream(source, how.kinds, how.missing, drop=how.drop), expected=expected or {})
+    features = [name for name in stream.names if name not in (how.target, how.weight)]
+    return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
+
+
+def kinds_of_part(how: Reading, part: Any) -> dict[str, str]:
+    """Return what columns of a part of a table hold, without those whose cells are all missing."""
+    if isinstance(part, pd.DataFrame) and not len(part):
+        return {}
+    try:
+        return opened(part, how)[0].found_kinds()
+    except NoRows:
+        return {}
+
+
+@contextmanager
+def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
+    """Say in the sentence of an error which batch it is about, and how many rows were before it."""
+    try:
+        yield
+    except InputError as reason:
+        if len(batch.table) == stream.rows:
+            raise
+        first = f"{batch.where}, counting from row {done + 1:,} of the stream"
+        raise type(reason)(f"{first}: {reason}") from None
+
+
+def no_rows(how: Reading) -> InputError:
+    """Return the error for a stream of which no row counts."""
+    return InputError(f"no row counts: there is none, or all weights of column {how.weight!r} are zero")
+
+
+def require_classes(classes: NDArray[Any], target: str) -> None:
+    """Raise `InputError` for labels that are all the same."""
+    if len(classes) < 2:
+        raise InputError(
+            f"column {target!r} has one class only, {str(classes[0])!r}; give rows of at least two "
+            "classes, or name all that can occur (classes=[…])"
+        )
+
+
+def coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
+    """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row).
+
+    Of coded words each is looked at once.
+
+    Parameters
+    ----------
+    y
+        Labels (row).
+    classes
+        All labels that can occur; None for those of the batch.
+    """
+    if not isinstance(y.dtype, pd.CategoricalDtype) or y.isna().any():
+        labels = checked_labels(y, len(y))
+        known = possible_labels(labels, classes)
+        return known, np.asarray(np.searchsorted(known, labels))
+    codes = y.cat.codes.to_numpy()
+    occurring = np.unique(codes)
+    labels = checked_labels(y.cat.categories.to_numpy()[occurring], len(occurring))
+    known = possible_labels(labels, classes)
+    places = np.zeros(len(y.cat.categories), dtype=np.intp)
+    places[occurring] = np.searchsorted(known, labels)
+    return known, places[codes]
+
+
+def _weights(column: pd.Series) -> Array:
+    """Return a column of numbers as weights (row)."""
+    try:
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    except (TypeError, ValueError):
+        raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
+
+
+def counted(
+    frame: pd.DataFrame, codes: Integers, weight: Array | None, written: frozenset[str]
+) -> tuple[pd.DataFrame, Integers, Array | None] | None:
+    """Return training rows without those of weight 0, nor the levels that only these have; None if none is left."""
+    if weight is not None and (weight == 0).all():
+        return None
+    rows: tuple[pd.DataFrame, Integers, Array | None] = weighted(frame, codes, weight)
+    table = rows[0]
+    if len(table) < len(frame):
+        fewer = {name: table[name].cat.remove_unused_categories() for name in table.columns if name in written}
+        rows = (table.assign(**fewer), *rows[1:])
+    return rows

@@ -1,0 +1,340 @@
+"""Logistic regression whose rows are elsewhere: sums over them are made part by part, whenever they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, override
+
+import numpy as np
+
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.models.logistic.centered import Matrix
+from bayesclf.models.logistic.components import evidence_from
+from bayesclf.models.logistic.identifiability import collinear_by_root
+from bayesclf.models.logistic.learned_model import NODE_CONVERGED, LearnedScaleModel
+from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
+from bayesclf.models.logistic.scale_grid import Node
+from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+KEPT_BYTES = 2**28
+"""Bytes of Hessians that are kept, so that no pass is made for one that is asked for again."""
+
+IN_MEMORY = (
+    "a model that was fitted to batches does not hold its rows, which {what} needs all at once; fit it in memory, or a "
+    "generative model to batches"
+)
+"""Why something is refused."""
+NO_NUTS = (
+    "NUTS and models of PyMC need all rows at once, which a model that is fitted to batches does not hold; take "
+    "inference='laplace', or fit in memory"
+)
+SAME = 1e-9
+"""Largest difference of moments of the same standardized rows."""
+
+type Sums = tuple[Array, ...]
+"""What is summed over the parts of the rows."""
+
+
+class Parts(Protocol):
+    """The rows of a table, in parts, which may be read again for each sum."""
+
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+        """Return what a function returns for each part, added up; both can be pickled, and the default adds numbers."""
+
+
+def values_of(theta: Array, part: Likelihood) -> Sums:
+    """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
+    return (part.values(theta),)
+
+
+def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
+    """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
+    found = [part.derivatives(theta) for theta in thetas]
+    return np.array([one[0] for one in found]), np.array([one[1] for one in found]), np.array([one[2] for one in found])
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedLikelihood:
+    """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows.
+
+    Attributes
+    ----------
+    parts
+        The rows.
+    """
+
+    parts: Parts
+    _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict)
+
+    def value(self, theta: Array) -> float:
+        """Return the log likelihood."""
+        return self.derivatives(theta)[0]
+
+    def values(self, theta: Array) -> Array:
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        (found,) = self.parts.summed(partial(values_of, theta))
+        return found
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (outcome, column)."""
+        return self.derivatives(theta)[:2]
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        return self.derivatives_of_all([theta])[0]
+
+    def derivatives_of_all(self, thetas: Sequence[Array]) -> list[tuple[float, Array, Array]]:
+        """Return the same for several θ, by one pass."""
+        new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
+        if new:
+            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values()))))
+            for key, value, slope, curvature in zip(new, *found, strict=True):
+                self._kept[key] = float(value), slope, curvature
+        answers = [self._kept[theta.tobytes()] for theta in thetas]
+        most = max(KEPT_BYTES // (8 * answers[0][2].size), len(thetas))
+        while len(self._kept) > most:
+            self._kept.pop(next(iter(self._kept)))
+        return answers
+
+
+def together[T](searches: Sequence[Search[T]], objectives: Sequence[LogPosterior], rows: StreamedLikelihood) -> list[T]:
+    """Return what several searches find, which look at the rows together: as many passes as the longest takes."""
+    found: dict[int, T] = {}
+    looks: dict[int, Look] = {place: next(search) for place, search in enumerate(searches)}
+    while looks:
+        seen = rows.derivatives_of_all([look.theta for look in looks.values()])
+        ahead: dict[int, Look] = {}
+        for (place, look), own in zip(looks.items(), seen, strict=True):
+            try:
+                ahead[place] = searches[place].send(objectives[place].with_prior(look.theta, own))
+            except StopIteration as end:
+                found[place] = end.value
+        looks = ahead
+    return [found[place] for place in range(len(searches))]
+
+
+def optimum(found: Optimum) -> Array:
+    """Return θ, or raise `Refused` for a search that has not converged."""
+    if not (found.converged or found.at_rounding):
+        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+    return found.theta
+
+
+class RowsElsewhere(LogisticModel):
+    """What both models have in common; `label_weights`, `root` and `theta` are fields of theirs."""
+
+    if TYPE_CHECKING:
+        label_weights: Array
+        mean: Array
+        root: Array
+        theta: Array
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the mode is known, so that the rows are no longer needed."""
+        return bool(self.theta.size)
+
+    def over(self, parts: Parts) -> Self:
+        """Return the same model with its rows."""
+        model = replace(self)
+        vars(model)["_likelihood"] = StreamedLikelihood(parts)
+        return model
+
+    @property
+    @override
+    def label_counts(self) -> Array:
+        """Weight of the training rows of each label (outcome)."""
+        return self.label_weights
+
+    @property
+    @override
+    def column_totals(self) -> Array:
+        """Weighted sum of each column over the training rows (column)."""
+        return self.label_weights.sum() * self.mean
+
+    @override
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of rows that it holds."""
+        kind = LearnedScaleModel if isinstance(self, LearnedScaleModel) else LogisticModel
+        return kind(self.labels, self.design, X, y, sample_weight, self.prior)
+
+    @override
+    def require_rows(self) -> NoReturn:
+        """Raise `Refused`, as the rows are elsewhere."""
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    def has_moments_of(self, X: Array) -> bool:
+        """Return whether rows (row, column), standardized, have the moments of the training rows."""
+        mean = X.mean(axis=0)
+        centered = X - mean
+        covariance = centered.T @ centered / len(X)
+        return bool(np.allclose(mean, self.mean, 0, SAME) and np.allclose(covariance, self.root.T @ self.root, 0, SAME))
+
+    @cached_property
+    @override
+    def _likelihood(self) -> Any:
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    @override
+    def improper(self) -> str:
+        """Return why the posterior cannot be normalized: with a flat prior it may be so, which is not looked for."""
+        if self.weight_prior.flat_intercept or self.weight_prior.flat_weights.any():
+            return "over batches a flat prior is not allowed; take a finite prior_scale and intercept_scale"
+        return ""
+
+    @override
+    def mle(self) -> NoReturn:
+        """Raise, as whether there is a maximum would need all rows."""
+        raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
+
+    @override
+    def collinear(self) -> tuple[str, ...]:
+        """Return the features whose weights the likelihood does not determine, by the moments of the columns."""
+        return collinear_by_root(self.design, self.mean, self.root)
+
+    @override
+    def _whitened(self, *_: Any) -> NoReturn:
+        raise Refused(NO_NUTS)
+
+    @override
+    def pymc(self) -> pm.Model:
+        """Raise, as the model observes rows."""
+        raise Refused(NO_NUTS)
+
+    def _found_mode(self, objective: LogPosterior, start: Array) -> Array:
+        """Return the mode, searched for by Newton's method."""
+        return optimum(answered(newton_steps(start, converged=CONVERGED), objective))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedModel(RowsElsewhere, LogisticModel):
+    """`LogisticModel` of rows that are elsewhere; its own rows are none.
+
+    Parameters
+    ----------
+    labels, design, X, y, sample_weight, prior
+        As of `LogisticModel`, without rows.
+    label_weights
+        Weight of each class, (outcome).
+    mean
+        Mean of each column over the rows, (column).
+    root
+        R with RᵀR the covariance of the columns over the rows, (column, column).
+    theta
+        The posterior mode, (outcome, 1 + column), weights per sd; empty until it is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
+
+    @cached_property
+    @override
+    def _mode(self) -> Array:
+        if self.is_fitted:
+            return self.theta
+        if reason := self.improper():
+            raise DoesNotExist(reason)
+        objective, start = self.objective("map")
+        assert isinstance(objective, LogPosterior)
+        return self._found_mode(objective, start)
+
+    def without_rows(self) -> StreamedModel:
+        """Return the model with its mode, and no way to its rows."""
+        return replace(self, theta=self._mode)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
+    """`LearnedScaleModel` of rows that are elsewhere; its own rows are none.
+
+    Parameters
+    ----------
+    labels, design, X, y, sample_weight, prior
+        As of `LogisticModel`, without rows.
+    label_weights, mean, root, theta
+        As of `StreamedModel`.
+    log_scale
+        The mode of log s, where θ is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
+    log_scale: float = 0.0
+
+    @cached_property
+    @override
+    def scale_prior(self) -> ScaledWeightPrior:
+        """The prior of the scale, and of the weights given it, in numbers."""
+        assert isinstance(self.prior.prior_scale, LearnedScale)  # type: ignore[union-attr]
+        # rows of the same covariance, with mean 0
+        half = np.sqrt(len(self.root)) * self.root
+        rows = np.concatenate([half, -half])
+        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
+
+    @override
+    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
+        """Return the evidences of several scales, whose modes are searched for together."""
+        rows: StreamedLikelihood = self._likelihood
+        objectives = [self._objective(log_scale) for log_scale, _ in starts]
+        searches = [newton_steps(start, converged=NODE_CONVERGED) for _, start in starts]
+        modes = [optimum(found) for found in together(searches, objectives, rows)]
+        looks = rows.derivatives_of_all(modes)
+        found = []
+        for (log_scale, _), objective, theta, look in zip(starts, objectives, modes, looks, strict=True):
+            value, _, curvature = objective.with_prior(theta, look)
+            log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
+            found.append(Node(log_scale, theta, evidence_from(value, curvature) + log_prior))
+        return found
+
+    @override
+    def node(self, log_scale: float, start: Array) -> Node:
+        """Return the evidence of one scale."""
+        return self.nodes([(log_scale, start)])[0]
+
+    @cached_property
+    @override
+    def best(self) -> Node:
+        """The mode of log s given D."""
+        if self.is_fitted:
+            return Node(self.log_scale, self.theta, np.nan)
+        from bayesclf.models.logistic.scale_grid import mode
+
+        top = mode(self.nodes, self.scale_grid)
+        return replace(top, theta=self._found_mode(self._objective(top.log_scale), top.theta))
+
+    def without_rows(self) -> StreamedScaleModel:
+        """Return the model with its mode, and no way to its rows."""
+        return replace(self, theta=self.best.theta, log_scale=self.best.log_scale)
+
+
+def moments_of(parts: Parts) -> tuple[Array, Array]:
+    """Return the columns' means (column), and a root R of their covariance RᵀR over the rows, (column, column).
+
+    The R of a QR decomposition of 1 and the columns has the means in its first row; the rest is what is left of the
+    columns without them.
+    """
+    (root,) = parts.summed(_root_of, _joint_root)
+    return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
+
+
+def _root_of(part: Likelihood) -> Sums:
+    rows = np.sqrt(part.weight)[:, None] * np.asarray(part.X)
+    return _joint_root((rows,), (np.zeros((rows.shape[1], rows.shape[1])),))
+
+
+def _joint_root(one: Sums, other: Sums) -> Sums:
+    """Return the root of the rows of two roots."""
+    return (np.asarray(np.linalg.qr(np.concatenate([one[0], other[0]]), mode="r")),)

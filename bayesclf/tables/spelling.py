@@ -1,0 +1,60 @@
+"""Numbers that are declared to be words, spelled alike in all batches of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+class Spelling:
+    """Writes numbers of declared categories as the first batch has them, "0" or "0.0".
+
+    pandas has floats where a cell is missing, so that a batch with gaps would spell them otherwise than one without.
+
+    Parameters
+    ----------
+    names
+        Columns that are declared to hold words.
+    """
+
+    def __init__(self, names: Set[str]) -> None:
+        self._names = names
+        self._whole: dict[str, bool] = {}
+
+    def alike(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a batch whose declared columns have the type of those before, as far as their numbers can."""
+        changed: dict[str, pd.Series] = {}
+        for name in self._names:
+            column = table[name]
+            if isinstance(column.dtype, pd.CategoricalDtype) and (kind := _kind(column.cat.categories.dtype)):
+                gaps = kind == "whole" and column.isna().any()
+                column = changed[name] = column.astype("Int64" if gaps else column.cat.categories.dtype)
+            kind = _kind(column.dtype)
+            if not kind or column.isna().all():
+                continue
+            whole = self._whole.setdefault(name, kind == "whole")
+            if whole and kind == "real":
+                changed[name] = _whole(column)
+            elif not whole and kind == "whole":
+                changed[name] = column.astype("Float64" if column.isna().any() else float)
+        return table.assign(**changed) if changed else table
+
+
+def _kind(dtype: Any) -> str:
+    """Return whether a type is of whole numbers or of reals; empty where it is of neither."""
+    types = pd.api.types
+    return "whole" if types.is_integer_dtype(dtype) else "real" if types.is_float_dtype(dtype) else ""
+
+
+def _whole(column: pd.Series) -> pd.Series:
+    """Return a column of reals with those that are whole as integers."""
+    numbers = column.to_numpy(dtype=float, na_value=np.nan)
+    empty = np.isnan(numbers)
+    if (numbers[~empty] % 1 != 0).any():
+        mixed = [None if gap else int(x) if x % 1 == 0 else x for x, gap in zip(numbers.tolist(), empty, strict=True)]
+        return pd.Series(mixed, index=column.index, name=column.name, dtype=object)
+    cells = pd.arrays.IntegerArray(np.where(empty, 0, numbers).astype(np.int64), empty)
+    return pd.Series(cells, index=column.index, name=column.name)
