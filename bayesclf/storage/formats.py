@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
+LATER: dict[str, Any] = {
+    "GradientAscent.start": "log-odds",
+}
+"""Members that were added while the version stayed the same, with what files written before would have had.
+
+Keys are as in `Changes`; files that lack one of these members are read, those of earlier versions included.
+"""
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -117,7 +125,8 @@ def current_members(
     for changes in _since(version):
         members = changes.members((name, *bases), members, fitted)
         name = changes.renamed.get(name, name)
-    return members
+    later = Changes(added={key: value for key, value in LATER.items() if key.partition(".")[2] not in members})
+    return later.members((cls.__name__, *bases), members, fitted)
 
 
 def has_fitted_form(name: str) -> bool:
