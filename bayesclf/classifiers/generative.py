@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
+from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -120,7 +121,9 @@ class GenerativeClassifier(Updating):
         posterior = self.model_.posterior()
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
-            learnt=replace(self._learnt, counts=np.zeros(len(self.classes_)), statistics=()),
+            learnt=replace(
+                self._learnt, counts=np.zeros(len(self.classes_)), statistics=(), lengths=self._document_lengths
+            ),
             families=tuple(
                 next(families).family if kept.any() else block.plain
                 for block, kept in zip(self._learnt.blocks, self._kept, strict=True)
@@ -181,6 +184,12 @@ class GenerativeClassifier(Updating):
         tuple
             The table (row, feature), columns that the model does not use left empty, and the labels (row).
         """
+        return self._sampled(n, y, random_state)
+
+    def _sampled(
+        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
+    ) -> tuple[pd.DataFrame, NDArray[Any]]:
+        """Generate labeled rows as `sample` does; documents may have given lengths (row)."""
         require(Whole(1), n=n)
         require_number(CELL_BYTES * len(self.columns_), n=n)
         hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
@@ -194,16 +203,23 @@ class GenerativeClassifier(Updating):
             rows = np.flatnonzero(drawn == value)
             if y is None:
                 labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            for part, values in zip(parts, self.model_.sample(one.parameters, labels[rows], rng), strict=True):
+            own = None if lengths is None else lengths[rows]
+            for part, values in zip(parts, self._cells(one.parameters, labels[rows], rng, own), strict=True):
                 part.append(values)
             order.append(rows)
         back = np.argsort(np.concatenate(order))
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table), self.classes_[labels]
+        return self._generated(table, rng), self.classes_[labels]
 
-    def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
+    def _cells(
+        self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
+    ) -> tuple[NDArray[Any], ...]:
+        """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
+        return self.model_.sample(parameters, y, rng)
+
+    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
         """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
         import pandas as pd
 
@@ -264,10 +280,21 @@ class GenerativeClassifier(Updating):
             axes = learnt.axes(block)
             measured.append(block.family.measured(X, axes))
             statistics.append(block.family.statistics(measured[-1], y, axes, weight))
-        learnt = replace(learnt, statistics=tuple(statistics))
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(measured, y, weight))
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(measured, y, weight, self._class_prior(counts).posterior(counts))
+
+    def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
+        """Return the lengths of documents, of training cells (row, feature) of each block; None for other rows."""
+        return None
+
+    @property
+    def _document_lengths(self) -> DocumentLengths | None:
+        """The lengths of all documents so far, those behind the prior among them."""
+        known = None if self.prior is None else self.prior.learnt.lengths
+        own = self._learnt.lengths
+        return known + own if known is not None and own is not None else own if known is None else known
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""

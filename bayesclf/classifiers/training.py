@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Selected
@@ -243,6 +244,8 @@ class Learnt:
         Weight of each label (outcome).
     statistics
         Sufficient statistics of each block.
+    lengths
+        How long the documents of each class were; None for what is not text, and where it is not known.
     """
 
     classes: NDArray[Any]
@@ -250,6 +253,7 @@ class Learnt:
     blocks: tuple[ColumnBlock, ...]
     counts: Array
     statistics: tuple[Statistics, ...]
+    lengths: DocumentLengths | None = None
 
     def axes(self, block: ColumnBlock) -> Axes:
         """Return the coordinates of a block."""
@@ -324,20 +328,25 @@ class Learnt:
     def discounted(self, factor: float) -> Learnt:
         """Return what was learned from the same rows with all weights multiplied by a factor."""
         statistics = tuple(own.discounted(factor) for own in self.statistics)
-        return replace(self, counts=self.counts * factor, statistics=statistics)
+        lengths = None if self.lengths is None else self.lengths.discounted(factor)
+        return replace(self, counts=self.counts * factor, statistics=statistics, lengths=lengths)
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
         classes = np.union1d(self.classes, other.classes)
         union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
         counts = np.zeros(len(classes))
+        lengths = []
         for part in (self, other):
-            counts[np.searchsorted(classes, part.classes)] += part.counts
+            places = np.searchsorted(classes, part.classes)
+            counts[places] += part.counts
+            if part.lengths is not None:
+                lengths.append(part.lengths.moved(places, len(classes)))
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
         merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
         parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
         statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
-        return replace(merged, statistics=statistics)
+        return replace(merged, statistics=statistics, lengths=lengths[0] + lengths[1] if len(lengths) == 2 else None)
 
 
 def _on(axes: Axes, statistics: Statistics) -> Statistics:

@@ -17,7 +17,10 @@ VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
 LATER: dict[str, Any] = {
+    "BayesNetClassifier.class_free": (),
+    "BayesianNetwork.class_free": (),
     "GradientAscent.start": "log-odds",
+    "Learnt.lengths": None,
 }
 """Members that were added while the version stayed the same, with what files written before would have had.
 
@@ -147,6 +150,7 @@ def classifiers() -> dict[str, type[BayesClassifier]]:
 
 def classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
+    from bayesclf.classifiers.lengths import DocumentLengths
     from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.families import (
         FAMILIES,
@@ -196,6 +200,6 @@ def classes() -> dict[str, type]:
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),
-        *(Column, ColumnBlock, FrozenPrior, Gibbs, Learnt),
+        *(Column, ColumnBlock, DocumentLengths, FrozenPrior, Gibbs, Learnt),
     )
     return {cls.__name__: cls for cls in listed}
