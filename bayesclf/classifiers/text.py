@@ -128,13 +128,17 @@ class TextNB(DocumentClassifier):
         Refused
             Where an option of the vectorizer looks at all documents at once.
         """
+        self._require_words_in_parts("partial_fit")
+        return super().partial_fit(X, y, classes, sample_weight, forget)
+
+    @override
+    def _require_words_in_parts(self, what: str) -> None:
         used = [name for name in WHOLE_COLLECTION if name in (self.vectorizer or {})]
         if used and self.prior is None:
             raise Refused(
-                f"vectorizer option {used[0]!r} chooses words by all documents at once, which partial_fit never sees; "
-                "leave it out, give the option 'vocabulary', or use fit"
+                f"vectorizer option {used[0]!r} chooses words by all documents at once, and so is not for {what}; "
+                "leave it out, give the option 'vocabulary', or fit all documents with their labels"
             )
-        return super().partial_fit(X, y, classes, sample_weight, forget)
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all words of a sparse table."""

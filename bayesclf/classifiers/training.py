@@ -69,6 +69,31 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     return values
 
 
+def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
+    """Return which rows have a label, (row), and those labels; None where all have, or none has.
+
+    Parameters
+    ----------
+    y
+        Labels (row), in any form; None, NaN and `pandas.NA` are missing. What is no list of labels has none missing:
+        `checked_labels` says what is wrong with it.
+    """
+    import pandas as pd
+
+    if y is None or isinstance(y, str):
+        return None
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object) if all(np.ndim(label) == 0 for label in y) else y
+    try:
+        labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(_of_numpy(without_mask(y))))
+    except (ValueError, TypeError):
+        return None
+    there = labels.notna().to_numpy()
+    if there.all() or not there.any():
+        return None
+    return there, labels[there].infer_objects()
+
+
 def _of_numpy(y: Any) -> Any:
     """Return labels of a nullable type of pandas in the type of NumPy that it stands for; others as they are.
 
@@ -330,6 +355,14 @@ class Learnt:
         statistics = tuple(own.discounted(factor) for own in self.statistics)
         lengths = None if self.lengths is None else self.lengths.discounted(factor)
         return replace(self, counts=self.counts * factor, statistics=statistics, lengths=lengths)
+
+    def widened(self, other: Learnt) -> Learnt:
+        """Return the same over the columns, levels and units of what was learned from other rows too."""
+        both = self + other
+        statistics = tuple(
+            _on(axes, own) for axes, own in zip(map(both.axes, both.blocks), self.statistics, strict=True)
+        )
+        return replace(both, counts=self.counts, statistics=statistics, lengths=self.lengths)
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""

@@ -261,6 +261,11 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
         if isinstance(model, GenerativeModel) and not model.not_augmentable():
             return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
+    return named_engine(inference)
+
+
+def named_engine(inference: str | Engine) -> Engine:
+    """Return the engine of a name, or the one given; raises `InputError` for others."""
     if not isinstance(inference, str):
         return _checked(inference)
     if inference not in ENGINES:
@@ -299,7 +304,7 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
             return _laplace(laplace.sample(model, engine, seed), engine)
         case Augmentation():
             parameters = augmentation.sample(model, engine, seed)
-            return _checked_chains(model, parameters, engine, engine.chains)
+            return checked_chains(model, parameters, engine, engine.chains)
         case NUTS():
             return _nuts(model, engine, seed)
         case Auto():
@@ -343,10 +348,10 @@ def _require_few(model: Model) -> None:
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     sampled, parameters = _sampled(model, engine, seed)
-    return _checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
+    return checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
 
 
-def _checked_chains(
+def checked_chains(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
 ) -> Draws:
     """Return the draws of Markov chains, with warnings where these have not converged."""

@@ -19,6 +19,7 @@ VERSION = 2
 LATER: dict[str, Any] = {
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
+    "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,
 }

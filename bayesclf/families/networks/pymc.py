@@ -56,7 +56,7 @@ def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = N
             observe_simplexes(by_size, observed, sizes, part + suffix, of_all)
         for size, places in dirichlet.cells_by_size(sizes).items():
             values = by_size[size].reshape((by_size[size].shape[0], len(places)))
-            parts.append(pt.broadcast_to(values, (alpha.shape[0], len(places))))
+            parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
             cells.append(np.flatnonzero(own)[places])
     order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
     return pm.Deterministic(
