@@ -30,8 +30,9 @@ BACKGROUND = (
     "draft chapter of 2010, eqs 6 to 9). A posterior allows two steps more: to average over all parameters that the "
     "rows leave possible, instead of taking one of them, and to let the new row itself say which parameters are "
     "probable.",
-    "What does each step gain, on tables of two and more classes, with few training rows and with many, by number of classes? The rules "
-    "in this order are mle, map, mean, bayes-optimal and predictive; they differ in one step each.",
+    "What does each step gain, on tables of two and more classes, with few training rows and with many, by number "
+    "of classes? The rules in this order are mle, map, mean, bayes-optimal and predictive; they differ in one step "
+    "each.",
 )
 
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)

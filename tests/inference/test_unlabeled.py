@@ -16,7 +16,7 @@ from bayesclf.inference.unlabeled import expectation_maximization
 from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.rules import RULES
 
-WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("ccddcdcdcddc")})
+WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
 OF_WORDS = np.array(["no", "no", "yes", "yes", *[None] * 8], dtype=object)
 NUMBERS = pd.DataFrame(
     {"x": [0.1, 0.4, 2.1, 2.6, 0.3, 1.9, 1.2, 2.4, 0.0, 1.0, 2.0], "z": [1.0, 0.2, 0.5, 2, 1, 1.4, 0.1, 1, 0, 1.2, 2]}
@@ -67,8 +67,12 @@ def minus_log_posterior(values, added):
 @pytest.mark.parametrize(("rule", "added"), [("mle", 0.0), ("map", 1.0)])
 def test_em_arrives_at_a_maximum_that_brute_force_finds(rule, added):
     clf = categorical(inference=rule).fit(WORDS, OF_WORDS)
-    starts = np.random.default_rng(0).normal(size=(60, 5)) * 2
-    found = [optimize.minimize(minus_log_posterior, start, args=(added,), tol=1e-12) for start in starts]
+    starts = np.random.default_rng(0).normal(size=(20, 5))
+    bounds, how = [(-30.0, 30.0)] * 5, {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 300}
+    found = [
+        optimize.minimize(minus_log_posterior, start, (added,), "L-BFGS-B", bounds=bounds, options=how)
+        for start in starts
+    ]
     best = min(found, key=lambda one: one.fun)
     point = clf.points_[rule]
     value = -_log_posterior_at(point, added)
@@ -105,8 +109,13 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("rule", ["mle", "map"])
-@pytest.mark.parametrize("model", MODELS)
+MODE_OF_DENSITY = ("categorical", "network", "counts", "events")
+"""Models whose mode is that of the density of the prior in its own measure, with α = 2."""
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"), [*((name, "mle") for name in MODELS), *((name, "map") for name in MODE_OF_DENSITY)]
+)
 def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
     """That of MAP is log P(D | θ) + log p(θ), where the family takes its mode in the measure of that density."""
     make, X, y = MODELS[model]
@@ -124,8 +133,6 @@ def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
     assert len(ascent.log_likelihood) == len(path) > 2
     values = ascent.log_likelihood
     if rule == "map":
-        if model not in ("categorical", "network", "counts", "events"):
-            pytest.skip("the mode is in other coordinates than the density of the prior")
         values = values + [sum(np.sum(p) for p in problem.model.log_prior(point).values()) for point in path]
     assert (np.diff(values) > -1e-9).all()
     assert values[-1] > values[0]
