@@ -16,7 +16,7 @@ from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, EveryTree, JointTable
 from bayesclf.families.base import Family
 from bayesclf.families.networks.network import LEARNT
-from bayesclf.families.networks.structure import Edge
+from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
 from bayesclf.models.generative import Block
 from bayesclf.tables import columns
@@ -51,6 +51,10 @@ class BayesNetClassifier(GenerativeClassifier):
     ----------
     structure : {"tan", "all-trees", "all-forests"} or sequence of pairs
         One of these, or edges as pairs of column names, (parent, child), for every class.
+    class_free : sequence of str
+        For edges: columns that do not depend on the class given their parents, P(x_j | x_parents(j)). An observed one
+        changes P(y | x) only as a parent of others, or of what is missing; one without parents and children changes
+        nothing. It has one table for all classes, whose values `posterior_` repeats for each.
     alpha : float, array or None
         Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell); None is 2. For
         ``"tan"`` and edges; sums over all trees take `equivalent_rows`.
@@ -95,6 +99,7 @@ class BayesNetClassifier(GenerativeClassifier):
 
     structure: Any = LEARNT
     _: KW_ONLY
+    class_free: Sequence[str] = ()
     alpha: float | Array | None = None
     basis: str = "simplex"
     equivalent_rows: float | Sequence[float] | None = None
@@ -164,6 +169,8 @@ class BayesNetClassifier(GenerativeClassifier):
 
     def _every_tree(self) -> Family[Any]:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""
+        if self._class_free:
+            raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         if self.alpha is not None:
             raise InputError(
                 f"structure={self.structure!r} takes equivalent_rows instead of alpha: all trees must agree on the "
@@ -179,13 +186,20 @@ class BayesNetClassifier(GenerativeClassifier):
                 f"structure must be {', '.join(map(repr, STRUCTURES))}, or edges as pairs of column names, (parent, "
                 f"child), not {self.structure!r}"
             )
+        if isinstance(self.structure, str) and self._class_free:
+            raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         given = {"equivalent_rows": self.equivalent_rows, "root_weight": self.root_weight}
         require(Choice(TREE_CHOICES), tree=self.tree)
         used = [name for name, value in given.items() if value is not None]
         if used or self.tree != "shared":
             option = used[0] if used else "tree"
             raise InputError(f"{option} is for structure='all-trees' or 'all-forests'; leave it out for one structure")
-        return BayesianNetwork(2.0 if self.alpha is None else self.alpha, self.basis, edges=self.structure)
+        alpha = 2.0 if self.alpha is None else self.alpha
+        return BayesianNetwork(alpha, self.basis, edges=self.structure, class_free=self._class_free)
+
+    @property
+    def _class_free(self) -> tuple[str, ...]:
+        return check_names(self.class_free)
 
 
 def _posterior(block: Block) -> EveryTree:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.concentrations import LEARNED, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.lengths import DocumentLengths, given_lengths
 from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.constraints import Number, OrNone, require
+from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.families.hierarchical import TEXTBOOK
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class CountClassifier(GenerativeClassifier):
@@ -117,9 +122,84 @@ class BernoulliNB(CountClassifier):
         return table
 
 
+class DocumentClassifier(CountClassifier):
+    """A classifier of documents: one block of words, of which there are as many as a document is long."""
+
+    @property
+    def _draws_lengths(self) -> bool:
+        """Whether the model is of the words one by one, so that it needs to know how many there are."""
+        return True
+
+    def sample(
+        self, n: int, y: Any = None, random_state: Any = 0, lengths: Any = None
+    ) -> tuple[pd.DataFrame, NDArray[Any]]:
+        """Generate labeled documents, each from a hypothesis of its own drawn from the posterior.
+
+        The words of a document are drawn independently given its class, as the model has it, in this order. How many
+        there are the model does not say: their number is drawn from the training documents of the class, those behind
+        a prior included, or given. It is 100 where a model file of an earlier version lacks these.
+
+        Parameters
+        ----------
+        n
+            Number of documents.
+        y
+            Labels (row) to generate documents for; drawn from the class prior where None.
+        random_state
+            Seed.
+        lengths
+            Number of words, one for all documents or (row); drawn where None.
+
+        Returns
+        -------
+        tuple
+            The table, of counts (row, word) or of one column of text, and the labels (row).
+
+        Raises
+        ------
+        InputError
+            For lengths that are no whole numbers, and for those of a model of which words a document has.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"]
+        >>> clf = bc.TextNB(random_state=1).fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> table, labels = clf.sample(2, ["spam", "ham"], lengths=[3, 5])
+        >>> [len(document.split()) for document in table["text"]]
+        [3, 5]
+        """
+        require(Whole(1), n=n)
+        if lengths is not None and not self._draws_lengths:
+            raise InputError(
+                "lengths cannot be given: this event model says of each word whether a document has it, and so how "
+                "many; leave them out, or fit with event_model='multinomial'"
+            )
+        return self._sampled(n, y, random_state, None if lengths is None else given_lengths(lengths, n))
+
+    @override
+    def _cells(
+        self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
+    ) -> tuple[NDArray[Any], ...]:
+        known = self._document_lengths
+        if not self._draws_lengths or (lengths is None and known is None):
+            return super()._cells(parameters, y, rng, None)
+        if lengths is None:
+            assert known is not None
+            lengths = known.draw(y, rng)
+        (block,) = self.model_.blocks
+        return (rng.multinomial(lengths, block.own(parameters)["theta"][0][y]).astype(float),)
+
+    @override
+    def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
+        if not self._draws_lengths:
+            return None
+        return DocumentLengths.of(np.ravel(cells[0].sum(axis=1)), y, weight, len(self.classes_))
+
+
 @own_options_first
 @dataclass(eq=False, repr=False)
-class MultinomialNB(CountClassifier):
+class MultinomialNB(DocumentClassifier):
     """Naive Bayes on counts of words: the words of a document are drawn from θ_k ~ Dirichlet(α), one by one.
 
     The predictive of a document is Pólya's in closed form, which is not the density at the posterior mean.

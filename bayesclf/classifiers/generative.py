@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
+from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -28,18 +29,22 @@ from bayesclf.classifiers.training import (
     decoded,
     indicators,
     known_class_prior,
+    labeled_rows,
     resolved_class_prior,
     seed_of,
+    weighted,
 )
+from bayesclf.classifiers.unlabeled import UNLABELED, about_unlabeled
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.inference import Engine, Exact
+from bayesclf.inference import Engine, Exact, infer_partly
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -108,6 +113,92 @@ class GenerativeClassifier(Updating):
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Condition the model on training rows and infer its parameters.
+
+        Rows may lack their label: they then say what the columns of some class look like. Estimates are found by EM,
+        and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn; `notes_`
+        says what these rows changed. Default priors, an α that is learned, trees and families that are chosen are those
+        of the labeled rows.
+
+        Parameters
+        ----------
+        X
+            Table (row, feature); a DataFrame, or an array.
+        y
+            Labels (row), at least two different ones; None, NaN or `pandas.NA` where there is none.
+        sample_weight
+            Weights (row), at least 0: how often each row counts.
+        classes
+            All labels that can occur, where the training rows may lack some; these must have no others.
+
+        Returns
+        -------
+        GenerativeClassifier
+            Itself.
+
+        Raises
+        ------
+        InputError
+            For labels or cells that cannot be used.
+        Refused
+            Where the engine cannot infer this model.
+
+        References
+        ----------
+        Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and unlabeled documents using EM*,
+        Machine Learning 39, doi:10.1023/A:1007692713085.
+        """
+        found = labeled_rows(y)
+        if found is None:
+            return super().fit(X, y, sample_weight, classes)
+        with self._rollback_on_error():
+            frame = self._validated(X, reset=True)
+            there, labels = found
+            if len(there) != len(frame):
+                raise InputError(
+                    f"X has {len(frame)} rows but y has inconsistent length {len(there)}; give one label per row, None "
+                    "where it is not known"
+                )
+            codes = np.full(len(there), UNLABELED)
+            codes[there] = self._label_codes(labels, int(there.sum()), classes)
+            name = getattr(y, "name", None)
+            self.target_name_ = None if name is None else str(name)
+            frame, codes, weight = weighted(frame, codes, sample_weight)
+            if (codes == UNLABELED).all():
+                raise InputError("all rows with a label have weight zero; give some of them a weight above 0")
+            if (codes != UNLABELED).all():
+                self._infer(self._make_model(frame, codes, weight))
+            else:
+                self._infer_partly(self._partly_labeled(frame, codes, weight))
+        return self
+
+    def _partly_labeled(self, frame: Any, codes: Integers, weight: Array | None) -> PartlyLabeled:
+        """Return prior and rows, of which some have the code `UNLABELED`."""
+        self._require_words_in_parts("rows without a label")
+        known = codes != UNLABELED
+        weight = np.ones(len(codes)) if weight is None else weight
+        labeled, others = frame[known], frame[~known]
+        y, own = codes[known], weight[known]
+        learnt = self._learn(labeled, y, own, None, every_row=True)
+        nowhere = np.zeros(len(others), dtype=np.intp)
+        added = self._learn(others, nowhere, weight[~known], learnt.blocks, every_row=False)
+        self._gather(learnt.widened(added))
+        model = self._conditioned()
+        self.notes_ += about_numbers(labeled, self._learnt)
+        return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
+
+    def _require_words_in_parts(self, what: str) -> None:
+        """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
+
+    def _infer_partly(self, partly: PartlyLabeled) -> None:
+        """Set the fitted state that depends on labeled and other rows, engine and seed."""
+        self._renew(replace(partly.model, unlabeled=len(partly.rows)))
+        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
+        self.convergence_problems_ = found.problems
+        self.notes_ += about_unlabeled(partly, found, self.classes_)
+
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
 
@@ -117,10 +208,13 @@ class GenerativeClassifier(Updating):
             Where the posterior is not of the prior's family.
         """
         check_is_fitted(self, "classes_")
+        self._require_all_labeled("turned into a prior")
         posterior = self.model_.posterior()
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
-            learnt=replace(self._learnt, counts=np.zeros(len(self.classes_)), statistics=()),
+            learnt=replace(
+                self._learnt, counts=np.zeros(len(self.classes_)), statistics=(), lengths=self._document_lengths
+            ),
             families=tuple(
                 next(families).family if kept.any() else block.plain
                 for block, kept in zip(self._learnt.blocks, self._kept, strict=True)
@@ -181,6 +275,12 @@ class GenerativeClassifier(Updating):
         tuple
             The table (row, feature), columns that the model does not use left empty, and the labels (row).
         """
+        return self._sampled(n, y, random_state)
+
+    def _sampled(
+        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
+    ) -> tuple[pd.DataFrame, NDArray[Any]]:
+        """Generate labeled rows as `sample` does; documents may have given lengths (row)."""
         require(Whole(1), n=n)
         require_number(CELL_BYTES * len(self.columns_), n=n)
         hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
@@ -194,16 +294,23 @@ class GenerativeClassifier(Updating):
             rows = np.flatnonzero(drawn == value)
             if y is None:
                 labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            for part, values in zip(parts, self.model_.sample(one.parameters, labels[rows], rng), strict=True):
+            own = None if lengths is None else lengths[rows]
+            for part, values in zip(parts, self._cells(one.parameters, labels[rows], rng, own), strict=True):
                 part.append(values)
             order.append(rows)
         back = np.argsort(np.concatenate(order))
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table), self.classes_[labels]
+        return self._generated(table, rng), self.classes_[labels]
 
-    def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
+    def _cells(
+        self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
+    ) -> tuple[NDArray[Any], ...]:
+        """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
+        return self.model_.sample(parameters, y, rng)
+
+    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
         """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
         import pandas as pd
 
@@ -264,10 +371,21 @@ class GenerativeClassifier(Updating):
             axes = learnt.axes(block)
             measured.append(block.family.measured(X, axes))
             statistics.append(block.family.statistics(measured[-1], y, axes, weight))
-        learnt = replace(learnt, statistics=tuple(statistics))
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(measured, y, weight))
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(measured, y, weight, self._class_prior(counts).posterior(counts))
+
+    def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
+        """Return the lengths of documents, of training cells (row, feature) of each block; None for other rows."""
+        return None
+
+    @property
+    def _document_lengths(self) -> DocumentLengths | None:
+        """The lengths of all documents so far, those behind the prior among them."""
+        known = None if self.prior is None else self.prior.learnt.lengths
+        own = self._learnt.lengths
+        return known + own if known is not None and own is not None else own if known is None else known
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""

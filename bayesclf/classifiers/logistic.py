@@ -16,6 +16,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading
+from bayesclf.classifiers.training import labeled_rows
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import UNSEEN
@@ -42,7 +43,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import AND_MORE, LISTED_ROWS, listed
+from bayesclf.wording import AND_MORE, LISTED_ROWS, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,6 +217,19 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
             "both, or a generative model, such as NaiveBayes, to each"
         )
+
+    @override
+    def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Return the codes of labels, all of which must be there."""
+        if (found := labeled_rows(y)) is not None:
+            empty = np.flatnonzero(~found[0])
+            where = listed(empty + 1, LISTED_ROWS)
+            raise InputError(
+                f"y has {counted(empty.size, 'missing label')} (rows {where}), and rows without a label say nothing "
+                "about P(y | x) in logistic regression; drop these rows, label them, or take a generative classifier, "
+                "such as NaiveBayes"
+            )
+        return super()._label_codes(y, rows, classes)
 
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         require(Choice(("impute", "error")), missing=self.missing)

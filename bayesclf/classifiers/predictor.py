@@ -241,8 +241,8 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             self.__dict__ = before
             raise
 
-    def _infer(self, model: Model) -> None:
-        """Set the fitted state that depends on model, engine and seed."""
+    def _renew(self, model: Model) -> None:
+        """Set the fitted state that does not depend on the engine."""
         for name in ("posterior_", "pymc_model_"):
             self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
@@ -250,8 +250,12 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             rules.resolve(self.rule)
         self.model_ = model
         self.points_ = {}
-        engine = inference.resolve(self._requested_engine(), model)
         self.trace_ = None
+
+    def _infer(self, model: Model) -> None:
+        """Set the fitted state that depends on model, engine and seed."""
+        self._renew(model)
+        engine = inference.resolve(self._requested_engine(), model)
         if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
             self._watch(type(engine).__name__.lower(), engine.optimiser)
         inferred = inference.infer(model, engine, self.seed_)

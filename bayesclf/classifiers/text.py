@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.classifiers.concentrations import LEARNED, concentration
-from bayesclf.classifiers.counts import CountClassifier
+from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
+from bayesclf.classifiers.lengths import require_room
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -38,7 +39,7 @@ NAME = "text"
 
 @own_options_first
 @dataclass(eq=False, repr=False)
-class TextNB(CountClassifier):
+class TextNB(DocumentClassifier):
     """Naive Bayes on raw strings, by which words they have (``"bernoulli"``) or how often (``"multinomial"``).
 
     The vocabulary is that of the training documents; at prediction, words outside it are skipped. `partial_fit` adds
@@ -89,6 +90,11 @@ class TextNB(CountClassifier):
         require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
 
     @property
+    @override
+    def _draws_lengths(self) -> bool:
+        return self.event_model == "multinomial"
+
+    @property
     def vocabulary_(self) -> tuple[str, ...]:
         """The words that count, in order."""
         check_is_fitted(self, "classes_")
@@ -122,13 +128,17 @@ class TextNB(CountClassifier):
         Refused
             Where an option of the vectorizer looks at all documents at once.
         """
+        self._require_words_in_parts("partial_fit")
+        return super().partial_fit(X, y, classes, sample_weight, forget)
+
+    @override
+    def _require_words_in_parts(self, what: str) -> None:
         used = [name for name in WHOLE_COLLECTION if name in (self.vectorizer or {})]
         if used and self.prior is None:
             raise Refused(
-                f"vectorizer option {used[0]!r} chooses words by all documents at once, which partial_fit never sees; "
-                "leave it out, give the option 'vocabulary', or use fit"
+                f"vectorizer option {used[0]!r} chooses words by all documents at once, and so is not for {what}; "
+                "leave it out, give the option 'vocabulary', or fit all documents with their labels"
             )
-        return super().partial_fit(X, y, classes, sample_weight, forget)
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all words of a sparse table."""
@@ -225,13 +235,16 @@ class TextNB(CountClassifier):
         validate_data(self, frame, reset=reset, skip_check_array=True)
         return frame
 
-    def _generated(self, table: dict[str, Any]) -> pd.DataFrame:
-        """Return generated counts as bags of words, written in the order of the vocabulary."""
+    @override
+    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
+        """Return generated counts as texts: the order of words that are independent is any, each as likely."""
         import pandas as pd
 
         words = np.array(list(table), dtype=object)
         counts = np.column_stack([np.asarray(column, dtype=np.intp) for column in table.values()])
-        return pd.DataFrame({self.columns_[0].name: [" ".join(np.repeat(words, row)) for row in counts]})
+        require_room(counts.sum())
+        texts = [" ".join(rng.permutation(np.repeat(words, row))) for row in counts]
+        return pd.DataFrame({self.columns_[0].name: texts})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Selected
@@ -66,6 +67,31 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         reason = one_line(error).partition(". ")[0]
         raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
     return values
+
+
+def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
+    """Return which rows have a label, (row), and those labels; None where all have, or none has.
+
+    Parameters
+    ----------
+    y
+        Labels (row), in any form; None, NaN and `pandas.NA` are missing. What is no list of labels has none missing:
+        `checked_labels` says what is wrong with it.
+    """
+    import pandas as pd
+
+    if y is None or isinstance(y, str):
+        return None
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object) if all(np.ndim(label) == 0 for label in y) else y
+    try:
+        labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(_of_numpy(without_mask(y))))
+    except (ValueError, TypeError):
+        return None
+    there = labels.notna().to_numpy()
+    if there.all() or not there.any():
+        return None
+    return there, labels[there].infer_objects()
 
 
 def _of_numpy(y: Any) -> Any:
@@ -243,6 +269,8 @@ class Learnt:
         Weight of each label (outcome).
     statistics
         Sufficient statistics of each block.
+    lengths
+        How long the documents of each class were; None for what is not text, and where it is not known.
     """
 
     classes: NDArray[Any]
@@ -250,6 +278,7 @@ class Learnt:
     blocks: tuple[ColumnBlock, ...]
     counts: Array
     statistics: tuple[Statistics, ...]
+    lengths: DocumentLengths | None = None
 
     def axes(self, block: ColumnBlock) -> Axes:
         """Return the coordinates of a block."""
@@ -324,7 +353,16 @@ class Learnt:
     def discounted(self, factor: float) -> Learnt:
         """Return what was learned from the same rows with all weights multiplied by a factor."""
         statistics = tuple(own.discounted(factor) for own in self.statistics)
-        return replace(self, counts=self.counts * factor, statistics=statistics)
+        lengths = None if self.lengths is None else self.lengths.discounted(factor)
+        return replace(self, counts=self.counts * factor, statistics=statistics, lengths=lengths)
+
+    def widened(self, other: Learnt) -> Learnt:
+        """Return the same over the columns, levels and units of what was learned from other rows too."""
+        both = self + other
+        statistics = tuple(
+            _on(axes, own) for axes, own in zip(map(both.axes, both.blocks), self.statistics, strict=True)
+        )
+        return replace(both, counts=self.counts, statistics=statistics, lengths=self.lengths)
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
@@ -334,13 +372,17 @@ class Learnt:
         classes = np.union1d(self.classes, other.classes)
         union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
         counts = np.zeros(len(classes))
+        lengths = []
         for part in (self, other):
-            counts[np.searchsorted(classes, part.classes)] += part.counts
+            places = np.searchsorted(classes, part.classes)
+            counts[places] += part.counts
+            if part.lengths is not None:
+                lengths.append(part.lengths.moved(places, len(classes)))
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
         merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
         parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
         statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
-        return replace(merged, statistics=statistics)
+        return replace(merged, statistics=statistics, lengths=lengths[0] + lengths[1] if len(lengths) == 2 else None)
 
     def _labeled(self, kind: np.dtype[Any]) -> Learnt:
         """Return the same with labels of another type of numbers, such as 1.0 for 1."""

@@ -113,6 +113,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """
         require(OrNone(Number(above=0, most=1)), forget=forget)
         first = not hasattr(self, "_learnt")
+        if not first:
+            self._require_all_labeled("updated")
         with self._rollback_on_error():
             frame = self._validated(X, reset=first)
             codes_of = self._label_codes if first else self._codes_of_more
@@ -125,6 +127,14 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self.notes_ += about_numbers(self._learnt)
             self._infer(model)
         return self
+
+    def _require_all_labeled(self, done: str) -> None:
+        """Raise `Refused` for a fit to rows without labels, whose posterior is not a function of statistics."""
+        if self.model_.unlabeled:
+            raise Refused(
+                f"a fit to rows without labels cannot be {done}, as what these rows say depends on all others; fit all "
+                "rows at once"
+            )
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
         """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
@@ -172,6 +182,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
             )
         check_is_fitted(self, "classes_")
         check_is_fitted(other, "classes_")
+        for one in (self, other):
+            one._require_all_labeled("added")
         require_alike(self, other)
         both: Self = clone(self)
         for name in ("n_features_in_", "feature_names_in_", "target_name_"):

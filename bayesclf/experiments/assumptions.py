@@ -26,6 +26,16 @@ NAME = "assumptions"
 
 QUESTION = "Which boundary does each classifier draw when its assumptions hold, and when not?"
 
+BACKGROUND = (
+    "Gaussian naive Bayes assumes that columns are independent given the class and normally distributed. With one "
+    "variance per column, shared by the classes, its P(y | x) is that of a logistic regression, whose weights then "
+    "are functions of means and variances (Mitchell, Generative and Discriminative Classifiers, draft chapter of "
+    "2010, section 3.1). Logistic regression fits the same form without these assumptions.",
+    "So the two should end at the same boundary where both assumptions hold, and at different ones elsewhere "
+    "(section 5 of that chapter; Wehbe's lecture on it). Here rows come from populations of two columns in which "
+    "both assumptions hold, only equal variances do, or neither does, so that every error is known exactly.",
+)
+
 CLASSIFIERS = ("GNB", "GNB2", "LR")
 """Gaussian naive Bayes, the same with one variance per feature for both classes, and logistic regression."""
 

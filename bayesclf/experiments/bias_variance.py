@@ -30,6 +30,16 @@ QUESTION = (
     "much comes from the one training set that it happened to get (variance)?"
 )
 
+BACKGROUND = (
+    "A classifier that is fitted to another training set gives other answers. Its expected loss therefore has three "
+    "parts: noise, which the best possible predictions have too; bias, by which the typical answer is worse than "
+    "that; and variance, which comes from answering by one training set. The textbooks argue that naive Bayes, with "
+    "its wrong assumptions, has more bias and less variance than logistic regression (Mitchell, draft chapter of "
+    "2010, section 5; Wehbe's lecture on it).",
+    "For squared error the parts are standard. For error and log loss they are defined here as by Domingos (2000), "
+    "James (2003) and Heskes (1998).",
+)
+
 SIZES = (8, 16, 32, 64, 128, 256)
 """Training sizes."""
 

@@ -110,6 +110,9 @@ class Experiment(Protocol):
     QUESTION: str
     """The question that it answers, one sentence."""
 
+    BACKGROUND: tuple[str, ...]
+    """Where the question comes from and what is done here, for a reader without the source; one paragraph each."""
+
     Settings: Any
     """A frozen dataclass; its fields are the options of the command line, their `metadata["help"]` the help."""
 

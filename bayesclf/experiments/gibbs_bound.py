@@ -34,6 +34,16 @@ NAME = "gibbs-bound"
 
 QUESTION = "Is the expected error of the Gibbs classifier at most twice that of the best rule?"
 
+BACKGROUND = (
+    "The Bayes-optimal classifier lets all hypotheses vote, each with its posterior probability. The Gibbs "
+    "classifier draws one hypothesis from the posterior and does what it says. Haussler, Kearns and Schapire (1994) "
+    "proved that the cheap Gibbs classifier errs, in expectation, at most twice as often as the Bayes-optimal one, "
+    "which Mitchell (Machine Learning, 1997, section 6.8) repeats.",
+    "The proof supposes that targets are drawn from the prior and that hypotheses label without noise. Here that is "
+    "so in some cases and not in others, where hypotheses have probabilities, or labels are noisy; the ratio of the "
+    "two expected errors is simulated in each.",
+)
+
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")
 """What is compared: a Gibbs classifier predicts its hypothesis's most probable class, or draws a label from it; the
 hypothesis is drawn given the data, or given data and x."""

@@ -24,6 +24,18 @@ QUESTION = (
     "random (Gibbs) answer on the textbook's examples, and how much does a wrong prior change their answers?"
 )
 
+BACKGROUND = (
+    "A finite space of hypotheses H with a prior P(h) and data D has three natural classifiers. MAP does what the "
+    "most probable hypothesis says; Bayes-optimal weighs the answers of all hypotheses by P(h | D); Gibbs draws one "
+    "hypothesis from P(h | D). The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) "
+    "and of Aberdeen's lecture on Bayesian learning (2004): three hypotheses of which the most probable one is "
+    "outvoted, the weather, and a version space, that is, all hypotheses without an error on the data.",
+    "Exercise 4 of Mitchell's draft chapter on generative and discriminative classifiers (2010) asks what happens "
+    "when the Bayes-optimal classifier of H = {h1, h2} becomes a hypothesis h3 of its own, in the larger space H' = "
+    "{h1, h2, h3}. Can h3 be the most probable hypothesis of H', and can the Bayes-optimal classifier of H' answer "
+    "otherwise than h3, which was optimal for H?",
+)
+
 SIGNS = ("+", "−")
 
 THRESHOLDS = 5

@@ -31,6 +31,7 @@ def render(experiment: Experiment, settings: Any, outcome: Outcome, command: str
         "experiment.html.j2",
         title=experiment.NAME,
         subtitle=experiment.QUESTION,
+        background=experiment.BACKGROUND,
         results=results,
         sections=[_section(section, f"section-{index}") for index, section in enumerate(results.sections, 1)],
         made=document.made(command, *made),

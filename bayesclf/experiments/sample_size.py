@@ -26,6 +26,15 @@ NAME = "sample-size"
 
 QUESTION = "How many examples does an estimated probability need, and do its intervals have the stated coverage?"
 
+BACKGROUND = (
+    "Naive Bayes learns by estimating probabilities, such as that of a word in a class, from counts. Exercise 1 of "
+    "Mitchell's draft chapter on generative and discriminative classifiers (2010) asks how many examples one such "
+    "probability p takes: when is it known to within ±0.02 with 95 % confidence, say?",
+    "The usual answer takes the share k/n for normal, with variance p(1 − p)/n. Wilson's interval inverts the test "
+    "of p instead, and a Bayesian answer is the interval of the posterior of p. An interval has coverage if it "
+    "holds p as often as its level says; all this is enumerated here, with no simulation.",
+)
+
 TITLES = {
     "normal": "The normal approximation",
     "wilson": "Wilson's interval",

@@ -24,6 +24,17 @@ NAME = "small-data"
 
 QUESTION = "Where does smoothing help, and where does averaging?"
 
+BACKGROUND = (
+    "With few rows a count of zero makes a probability of zero, which one row more would have prevented. The "
+    "textbooks' remedy is smoothing: Laplace's rule adds one to each count, a mode of the posterior (Mitchell, "
+    "draft chapter of 2010, eqs 6 to 9). A posterior allows two steps more: to average over all parameters that the "
+    "rows leave possible, instead of taking one of them, and to let the new row itself say which parameters are "
+    "probable.",
+    "What does each step gain, on tables of two and more classes, with few training rows and with many, by number "
+    "of classes? The rules in this order are mle, map, mean, bayes-optimal and predictive; they differ in one step "
+    "each.",
+)
+
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 """Training sizes, as far as a problem has rows; none below its number of classes."""
 

@@ -76,7 +76,9 @@ def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Arr
     )
 
 
-def add_simplexes(alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str) -> dict[int, Any]:
+def add_simplexes(
+    alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False
+) -> dict[int, Any]:
     """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, and θ itself, (outcome, cell).
 
     Parameters
@@ -87,6 +89,10 @@ def add_simplexes(alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suff
         Number of cells of each simplex.
     names
         Name of each simplex.
+    suffix
+        What is added to the names.
+    of_all
+        Whether the simplexes are those of all classes, and the first axis has length 1.
 
     Returns
     -------
@@ -97,13 +103,21 @@ def add_simplexes(alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suff
     per_simplex = np.asarray(sizes)
     for size, cells in dirichlet.cells_by_size(sizes).items():
         of_size = [name for name, own in zip(names, per_simplex, strict=True) if own == size]
-        dims = "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
-        model.add_coords({dims[1]: of_size, dims[2]: range(size)})
+        dims = _simplex_dims(size, suffix, of_all)
+        model.add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
         if isinstance(alpha, np.ndarray):
             given = pm.Data(f"theta_{size}_alpha{suffix}", given)
         by_size[size] = pm.Dirichlet(f"theta_{size}{suffix}", given, dims=dims)
     return by_size
+
+
+ALL = "all_outcomes"
+"""Axis of length 1 of what is the same for all classes."""
+
+
+def _simplex_dims(size: int, suffix: str, of_all: bool) -> tuple[str, str, str]:
+    return ALL if of_all else "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
 
 
 def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
@@ -116,10 +130,12 @@ def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str,
     return pm.Deterministic(f"theta{suffix}", theta, dims=("outcome", f"{dim}{suffix}"))
 
 
-def observe_simplexes(by_size: dict[int, Any], counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
+def observe_simplexes(
+    by_size: dict[int, Any], counts: Array, sizes: tuple[int, ...], suffix: str, of_all: bool = False
+) -> None:
     """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        dims = "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
+        dims = _simplex_dims(size, suffix, of_all)
         observe_counts(f"counts_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
 
 

@@ -28,6 +28,7 @@ from bayesclf.inference.optimisers import (
     Newton,
     Trace,
 )
+from bayesclf.inference.unlabeled import PartlyInferred, infer_partly
 from bayesclf.posterior.hypotheses import SeededDraws
 
 __all__ = [
@@ -49,11 +50,13 @@ __all__ = [
     "Laplace",
     "Newton",
     "Optimiser",
+    "PartlyInferred",
     "SeededDraws",
     "Trace",
     "draw",
     "estimate",
     "infer",
+    "infer_partly",
     "resolve",
     "watch",
 ]

@@ -18,14 +18,16 @@ from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
-from bayesclf.inference.optimisers import ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.inference.optimisers import ZERO, ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
 from bayesclf.inference.sizes import require_room
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.own_units import OwnUnits
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
+from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -256,6 +258,11 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
         if isinstance(model, GenerativeModel) and not model.not_augmentable():
             return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
+    return named_engine(inference)
+
+
+def named_engine(inference: str | Engine) -> Engine:
+    """Return the engine of a name, or the one given; raises `InputError` for others."""
     if not isinstance(inference, str):
         return _checked(inference)
     if inference not in ENGINES:
@@ -294,7 +301,7 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
             return _laplace(laplace.sample(model, engine, seed), engine)
         case Augmentation():
             parameters = augmentation.sample(model, engine, seed)
-            return _checked_chains(model, parameters, engine, engine.chains)
+            return checked_chains(model, parameters, engine, engine.chains)
         case NUTS():
             return _nuts(model, engine, seed)
         case Auto():
@@ -338,10 +345,10 @@ def _require_few(model: Model) -> None:
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     sampled, parameters = _sampled(model, engine, seed)
-    return _checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
+    return checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
 
 
-def _checked_chains(
+def checked_chains(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
 ) -> Draws:
     """Return the draws of Markov chains, with warnings where these have not converged."""
@@ -395,13 +402,33 @@ def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Tra
     Raises
     ------
     DoesNotExist
-        Where the estimate does not exist: an optimizer would run forever.
+        Where the estimate does not exist: an optimizer would run forever. An ascent from zero runs, and says so.
     Refused
         For models whose estimates are closed forms.
     """
     if not isinstance(model, LogisticModel):
         raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")
-    found = estimate(model, name)
+    rng = np.random.default_rng(seed)
+    if isinstance(optimiser, GradientAscent) and optimiser.start == ZERO:
+        trace = _from_zero(model, name, optimiser, rng)
+    else:
+        estimate(model, name)  # raises
+        trace = optimiser.run(*model.objective(name), rng)
+    return trace, {**model.unmoved(name), **model.parameters(trace.theta)}
+
+
+def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.random.Generator) -> Trace:
+    """Ascend from w = 0 in the columns' own units, and afterward look whether there is a maximum to arrive at."""
     objective, start = model.objective(name)
-    trace = optimiser.run(objective, start, np.random.default_rng(seed))
-    return trace, {**found, **model.parameters(trace.theta)}
+    units = OwnUnits.of(model.design)
+    trace = ascent.run(units.objective(objective), np.zeros_like(start), rng)
+    trace = replace(trace, theta=units.standardized(trace.theta))
+    if not trace.certificate.converged and trace.certificate.steps < ascent.passes:
+        return trace  # the step is too large, as the certificate says
+    try:
+        estimate(model, name)
+    except DoesNotExist as reason:
+        end = trace.certificate
+        grown = f"after {counted(end.steps, 'step')} the weights have not settled, and never would: {reason}"
+        return replace(trace, certificate=replace(end, converged=False, message=grown))
+    return trace

@@ -81,6 +81,8 @@ class GenerativeModel:
     ----------
     posterior_given
         Whether draws of another model's posterior were given, so that nothing about the posterior is in closed form.
+    unlabeled
+        Number of training rows without a label, which the statistics leave out and the inference did not.
     """
 
     labels: tuple[str, ...]
@@ -88,6 +90,7 @@ class GenerativeModel:
     label_counts: Array
     blocks: tuple[Block, ...]
     posterior_given: bool = False
+    unlabeled: int = 0
     generative: ClassVar[bool] = True
 
     def __repr__(self) -> str:
@@ -96,10 +99,12 @@ class GenerativeModel:
 
     def mle(self) -> Parameters:
         """Return the maximum likelihood estimate, or raise `DoesNotExist`."""
+        self._require_labels()
         return self._collect(self.class_prior.mle(self.label_counts), lambda b: b.family.mle(b.statistics))
 
     def map(self) -> Parameters:
         """Return the posterior mode in the user's parameters, or raise `DoesNotExist`."""
+        self._require_labels()
         return self._collect(self.class_prior.map(self.label_counts), lambda b: b.family.map(b.statistics))
 
     def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
@@ -120,18 +125,30 @@ class GenerativeModel:
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form: the first block's reason; empty where all have one."""
+        if self.unlabeled:
+            return self._without_labels
         if self.posterior_given:
             return "draws of the posterior were given"
         return next(filter(None, (b.family.not_conjugate(b.statistics) for b in self.blocks)), "")
 
     def not_augmentable(self) -> str:
         """Return why data augmentation cannot sample the posterior, likewise: a block's own reason."""
-        if self.posterior_given:
+        if self.posterior_given or self.unlabeled:
             return self.not_conjugate()
         return next(filter(None, (b.family.not_augmentable(b.statistics) for b in self.blocks)), "")
 
+    @property
+    def _without_labels(self) -> str:
+        return f"{counted(self.unlabeled, 'training row has', 'training rows have')} no label"
+
+    def _require_labels(self) -> None:
+        """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
+        if self.unlabeled:
+            raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
+        self._require_labels()
         if self.posterior_given:
             raise Refused("draws of the posterior were given, and it has no hyperparameters")
         blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
@@ -141,6 +158,7 @@ class GenerativeModel:
         """Return the PyMC model of the same prior, observing the statistics."""
         import pymc as pm
 
+        self._require_labels()
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
         with pm.Model(coords=coords) as model:
             self.class_prior.pymc(self.label_counts)

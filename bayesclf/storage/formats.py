@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
+LATER: dict[str, Any] = {
+    "BayesNetClassifier.class_free": (),
+    "BayesianNetwork.class_free": (),
+    "GenerativeModel.unlabeled": 0,
+    "GradientAscent.start": "log-odds",
+    "Learnt.lengths": None,
+}
+"""Members that were added while the version stayed the same, with what files written before would have had.
+
+Keys are as in `Changes`; files that lack one of these members are read, those of earlier versions included.
+"""
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -118,7 +130,8 @@ def current_members(
     for changes in _since(version):
         members = changes.members((name, *bases), members, fitted)
         name = changes.renamed.get(name, name)
-    return members
+    later = Changes(added={key: value for key, value in LATER.items() if key.partition(".")[2] not in members})
+    return later.members((cls.__name__, *bases), members, fitted)
 
 
 def has_fitted_form(name: str) -> bool:
@@ -139,6 +152,7 @@ def classifiers() -> dict[str, type[BayesClassifier]]:
 
 def classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
+    from bayesclf.classifiers.lengths import DocumentLengths
     from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
     from bayesclf.families import (
         FAMILIES,
@@ -197,6 +211,6 @@ def classes() -> dict[str, type]:
         *ENGINES.values(),
         *OPTIMISERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),
-        *(Column, ColumnBlock, FrozenPrior, Gibbs, Learnt),
+        *(Column, ColumnBlock, DocumentLengths, FrozenPrior, Gibbs, Learnt),
     )
     return {cls.__name__: cls for cls in listed}

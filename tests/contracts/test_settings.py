@@ -42,6 +42,7 @@ NO_FLAGS = ["x", np.nan, 2.5, [], {}, object(), 0, 1, None]
 TAKES_ALSO: dict[str, Callable[[Any], bool]] = {
     "random_state": lambda value: value == 0,
     "structure": lambda value: value == [],  # a network without edges
+    "class_free": lambda value: value == [],
     "blocks": lambda value: value == {},
     "vectorizer": lambda value: value == {},
     "prior_mean": lambda value: value == {},

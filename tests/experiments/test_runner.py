@@ -1,8 +1,10 @@
 """The runner: the same numbers for any workers, nothing lost or counted twice, and folders that say what they hold."""
 
 import ast
+import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +18,9 @@ from joblib.externals.loky import get_reusable_executor
 from bayesclf import cli
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
-from bayesclf.experiments.runner import measure, seed_of
+from bayesclf.experiments.experiment import Results
+from bayesclf.experiments.page import render
+from bayesclf.experiments.runner import Outcome, measure, seed_of
 from bayesclf.experiments.store import RECORDS, SETTINGS, Store
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
@@ -57,7 +61,7 @@ def test_every_experiment_has_all_names(name):
 def test_names_stand_in_the_same_order_in_every_experiment(name):
     statements = ast.parse(Path(find(name).__file__).read_text(encoding="utf-8")).body
     own = [getattr(line, "name", None) or ast.unparse(line.targets[0]) for line in statements if named(line)]
-    order = ["NAME", "QUESTION", "Settings", "units", "measure", "summarise", "present", "CAUTIONS"]
+    order = ["NAME", "QUESTION", "BACKGROUND", "Settings", "units", "measure", "summarise", "present", "CAUTIONS"]
     assert [place for place in own if place in order] == order
 
 
@@ -309,3 +313,22 @@ def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monke
         InputError, match=r"the problem pima is not available: .* pima.csv, in a folder that BAYESCLF_DATA"
     ):
         problems.load("pima")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_page_states_the_question_and_its_source_before_the_answer(name):
+    experiment = find(name)
+    assert len(experiment.BACKGROUND) >= 2
+    assert re.search(r"\b(19|20)\d\d\b", " ".join(experiment.BACKGROUND))  # of the source
+    answer = Results("The answer is 42.", ("A finding.",), ("A caution.",))
+    page = render(experiment, experiment.Settings(), Outcome(pd.DataFrame(), answer, Path()))
+    plain = html.unescape(page)
+    places = [plain.index(text) for text in (*experiment.BACKGROUND, answer.headline)]
+    assert places == sorted(places)
+
+
+def test_the_page_of_hypotheses_says_what_exercise_4_and_its_spaces_are():
+    page = " ".join(find("hypotheses").BACKGROUND)
+    assert "H = {h1, h2}" in page
+    assert "H' = {h1, h2, h3}" in page
+    assert "Exercise 4 of Mitchell" in page

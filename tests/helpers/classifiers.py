@@ -74,6 +74,12 @@ GENERATIVE = (
     Case("multinomial", bc.MultinomialNB, COUNTS, {"alpha": 2.0}, empty=0.0),
     FilledCase("joint", bc.JointBayes, WORDS),
     FilledCase("tan", bc.BayesNetClassifier, WORDS),
+    FilledCase(
+        "network, class-free",
+        bc.BayesNetClassifier,
+        WORDS,
+        {"structure": [(WORDS[0], WORDS[1])], "class_free": [WORDS[0]]},
+    ),
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
     FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests", "tree": "class"}),
 )

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.inference import optimisers
 from bayesclf.inference.optimisers import OPTIMISERS, largest_curvature
+from bayesclf.models.logistic.own_units import OwnUnits
 
 DETERMINISTIC = {
     "gradient-ascent": bc.GradientAscent(passes=100_000, tolerance=1e-8),
@@ -144,7 +146,9 @@ def test_the_trace_is_plotted(rows):
     )
 
 
-@pytest.mark.parametrize("settings", [{"step": 0.0}, {"step": np.inf}, {"batch": 0}, {"decay": -1.0}, {"passes": 0}])
+@pytest.mark.parametrize(
+    "settings", [{"step": 0.0}, {"step": np.inf}, {"batch": 0}, {"decay": -1.0}, {"passes": 0}, {"start": 0}]
+)
 def test_settings_that_cannot_be(settings):
     with pytest.raises(InputError):
         bc.GradientAscent(**settings)
@@ -168,3 +172,145 @@ def test_curvature_is_not_looked_at_where_that_is_expensive_or_impossible(rows, 
         ascent = bc.GradientAscent(step=step, passes=2)
         certificates.append(ascent.run(objective, start, np.random.default_rng(0)).certificate.definite)
     assert certificates == [True, None, None]
+
+
+STEP = 0.003
+
+
+def from_zero(point, passes, **settings):
+    ascent = bc.GradientAscent(step=STEP, passes=passes, start="zero")
+    engine = {"map": bc.MAP, "mle": bc.MLE}[point](ascent)
+    return bc.LogisticRegression(inference=engine, random_state=0, **settings)
+
+
+def softmax_with_reference(scores, reference):
+    """Return P(y = k | x) of linear scores of all classes but the reference, whose score is 0."""
+    scores = np.insert(scores, reference, 0.0, axis=1)
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def test_one_step_from_zero_is_that_of_mitchells_eq_26():
+    """From w = 0, P(y = 1 | x) = 1/2, so that w = η Σ x (y − ½), in the units of the table."""
+    X, y = np.array([[1.0, 20.0], [2.0, -10.0], [3.0, 40.0], [4.0, 5.0], [-2.0, 0.0]]), np.array([0, 1, 1, 0, 1])
+    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
+        clf = from_zero("mle", 1).fit(X, y)
+    w = STEP * np.column_stack([np.ones(5), X]).T @ (y - 0.5)
+    np.testing.assert_allclose([clf.intercept_[0], *clf.coef_[0]], w, rtol=1e-12)
+    assert clf.trace_.objective[0] == pytest.approx(5 * np.log(0.5), rel=1e-12)
+    assert clf.trace_.gradient_norm[0] == pytest.approx(np.linalg.norm(w) / STEP, rel=1e-12)
+
+
+@pytest.mark.parametrize("point", ["mle", "map"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_many_steps_from_zero_are_those_of_the_textbooks_loop(point, classes):
+    """Eqs 26 and 29, with the term −ηλw under MAP: λ = 1/s² for weights per unit and the intercept at x = 0."""
+    rng = np.random.default_rng(classes)
+    X = rng.normal(size=(60, 2)) * [1.0, 3.0] + [2.0, -1.0]
+    y = rng.integers(classes, size=60)
+    prior = {"prior_scale": 0.5, "intercept_scale": 4.0, "prior_form": "reference"}
+    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
+        clf = from_zero(point, 25, intercept_at="zero", standardize=False, **prior).fit(X, y)
+    reference = 0 if classes == 2 else classes - 1
+    rows, others = np.column_stack([np.ones(60), X]), np.delete(np.arange(classes), reference)
+    decay = (point == "map") * np.array([1 / 4.0**2, 1 / 0.5**2, 1 / 0.5**2])
+    w = np.zeros((classes - 1, 3))
+    for _ in range(25):
+        P = softmax_with_reference(rows @ w.T, reference)[:, others]
+        w = w + STEP * ((y[:, None] == others) - P).T @ rows - STEP * decay * w
+    parameters = clf.posterior_[point]
+    np.testing.assert_allclose(parameters["weight"].values[0, 0], w[:, 1:], rtol=1e-10)
+    np.testing.assert_allclose(parameters["intercept"].values[0, 0], w[:, 0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("batch", [None, 7])
+def test_an_ascent_from_zero_is_the_same_for_sparse_and_for_dense_rows(batch):
+    rng = np.random.default_rng(5)
+    X = rng.poisson(0.5, size=(50, 4)).astype(float)
+    y = rng.integers(2, size=50)
+    ascent = bc.GradientAscent(step=1e-2, batch=batch, passes=4, start="zero")
+    traces = []
+    for rows in (X, sparse.csr_array(X)):
+        with pytest.warns(ConvergenceWarning, match="above the tolerance"):
+            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=3).fit(rows, y)
+        traces.append(clf.trace_)
+    np.testing.assert_allclose(traces[0].theta, traces[1].theta, rtol=1e-10)
+    np.testing.assert_allclose(traces[0].objective, traces[1].objective, rtol=1e-10)
+
+
+def test_from_zero_the_same_maximum_is_reached_whose_objective_is_that_of_other_optimizers(rows):
+    engines = bc.MAP(bc.GradientAscent(start="zero", passes=20_000)), bc.MAP(bc.Newton())
+    from_there, by_newton = (
+        bc.LogisticRegression(prior_scale=2.5, inference=engine).fit((rows[0] - 5) * [1, 0.2, 5], rows[1])
+        for engine in engines
+    )
+    assert from_there.trace_.certificate.converged
+    assert from_there.trace_.objective[-1] == pytest.approx(by_newton.trace_.objective[-1], rel=1e-10)
+    np.testing.assert_allclose(from_there.trace_.theta, by_newton.trace_.theta, atol=1e-6)
+
+
+def test_the_curvature_in_the_columns_own_units_bounds_the_step(rows):
+    """And minus the Hessian is the change of the gradient."""
+    model = bc.LogisticRegression(prior_scale=0.01, intercept_scale=0.01, inference="map").fit(*rows).model_
+    objective, start = model.objective("map")
+    own = OwnUnits.of(model.design).objective(objective)
+    rng, w = np.random.default_rng(1), np.zeros_like(start)
+    H = own.derivatives(w)[2]
+    for _ in range(5):
+        step = rng.normal(size=w.shape) * 1e-4
+        change = own.gradient(w + step)[1] - own.gradient(w - step)[1]
+        np.testing.assert_allclose(-change.ravel() / 2, H @ step.ravel(), rtol=1e-4)
+    assert np.linalg.eigvalsh(H)[-1] <= largest_curvature(own) * (1 + 1e-12)
+
+
+SEPARABLE = np.array([[-1.0], [1.0]]), [0, 1]
+
+
+def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the_result_says_so():
+    """Of x = ±1 the gradient is 2/(1 + e^w), so that e^w + w is near 2ηt + 1; the trace has w in its objective."""
+    ascent = bc.GradientAscent(step=0.1, passes=20_000, start="zero")
+    with pytest.warns(
+        ConvergenceWarning,
+        match="after 20,000 steps the weights have not settled, and never would: "
+        "the classes are completely separable: weights on 'x0' put every training row",
+    ):
+        clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE)
+    trace = clf.trace_
+    assert len(trace.objective) == 20_001
+    assert not trace.certificate.converged
+    assert "separable" in trace.certificate.message
+    w = -np.log(np.expm1(-trace.objective / 2))
+    assert clf.coef_[0, 0] == pytest.approx(w[-1], rel=1e-9)
+    assert (np.diff(w) > 0).all()
+    steps = np.array([2_000, 20_000])
+    np.testing.assert_allclose(np.exp(w[steps]) + w[steps], 0.2 * steps + 1, rtol=2e-3)
+    assert w[20_000] - w[2_000] == pytest.approx(np.log(10), abs=2e-2)
+
+
+def test_a_growth_without_bound_never_counts_as_convergence():
+    """The gradient falls like 1/t below any tolerance."""
+    ascent = bc.GradientAscent(step=1.0, passes=10_000, tolerance=1e-2, start="zero")
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        trace = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE).trace_
+    assert trace.gradient_norm[-1] <= 1e-2
+    assert trace.certificate.steps < 10_000
+    assert not trace.certificate.converged
+
+
+def test_growing_weights_predict_and_are_saved_and_drawn(tmp_path):
+    ascent = bc.GradientAscent(step=0.1, passes=50, start="zero")
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert loaded.inference.optimiser == ascent
+    assert loaded.trace_.certificate == clf.trace_.certificate
+    np.testing.assert_array_equal(loaded.predict_proba([[0.5]]), clf.predict_proba([[0.5]]))
+    assert len(bc.plots.optimiser_trace({"ascent": clf.trace_}).axes[0].lines[0].get_xdata()) == 51
+
+
+def test_a_step_that_is_too_large_from_zero_is_named():
+    X, y = np.array([[-1.0], [1.0], [0.5], [-0.5]]), [0, 1, 0, 1]
+    engine = bc.MAP(bc.GradientAscent(step=1.0, start="zero"))
+    with pytest.warns(ConvergenceWarning, match=r"the step 1 diverges .* take one below 2/L = 0\.0"):
+        bc.LogisticRegression(prior_scale=0.1, intercept_scale=0.1, intercept_mean=1.0, inference=engine).fit(X, y)

@@ -232,3 +232,31 @@ def test_a_file_with_the_former_names_of_fitted_state_loads(saved):
     after = bc.load(saved)
     assert vars(after).keys() == vars(before).keys()
     xr.testing.assert_identical(after.posterior_draws(), before.posterior_draws())
+
+
+@pytest.mark.parametrize("version", [1, formats.VERSION])
+def test_what_was_added_without_a_new_version_may_be_lacking(version, tmp_path):
+    ascent = bc.GradientAscent(passes=50_000)
+    clf = bc.LogisticRegression(prior_scale=1.0, inference=bc.MAP(ascent), random_state=1).fit(X, Y)
+    clf.save(tmp_path / "model.nc")
+    lacking = {**({"Axes": "units", "Column": "unit"} if version == 1 else {}), "GradientAscent": "start"}
+
+    def change(state):
+        remove_members(state, lacking)
+        if version == 1:
+            state["fitted"].pop("target_name_")
+            state["parameters"].pop("prior")
+
+    tamper(tmp_path / "model.nc", change)
+    with h5py.File(tmp_path / "model.nc", "r+") as file:
+        file[storage.GROUP].attrs["format_version"] = version
+    assert bc.load(tmp_path / "model.nc").inference.optimiser == ascent
+
+
+def test_what_was_added_without_a_new_version_has_a_default_of_its_own_class():
+    owners = {**classes(), **{cls.__name__: cls for cls in (*CLASSIFIERS.values(), bc.classifiers.BayesClassifier)}}
+    for key in formats.LATER:
+        owner, _, name = key.partition(".")
+        assert owner in owners
+        if not formats.has_fitted_form(name):
+            assert name in owners[owner].__dataclass_fields__

@@ -48,8 +48,10 @@ class CompletedTables:
 
     Attributes
     ----------
+    layout
+        The tables.
     shape
-        That of θ, (outcome, cell).
+        That of θ, (outcome, cell). Cells of all classes are drawn for the first one.
     chains
         The tables that missing cells depend on, those of one chain after the other.
     fixed
@@ -58,6 +60,7 @@ class CompletedTables:
         Draws the missing cells of all chains.
     """
 
+    layout: Layout
     shape: tuple[int, int]
     chains: Simplexes
     fixed: Simplexes
@@ -72,19 +75,23 @@ class CompletedTables:
         layout
             The tables.
         alpha
-            α plus the counts of the observed cells, (outcome, cell).
+            α plus the counts of the observed cells, (outcome, cell); those of all classes in cells of all.
         keys, counts
             Kinds of rows (row, feature) with missing cells, and their numbers (outcome, row).
         chains
             Number of chains.
         """
-        drawn = circuit(layout, keys, np.tile(counts, (chains, 1)))
+        drawn = circuit(layout, keys, np.tile(counts, (chains, 1)), len(alpha))
         sizes = np.tile(layout.simplexes, chains * len(alpha))
         moving = np.isin(dirichlet.starts(sizes), drawn.cells)
         of_one = len(sizes) // chains
         fixed = Simplexes.of(alpha.ravel(), sizes[:of_one], ~moving[:of_one])
         return cls(
-            (len(alpha), layout.cells), Simplexes.of(np.tile(alpha.ravel(), chains), sizes, moving), fixed, drawn
+            layout,
+            (len(alpha), layout.cells),
+            Simplexes.of(np.tile(alpha.ravel(), chains), sizes, moving),
+            fixed,
+            drawn,
         )
 
     def start(self, rng: np.random.Generator) -> Array:
@@ -102,4 +109,4 @@ class CompletedTables:
         if len(self.fixed.cells):
             fixed = self.fixed
             theta[:, fixed.cells] = dirichlet.draw_quickly(fixed.alpha, fixed.sizes, rng, len(states))
-        return {"theta": theta.reshape(-1, *self.shape)}
+        return {"theta": self.layout.tied(theta.reshape(-1, *self.shape))}

@@ -121,7 +121,7 @@ class _Part:
     height: int = 0
 
 
-def circuit(layout: Layout, keys: Integers, counts: Array) -> Circuit:
+def circuit(layout: Layout, keys: Integers, counts: Array, classes: int = 1) -> Circuit:
     """Return the circuit of rows with missing cells.
 
     Parameters
@@ -131,6 +131,8 @@ def circuit(layout: Layout, keys: Integers, counts: Array) -> Circuit:
     keys, counts
         The kinds of rows (row, feature), as `completions.keyed` returns them, and their numbers (table, row) under
         tables of their own: those of each class and chain.
+    classes
+        Number of classes. Cells of all classes of a chain are those of its first one.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def circuit(layout: Layout, keys: Integers, counts: Array) -> Circuit:
     for number, kind in enumerate(kinds):
         rows = np.flatnonzero(which.ravel() == number)
         table, place = np.nonzero(counts[:, rows])
-        parts = list(_parts(layout, kind, keys[rows[place]], table))
+        parts = list(_parts(layout, kind, keys[rows[place]], table, table // classes * classes))
         left = set(np.flatnonzero(kind == SUMMED).tolist())
         while left:
             chosen = _eliminated(layout, parts, left)
@@ -170,7 +172,7 @@ def circuit(layout: Layout, keys: Integers, counts: Array) -> Circuit:
     return _of_used_cells(whole, np.tile(layout.simplexes, len(counts)))
 
 
-def _parts(layout: Layout, kind: Integers, keys: Integers, table: Integers) -> Iterator[_Part]:
+def _parts(layout: Layout, kind: Integers, keys: Integers, table: Integers, first_table: Integers) -> Iterator[_Part]:
     """Yield the factors in the sums of rows (row, feature) of one kind (feature), at the rows' observed values."""
     summed = np.flatnonzero(kind == SUMMED).tolist()
     for f, factor in enumerate(layout.factors):
@@ -178,7 +180,7 @@ def _parts(layout: Layout, kind: Integers, keys: Integers, table: Integers) -> I
         if not own or any(kind[j] == MISSING for j in factor.scope):
             continue
         strides = dict(zip(factor.scope, layout.strides(factor).tolist(), strict=True))
-        cells = table * layout.cells + layout.starts[f]
+        cells = (first_table if factor.class_free else table) * layout.cells + layout.starts[f]
         for j in factor.scope:
             cells = cells + (0 if j in own else keys[:, j] * strides[j])
         for j in own:

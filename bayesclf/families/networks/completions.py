@@ -131,7 +131,7 @@ def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:
     return cells
 
 
-def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes: tuple[int, ...]) -> Array:
+def expectation_maximization(counts: Array, sums: Sums, prior: Array, layout: Layout) -> Array:
     """Return a maximum of Σ_c (n_c + a_c) log θ_c + Σ_s m_s log Σ_z Π θ, shape (outcome, cell).
 
     The E step expects the counts of all completions, the M step normalizes them; each raises the objective. The start
@@ -141,21 +141,22 @@ def expectation_maximization(counts: Array, sums: Sums, prior: Array, simplexes:
     Parameters
     ----------
     counts
-        n (outcome, cell).
+        n (outcome, cell), those of all classes in cells of all.
     sums
         The sums over missing cells.
     prior
         a (outcome, cell): 0 for maximum likelihood, α − 1 for MAP.
-    simplexes
-        Number of cells of each simplex.
+    layout
+        The tables.
 
     References
     ----------
     Dempster, Laird and Rubin (1977), *Maximum likelihood from incomplete data via the EM algorithm*.
     """
+    simplexes = layout.simplexes
     theta = dirichlet.normalize(counts + np.maximum(prior, 0.0) + 1.0, simplexes)
     for _ in range(ITERATIONS):
-        total = counts + prior + expected_counts(sums, theta)
+        total = counts + prior + layout.pooled(expected_counts(sums, theta))
         new = dirichlet.normalize(np.maximum(total, 0.0), simplexes)
         change = np.abs(new - theta).max(where=~np.isnan(new), initial=0.0)
         # A simplex without counts keeps its values: nothing depends on them.

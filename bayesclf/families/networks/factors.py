@@ -3,21 +3,24 @@
 P(x | y) = Π_f P(x_of | x_given, y), one factor f after the other, each feature the `of` of exactly one. Its table
 holds a simplex over the values of `of` for each configuration of `given`; all cells stand along one axis, the last
 feature of a factor fastest. A joint table is one factor of all features; a Bayesian network has one factor per feature.
+A factor need not depend on y: arrays (outcome, cell) then have the same values for all classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import compress, product
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes
-from bayesclf.typing import Integers
+from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,13 @@ class Factor:
         Features that it is the distribution of.
     given
         Features on which it depends.
+    class_free
+        Whether its table is that of all classes.
     """
 
     of: tuple[int, ...]
     given: tuple[int, ...] = ()
+    class_free: bool = False
 
     @property
     def scope(self) -> tuple[int, ...]:
@@ -111,6 +117,43 @@ class Layout:
     def cells(self) -> int:
         """Number of cells."""
         return sum(self.count(factor.scope) for factor in self.factors)
+
+    @cached_property
+    def class_free(self) -> NDArray[np.bool_]:
+        """Whether a cell is that of all classes, (cell)."""
+        return np.repeat([f.class_free for f in self.factors], [self.count(f.scope) for f in self.factors])
+
+    @cached_property
+    def class_free_simplexes(self) -> NDArray[np.bool_]:
+        """The same of each simplex, (simplex)."""
+        return np.repeat([f.class_free for f in self.factors], [self.count(f.given) for f in self.factors])
+
+    def by_classes(self) -> Iterator[tuple[str, NDArray[np.bool_], tuple[int, ...], list[str]]]:
+        """Yield the tables of each class and then those of all, where there are any.
+
+        A suffix of their PyMC variables, whether a cell is in them (cell), the sizes and the names of their simplexes.
+        """
+        for suffix, of_all in (("", False), ("_shared", True)):
+            chosen = self.class_free_simplexes == of_all
+            if chosen.any():
+                yield (
+                    suffix,
+                    self.class_free == of_all,
+                    tuple(compress(self.simplexes, chosen)),
+                    list(compress(self.simplex_names(), chosen)),
+                )
+
+    def pooled(self, counts: Array) -> Array:
+        """Return counts (outcome, cell) with those of all classes in each, where the cell is that of all."""
+        if not self.class_free.any():
+            return counts
+        return np.where(self.class_free, counts.sum(axis=0), counts)
+
+    def tied[A: NDArray[Any]](self, values: A) -> A:
+        """Return values (…, outcome, cell) of which the first class has those of all, in a cell of all."""
+        if not self.class_free.any():
+            return values
+        return cast("A", np.where(self.class_free, values[..., :1, :], values))
 
     def cells_of(self, X: Integers) -> Integers:
         """Return the cell (row, factor) of codes (row, feature); −1 where a feature of the factor is missing."""

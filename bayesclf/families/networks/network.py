@@ -95,6 +95,9 @@ class BayesianNetwork(ConditionalTables):
         Set by `resolve_prior`.
     edges
         ``"tan"``: the tree that `structure.tan` learns from the rows; or pairs of column names, (parent, child).
+    class_free
+        Columns that do not depend on the class given their parents: P(x_j | x_parents(j)), with one table for all
+        classes. Only for edges that are given.
 
     References
     ----------
@@ -108,6 +111,7 @@ class BayesianNetwork(ConditionalTables):
     """
 
     edges: str | tuple[structure.Edge, ...] = LEARNT
+    class_free: tuple[str, ...] = ()
     name: ClassVar[str] = "network"
     likelihood: ClassVar[str] = "Categorical(theta) of each column given its parents"
 
@@ -117,11 +121,18 @@ class BayesianNetwork(ConditionalTables):
             object.__setattr__(self, "edges", structure.check_edges(self.edges))
         elif self.edges != LEARNT:
             raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
+        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
+        if self.class_free and isinstance(self.edges, str):
+            raise InputError(
+                f"class_free is for edges that are given, and the tree of edges={self.edges!r} is one of columns that "
+                "depend on the class; give the edges, or leave class_free out"
+            )
 
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
         if not isinstance(self.edges, str):
             structure.check_columns(self.edges, statistics.axes.features)
+            structure.check_known(self.class_free, statistics.axes.features)
         return super().informative(statistics)
 
     def resolve_prior(self, statistics: RowCounts) -> Self:
@@ -129,7 +140,8 @@ class BayesianNetwork(ConditionalTables):
         learned = structure.tan(statistics) if isinstance(self.edges, str) else self.edges
         used = set(statistics.axes.features)
         edges = tuple((parent, child) for parent, child in learned if {parent, child} <= used)
-        return super(BayesianNetwork, replace(self, edges=edges)).resolve_prior(statistics)
+        free = tuple(name for name in self.class_free if name in used)
+        return super(BayesianNetwork, replace(self, edges=edges, class_free=free)).resolve_prior(statistics)
 
     def layout(self, axes: Axes) -> Layout:
         """Return a table for each feature, parents first."""
@@ -137,7 +149,10 @@ class BayesianNetwork(ConditionalTables):
             raise InputError("the edges are not learned yet; resolve_prior learns them")
         position = {name: j for j, name in enumerate(axes.features)}
         ordered = structure.in_order(self.edges, axes.features)
-        factors = (Factor((position[name],), tuple(position[other] for other in given)) for name, given in ordered)
+        factors = (
+            Factor((position[name],), tuple(position[other] for other in given), name in self.class_free)
+            for name, given in ordered
+        )
         return Layout(axes, tuple(factors))
 
     @override

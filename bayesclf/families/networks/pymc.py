@@ -11,9 +11,11 @@ from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 
 from bayesclf.errors import Refused
+from bayesclf.families import dirichlet
 from bayesclf.families.networks.completions import LARGEST_SUMS, Sums
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.patterns import by_pattern
+from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
 from bayesclf.typing import Array, Integers
 
 LARGEST_SAMPLED = 2**15
@@ -23,6 +25,43 @@ COUPLED = (
     "sums over missing cells that others depend on have a likelihood, but no distribution to draw them from; sample "
     "the model of the rows, clf.to_pymc(X, y)"
 )
+
+
+def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = None) -> Any:
+    """Add θ (outcome, cell) above its simplexes, those of each class and those of all, and return it.
+
+    Parameters
+    ----------
+    layout
+        The tables.
+    alpha
+        Concentration of each cell, (outcome, cell).
+    suffix
+        What is added to the names.
+    counts
+        Counts (outcome, cell) that the simplexes observe.
+    """
+    if not layout.class_free.any():
+        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
+        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
+        if counts is not None:
+            observe_simplexes(by_size, counts, layout.simplexes, suffix)
+        return theta
+    parts, cells = [], []
+    for part, own, sizes, names in layout.by_classes():
+        of_all = bool(part)
+        by_size = add_simplexes(alpha[:1, own] if of_all else alpha[:, own], sizes, names, part + suffix, of_all)
+        if counts is not None:
+            observed = counts[:, own].sum(axis=0, keepdims=True) if of_all else counts[:, own]
+            observe_simplexes(by_size, observed, sizes, part + suffix, of_all)
+        for size, places in dirichlet.cells_by_size(sizes).items():
+            values = by_size[size].reshape((by_size[size].shape[0], len(places)))
+            parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
+            cells.append(np.flatnonzero(own)[places])
+    order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
+    return pm.Deterministic(
+        f"theta{suffix}", pt.concatenate(parts, axis=1)[:, order], dims=("outcome", f"cell{suffix}")
+    )
 
 
 def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:

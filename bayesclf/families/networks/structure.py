@@ -121,6 +121,20 @@ def check_columns(edges: tuple[Edge, ...], features: Sequence[str]) -> None:
                 )
 
 
+def check_names(names: object) -> tuple[str, ...]:
+    """Return the names of columns that do not depend on the class, or raise `InputError` for what is no such names."""
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"class_free must be names of columns, such as ('age',), not {names!r}")
+    return tuple(dict.fromkeys(names))
+
+
+def check_known(names: tuple[str, ...], features: Sequence[str]) -> None:
+    """Raise `InputError` for the first column of `class_free` that the table lacks."""
+    for name in names:
+        if name not in features:
+            raise InputError(f"class_free names column {name!r}, but the table has {', '.join(map(repr, features))}")
+
+
 def _parents(edges: tuple[Edge, ...]) -> dict[str, set[str]]:
     parents: dict[str, set[str]] = {}
     for parent, child in edges:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.augmentation import FRACTIONS
 from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_each, require_positive
@@ -19,6 +20,7 @@ from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.simplexes import BASES, SimplexFamily
+from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -48,9 +50,11 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters: a simplex of J cells has J − 1."""
+        """Number of free parameters: a simplex of J cells has J − 1; those of all classes count once."""
         layout = self.layout(self.axes)
-        return len(self.axes.labels) * (layout.cells - len(layout.simplexes))
+        shared = int(np.count_nonzero(layout.class_free) - np.count_nonzero(layout.class_free_simplexes))
+        each = layout.cells - len(layout.simplexes) - shared
+        return len(self.axes.labels) * each + shared
 
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with α as an array (outcome, cell).
@@ -69,6 +73,11 @@ class ConditionalTables(SimplexFamily[RowCounts]):
                 "columns, or naive Bayes"
             )
         alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
+        if (different := np.flatnonzero((alpha != layout.tied(alpha)).any(axis=0))).size:
+            raise InputError(
+                f"alpha gives the cell {layout.names()[different[0]]!r} other concentrations in some classes than in "
+                "others, but its column does not depend on the class; give the same number for all classes"
+            )
         return replace(self, alpha=alpha, axes=statistics.axes)
 
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
@@ -86,11 +95,15 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         DoesNotExist
             If there is no estimate; the message names the class and what its rows lack.
         """
-        require_each(statistics.counts @ (statistics.rows >= 0) > 0, statistics.axes, "has no value")
         layout = self.layout(statistics.axes)
+        there = statistics.counts @ (statistics.rows >= 0) > 0
+        of_all = [j for factor in layout.factors if factor.class_free for j in factor.of]
+        there[:, of_all] = there[:, of_all].any(axis=0)
+        require_each(there, statistics.axes, "has no value")
         counts, sums = completions.split(layout, statistics)
+        counts = layout.pooled(counts)
         if len(sums):
-            theta = completions.expectation_maximization(counts, sums, np.zeros_like(counts), layout.simplexes)
+            theta = completions.expectation_maximization(counts, sums, np.zeros_like(counts), layout)
         else:
             theta = dirichlet.normalize(counts, layout.simplexes)
         undefined = np.isnan(theta)
@@ -102,10 +115,11 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
         layout = self.layout(self.axes)
         counts, sums = completions.split(layout, statistics)
+        counts = layout.pooled(counts)
         alpha = np.asarray(self.alpha)
         less = 0.0 if self.basis == "softmax" else 1.0
         if len(sums):
-            theta = completions.expectation_maximization(counts, sums, alpha - less, layout.simplexes)
+            theta = completions.expectation_maximization(counts, sums, alpha - less, layout)
             bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
             theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
         else:
@@ -138,14 +152,15 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
         layout = self.layout(self.axes)
         counts, keys, of_keys = completions.keyed(layout, statistics)
-        return CompletedTables.of(layout, np.asarray(self.alpha) + counts, keys, of_keys, chains)
+        return CompletedTables.of(layout, np.asarray(self.alpha) + layout.pooled(counts), keys, of_keys, chains)
 
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
         if reason := self.not_conjugate(statistics):
             raise Refused(f"this posterior has no closed form ({reason})")
-        counts, _ = completions.split(self.layout(self.axes), statistics)
-        return replace(self, alpha=np.asarray(self.alpha) + counts)
+        layout = self.layout(self.axes)
+        counts, _ = completions.split(layout, statistics)
+        return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
@@ -159,25 +174,34 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        from bayesclf.families.networks.pymc import observe_sums
-        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
+        from bayesclf.families.networks.pymc import add_tables, observe_sums
 
         layout = self.layout(self.axes)
         counts, sums = completions.split(layout, statistics)
-        by_size = add_simplexes(self.simplexes()[0], layout.simplexes, layout.simplex_names(), suffix)
-        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
-        observe_simplexes(by_size, counts, layout.simplexes, suffix)
+        theta = add_tables(layout, self.simplexes()[0], suffix, counts)
         if len(sums):
             observe_sums(f"sums{suffix}", theta, sums)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:
         """Add θ, (outcome, cell), above the simplexes of each size."""
-        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+        from bayesclf.families.networks.pymc import add_tables
 
+        return add_tables(self.layout(self.axes), alpha, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from variables that hold the simplexes of one size each, those of all classes by themselves."""
         layout = self.layout(self.axes)
-        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
-        return join_simplexes(by_size, layout.simplexes, suffix, "cell")
+        if not layout.class_free.any():
+            return super().from_pymc(draws, suffix)
+        theta = np.empty((0, 0, 0))
+        for part, cells, sizes, _ in layout.by_classes():
+            values = dirichlet.simplexes_of(draws, sizes, f"{part}{suffix}")
+            if not len(theta):
+                theta = np.empty((len(values), len(self.axes.labels), layout.cells))
+            theta[:, :, cells] = values
+        return {"theta": theta}
 
     @override
     def pymc_cells(self, X: Integers, rows: LabeledRows, theta: Any, suffix: str) -> None:
@@ -191,9 +215,27 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return elimination.log_density(self.layout(self.axes), X, parameters["theta"])
 
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
-        """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior."""
-        cells = self.layout(self.axes).cells_of(X)
-        return self._with_own(X, y, dirichlet.log_mean_without(*self.simplexes(), cells, y))
+        """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior.
+
+        A factor that does not depend on the class has this in all classes.
+        """
+        layout, (alpha, sizes) = self.layout(self.axes), self.simplexes()
+        cells = layout.cells_of(X)
+        out = self._with_own(X, y, dirichlet.log_mean_without(alpha, sizes, cells, y))
+        if layout.class_free.any():
+            of_all = np.where(layout.class_free[cells], cells, -1)
+            with_it = dirichlet.weighted_logs(
+                dirichlet.indicators(of_all, layout.cells), dirichlet.normalize(alpha, sizes)[None, :1]
+            )
+            change = dirichlet.log_mean_without(alpha, sizes, of_all, y) - with_it[0, :, 0]
+            others = np.arange(len(self.axes.labels)) != y[:, None]
+            out = np.where(others, out + change[:, None], out)
+        return out
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ ~ Dirichlet(α), each simplex by itself, those of all classes once."""
+        return {"theta": self.layout(self.axes).tied(super().draw(rng, draws)["theta"])}
 
     def log_normalizer(self) -> Array:
         """log B(α), summed over all simplexes: the edges are those of the whole block.
@@ -202,7 +244,20 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         ----------
         Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
         """
-        return super().log_normalizer().sum(axis=1, keepdims=True)
+        of_simplexes = super().log_normalizer()
+        of_simplexes[1:, self.layout(self.axes).class_free_simplexes] = 0.0  # those of all classes count once
+        return of_simplexes.sum(axis=1, keepdims=True)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex, those of all classes for the first one only."""
+        layout = self.layout(self.axes)
+        density = super().log_prior(parameters)
+        shape = (len(self.axes.labels), len(layout.simplexes))
+        once = np.ones(shape, dtype=bool)
+        once[1:, layout.class_free_simplexes] = False
+        part_of = {name: layout.tied(parts) for name, parts in density.part_of.items()}
+        return Density(density.log_density * once.ravel(), part_of)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), one factor after the other."""
@@ -224,8 +279,12 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @property
     def variant(self) -> str:
-        """How many simplexes of each size there are."""
-        return str(Counter(self.simplexes()[1]))
+        """How many simplexes of each size there are, and of which classes."""
+        layout = self.layout(self.axes)
+        shared = Counter(
+            size for size, of_all in zip(layout.simplexes, layout.class_free_simplexes, strict=True) if of_all
+        )
+        return f"{Counter(layout.simplexes)}{shared or ''}"
 
     def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""

@@ -125,12 +125,17 @@ class LearnedScaleModel(LogisticModel):
     @override
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
-        return {**self.given(self.scale_prior.settings.median).mle(), "prior_scale": np.array([np.inf])}
+        return {**self.given(self.scale_prior.settings.median).mle(), **self.unmoved("mle")}
 
     @override
     def map(self) -> Parameters:
         """Return the mode of log s given D, and that of the weights given this s; raises as `LogisticModel.map`."""
-        return {**self.parameters(self._mode), "prior_scale": np.exp([self.best.log_scale])}
+        return {**self.parameters(self._mode), **self.unmoved("map")}
+
+    @override
+    def unmoved(self, name: str) -> Parameters:
+        """Return the scale: that of a flat prior for ``"mle"``, its mode for ``"map"``."""
+        return {"prior_scale": np.array([np.inf]) if name == "mle" else np.exp([self.best.log_scale])}
 
     @override
     def log_posterior(self, intercept: Array, weight: Array, prior_scale: Array | None = None) -> Array:

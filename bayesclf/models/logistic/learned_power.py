@@ -121,12 +121,18 @@ class LearnedPowerModel(LearnedScaleModel):
     @override
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
-        return {**super().mle(), "prior_power": np.array([self.members[0].power])}
+        return {**super().mle(), **self.unmoved("mle")}
 
     @override
     def map(self) -> Parameters:
         """Return the most probable λ, the mode of log s given it, and that of the weights given both."""
-        return {**self.chosen.map(), "prior_power": np.array([self.chosen.power])}
+        return {**self.chosen.map(), **self.unmoved("map")}
+
+    @override
+    def unmoved(self, name: str) -> Parameters:
+        """Return scale and λ: for ``"mle"`` those of a flat prior, for ``"map"`` their modes."""
+        member = self.members[0] if name == "mle" else self.chosen
+        return {**member.unmoved(name), "prior_power": np.array([member.power])}
 
     @override
     def log_posterior(

@@ -14,8 +14,6 @@ import numpy as np
 from scipy import linalg
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.normal_prior import NormalWeightPrior
-from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.typing import Array, Integers
 
 HESSIAN_CELLS = 2_000_000
@@ -156,12 +154,25 @@ class SumOverRows(Protocol):
         """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
 
 
+class Prior(Protocol):
+    """A normal prior of θ in numbers."""
+
+    def log_density(self, theta: Array, /) -> Array:
+        """Return log p(θ), shape (draw), of θ (draw, outcome, column)."""
+
+    def gradient(self, theta: Array, /) -> Array:
+        """Return ∂ log p(θ)/∂θ, (outcome, column), of one θ."""
+
+    def precision(self) -> Array:
+        """Return the precision matrix of θ raveled, label by label."""
+
+
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
     """Log likelihood plus log prior, of θ with the weights per sd of a column."""
 
     likelihood: SumOverRows
-    prior: WeightPrior | NormalWeightPrior
+    prior: Prior
 
     def value(self, theta: Array) -> float:
         """Return log p(θ, D)."""

@@ -442,6 +442,10 @@ class LogisticModel:
         likelihood = self._likelihood
         return (likelihood if name == "mle" else LogPosterior(likelihood, self.weight_prior)), start
 
+    def unmoved(self, name: str) -> Parameters:
+        """Return the parameters (draw axis of length 1) that `objective` of ``"mle"`` or ``"map"`` takes as given."""
+        return {}
+
     @cached_property
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""

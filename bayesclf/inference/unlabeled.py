@@ -1,0 +1,210 @@
+"""Inference from rows of which some have no label: EM for estimates, data augmentation for the posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
+from bayesclf.families.hierarchical import Smoothed
+from bayesclf.inference.augmentation import TOLD, Augmentation
+from bayesclf.inference.engines import MAP, MLE, Auto, Draws, Engine, checked_chains, estimate, named_engine
+from bayesclf.inference.sizes import require_room
+from bayesclf.models.partly_labeled import PartlyLabeled
+from bayesclf.progress import shown
+from bayesclf.typing import Array, Parameters
+
+TOLERANCE, ITERATIONS = 1e-9, 5_000
+"""EM ends when no probability of a label changes by more than this, or after this many steps."""
+
+AVERAGING_TREES = ("every-tree", "one-dependence")
+"""Families that average over structures, whose weights are those of labeled rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """Where EM arrived, and how.
+
+    Attributes
+    ----------
+    parameters
+        The estimate, draw axis of length 1.
+    log_likelihood
+        log P(D | θ) after each step, (step); for MAP without the log prior.
+    converged
+        Whether it ended before the largest number of steps.
+    """
+
+    parameters: Parameters
+    log_likelihood: Array
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PartlyInferred:
+    """What is known of the parameters given labeled and other rows.
+
+    Attributes
+    ----------
+    engine
+        The engine that was used.
+    draws
+        Its draws; None for point estimates.
+    points
+        Maximum likelihood estimate and mode, or why they do not exist.
+    problems
+        Why these cannot be trusted yet, one sentence each.
+    """
+
+    engine: Engine
+    draws: Draws | None
+    points: dict[str, Parameters | DoesNotExist]
+    problems: tuple[str, ...]
+
+
+def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
+    """Maximize P(D | θ), or P(D | θ) p(θ), over θ.
+
+    The E step finds P(k | x, θ) of each row without a label, the M step the estimate from all rows when these count in
+    each class by that much; no step lowers the objective. The start is what the labeled rows alone predict, so that
+    the maximum is one near their estimate; others may exist.
+
+    Parameters
+    ----------
+    partly
+        Model and rows.
+    name
+        ``"mle"`` or ``"map"``.
+
+    Raises
+    ------
+    DoesNotExist
+        Where an estimate along the way does not exist.
+
+    References
+    ----------
+    Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and
+    unlabeled documents using EM*, Machine Learning 39, doi:10.1023/A:1007692713085.
+    """
+    shares, values, converged = _by_labeled(partly), [], False
+    for _ in range(ITERATIONS):
+        parameters = estimate(partly.completed(partly.weight[:, None] * shares), name)
+        values.append(partly.log_likelihood(parameters))
+        before, shares = shares, softmax(partly.scores(parameters), axis=1)
+        if np.abs(shares - before).max() <= TOLERANCE:
+            converged = True
+            break
+    return Ascent(parameters, np.array(values), converged)
+
+
+def _by_labeled(partly: PartlyLabeled) -> Array:
+    """Return P(k | x) of rows without a label by the labeled ones, (row, outcome); equal where not in closed form."""
+    joint = partly.model.log_predictive(partly.rows)
+    if joint is None:
+        return np.full((len(partly.rows), len(partly.model.labels)), 1 / len(partly.model.labels))
+    return np.asarray(softmax(joint, axis=1))
+
+
+def sample(partly: PartlyLabeled, settings: Augmentation, seed: int) -> dict[str, Array]:
+    """Draw from the posterior: labels given parameters, and parameters given all labels, in turn.
+
+    Both draws are exact where the model is conjugate given labels. Each chain starts at parameters drawn given the
+    labeled rows alone, whose posterior is wider. Weights are numbers of repetitions, of which each has its own label.
+
+    Parameters
+    ----------
+    partly
+        Model and rows.
+    settings
+        How much.
+    seed
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    dict
+        Draws by name, (draw, ...), those of one chain together.
+    """
+    rng, steps = np.random.default_rng(seed), settings.tune + settings.draws
+    times = partly.weight.astype(np.int64)
+    kept: list[Parameters] = []
+    with shown("sampling", None, settings.progress) as tell:
+        for chain in range(settings.chains):
+            parameters = partly.model.draw(rng, 1)
+            for number in range(steps):
+                labels = rng.multinomial(times, softmax(partly.scores(parameters), axis=1))
+                parameters = partly.completed(labels.astype(float)).draw(rng, 1)
+                if number >= settings.tune:
+                    kept.append(parameters)
+                if number % TOLD == 0:
+                    tell("sampling", chain * steps + number, settings.chains * steps)
+    return {name: np.concatenate([one[name] for one in kept]) for name in kept[0]}
+
+
+def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> PartlyInferred:
+    """Infer the parameters by an engine given or, for ``"auto"``, by data augmentation.
+
+    Raises
+    ------
+    Refused
+        For engines and families that cannot.
+    """
+    engine = _engine(partly, inference)
+    points: dict[str, Parameters | DoesNotExist] = {}
+    problems: list[str] = []
+    for name in ("map", "mle"):
+        try:
+            ascent = expectation_maximization(partly, name)
+        except DoesNotExist as reason:
+            points[name] = reason
+            continue
+        points[name] = ascent.parameters
+        if not ascent.converged:
+            problems.append(f"EM has not converged after {ITERATIONS:,} steps (rule {name!r})")
+            warn(problems[-1], ConvergenceWarning)
+    if not isinstance(engine, Augmentation):
+        return PartlyInferred(engine, None, points, tuple(problems))
+    require_room(partly.model, engine)
+    draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
+    return PartlyInferred(engine, draws, points, (*problems, *draws.problems))
+
+
+def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
+    """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
+    for block in partly.model.blocks:
+        if block.family.name in AVERAGING_TREES:
+            raise Refused(
+                "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
+                "drop these rows, or give edges"
+            )
+        if isinstance(block.family, Smoothed):
+            raise Refused(
+                "rows without a label are not for an α that is learned by evidence; give alpha a number, or learn it "
+                "by leaving out labeled rows (alpha='learned')"
+            )
+    if inference == "auto" or isinstance(inference, Auto):
+        engine: Engine = Augmentation() if isinstance(inference, str) else inference.augmentation
+    else:
+        engine = named_engine(inference)
+    if isinstance(engine, MAP | MLE):
+        if engine.optimiser is not None:
+            raise Refused("this model's estimates are found by EM: there is no optimizer to choose or to watch")
+        return engine
+    if not isinstance(engine, Augmentation):
+        raise Refused(
+            f"some training rows have no label, and {type(engine).__name__} does not sum over their classes; use "
+            "inference='augmentation', 'map' or 'mle', or drop these rows"
+        )
+    if reason := partly.model.not_conjugate():
+        raise Refused(
+            f"some training rows have no label, and given labels the posterior has no closed form ({reason}); use "
+            "inference='map' or 'mle', or drop these rows"
+        )
+    if (partly.weight != np.floor(partly.weight)).any():
+        raise Refused(
+            "rows without a label have weights that are not whole numbers, so that their labels cannot be drawn; give "
+            "whole weights, or use inference='map' or 'mle'"
+        )
+    return engine

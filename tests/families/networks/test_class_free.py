@@ -1,0 +1,424 @@
+"""Columns that do not depend on the class: everything by enumeration of small tables, and what they cannot change."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import gammaln, xlogy
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+from bayesclf.families import BayesianNetwork
+from bayesclf.rules import RULES
+
+LEVELS = {"rain": ("no", "yes"), "wet": ("dry", "wet"), "mood": ("bad", "fair", "good"), "dice": ("1", "2", "3")}
+EDGES = (("rain", "wet"), ("wet", "mood"))
+FREE = ("rain", "wet", "dice")
+GIVEN = {"rain": (), "wet": ("rain",), "mood": ("wet",), "dice": ()}
+CLASSES = ("home", "out", "work")
+
+
+def rows(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(CLASSES, size=n)
+    codes = rng.integers([2, 2, 3, 3], size=(n, 4))
+    codes[:, 1] = np.where(rng.random(n) < 0.7, codes[:, 0], codes[:, 1])
+    codes[:, 2] = (codes[:, 1] + (y == "out") + (rng.random(n) < 0.3)) % 3
+    X = pd.DataFrame({name: np.array(values)[codes[:, j]] for j, (name, values) in enumerate(LEVELS.items())})
+    return X, y
+
+
+def network(**options):
+    settings = {"structure": EDGES, "class_free": FREE, "alpha": 1.5, "random_state": 1}
+    return bc.BayesNetClassifier(**{**settings, **options})
+
+
+def counted(X, y):
+    """Return the counts of each table: by column, class ("all" where it is free) and parents' values."""
+    counts = {}
+    for (_, row), label in zip(X.iterrows(), y, strict=True):
+        for name, parents in GIVEN.items():
+            key = (name, "all" if name in FREE else label, tuple(row[parent] for parent in parents))
+            counts.setdefault(key, dict.fromkeys(LEVELS[name], 0.0))[row[name]] += 1
+    return counts
+
+
+def tables():
+    """Return the keys of all tables."""
+    return [
+        (name, label, given)
+        for name, parents in GIVEN.items()
+        for label in (("all",) if name in FREE else CLASSES)
+        for given in product(*(LEVELS[parent] for parent in parents))
+    ]
+
+
+def probability(theta, row, label):
+    """Return p(x | y) of a row without gaps."""
+    keys = {name: (name, "all" if name in FREE else label, tuple(row[p] for p in GIVEN[name])) for name in GIVEN}
+    return np.prod([theta[keys[name]][row[name]] for name in GIVEN])
+
+
+def estimate(X, y, alpha):
+    """Return n + alpha of each table, divided by its sum."""
+    counts, theta = counted(X, y), {}
+    for key in tables():
+        own = counts.get(key, {})
+        raw = np.array([own.get(level, 0.0) + alpha for level in LEVELS[key[0]]])
+        theta[key] = dict(zip(LEVELS[key[0]], raw / raw.sum(), strict=True))
+    return theta
+
+
+def posterior_probabilities(theta, X, y):
+    """Return P(y | x) by enumeration of what is missing, with π ~ Dirichlet(1) at its mean; (row, outcome)."""
+    pi = np.array([1.0 + np.sum(y == label) for label in CLASSES])
+    joint = np.zeros((len(X), len(CLASSES)))
+    for i, (_, row) in enumerate(X.iterrows()):
+        choices = [LEVELS[name] if pd.isna(row[name]) else (row[name],) for name in LEVELS]
+        for values in product(*choices):
+            full = dict(zip(LEVELS, values, strict=True))
+            joint[i] += [probability(theta, full, label) for label in CLASSES]
+    joint *= pi / pi.sum()
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def with_gaps(X, seed=3):
+    rng = np.random.default_rng(seed)
+    return X.mask(rng.random(X.shape) < 0.35)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_mean_and_the_predictive_are_those_of_pooled_counts(gaps):
+    X, y = rows()
+    clf = network().fit(X, y)
+    new = with_gaps(X) if gaps else X
+    expected = posterior_probabilities(estimate(X, y, 1.5), new, y)
+    for rule in ("mean", "predictive"):
+        np.testing.assert_allclose(clf.predict_proba(new, rule=rule), expected, atol=1e-12)
+
+
+def test_map_and_maximum_likelihood_are_those_of_pooled_counts():
+    X, y = rows(300)
+    clf = network(class_prior=[0.2, 0.3, 0.5]).fit(X, y)
+    prior = np.array([0.2, 0.3, 0.5])
+    for rule, added in (("mle", 0.0), ("map", 0.5)):
+        theta = estimate(X, y, added)
+        joint = prior * np.array([[probability(theta, row, label) for label in CLASSES] for _, row in X.iterrows()])
+        np.testing.assert_allclose(
+            clf.predict_proba(X, rule=rule), joint / joint.sum(axis=1, keepdims=True), atol=1e-12, err_msg=rule
+        )
+
+
+def test_bayes_optimal_averages_draws_in_which_all_classes_have_one_table():
+    X, y = rows()
+    clf = network(inference=bc.Exact(draws=4000, chains=1)).fit(X, y)
+    theta = clf.posterior_["posterior"]["theta"]
+    names = theta.coords["cell"].values
+    free = [not name.startswith("mood") for name in names]
+    assert sum(free) == 2 + 4 + 3
+    draws = theta.values[0]
+    np.testing.assert_array_equal(draws[:, 0, free], draws[:, 1, free])
+    np.testing.assert_array_equal(draws[:, 0, free], draws[:, 2, free])
+    assert (draws[:, 0, ~np.array(free)] != draws[:, 1, ~np.array(free)]).any()
+    mean = estimate(X, y, 1.5)
+    for cell, name in enumerate(names):
+        value, _, condition = name.partition(" | ")
+        column, level = value.split("=")
+        given = (condition.split("=")[1],) if condition else ()
+        key = (column, "all" if column in FREE else "home", given)
+        error = draws[:, 0, cell].std() / np.sqrt(len(draws))
+        assert draws[:, 0, cell].mean() == pytest.approx(mean[key][level], abs=5 * error)
+    new = with_gaps(X)[:8]
+    averaged = clf.predict_proba(new, rule="bayes-optimal")
+    pi = clf.posterior_["posterior"]["pi"].values[0]
+    by_hand = np.zeros((8, 3))
+    place = {name: c for c, name in enumerate(names)}
+    for i, (_, row) in enumerate(new.iterrows()):
+        joint = np.zeros((len(draws), 3))
+        for values in product(*(LEVELS[name] if pd.isna(row[name]) else (row[name],) for name in LEVELS)):
+            full = dict(zip(LEVELS, values, strict=True))
+            cells = [
+                place[f"{n}={full[n]}" + (f" | {GIVEN[n][0]}={full[GIVEN[n][0]]}" if GIVEN[n] else "")] for n in GIVEN
+            ]
+            joint += draws[:, :, cells].prod(axis=2)
+        joint *= pi
+        by_hand[i] = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(averaged, by_hand, atol=1e-12)
+
+
+def test_the_evidence_counts_each_table_once():
+    X, y = rows()
+    model = network(class_prior="uniform").fit(X, y).model_
+    counts, expected = counted(X, y), len(y) * np.log(1 / 3)
+    for key in tables():
+        n = np.array([counts.get(key, {}).get(level, 0.0) for level in LEVELS[key[0]]])
+        a = np.full(len(n), 1.5)
+        expected += gammaln(a + n).sum() - gammaln((a + n).sum()) - gammaln(a).sum() + gammaln(a.sum())
+    assert model.log_evidence() == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_evidence_is_the_product_of_the_predictives():
+    """p(D) = Π_i p(x_i, y_i | rows before), each by another fit."""
+    X, y = rows(12)
+    levels = X.apply(lambda column: pd.Categorical(column, LEVELS[column.name]))
+    clf = network(class_prior="uniform")
+    total = 0.0
+    first = clf.partial_fit(pd.concat([levels] * 1), y, classes=CLASSES, sample_weight=np.full(12, 1e-12))
+    for i in range(12):
+        joint = first.model_.log_predictive(first.rows(levels[i : i + 1]))[0]
+        total += joint[CLASSES.index(y[i])]
+        first = first.partial_fit(levels[i : i + 1], y[i : i + 1])
+    assert total == pytest.approx(network(class_prior="uniform").fit(levels, y).model_.log_evidence(), abs=1e-6)
+
+
+def test_leaving_out_a_row_changes_the_shared_tables_of_all_classes():
+    X, y = rows(30)
+    levels = X.apply(lambda column: pd.Categorical(column, LEVELS[column.name]))
+    clf = network(class_prior="uniform").fit(levels, y)
+    (block,), encoded = clf.model_.blocks, clf.rows(levels)
+    posterior = block.family.posterior(block.statistics)
+    codes = np.array([CLASSES.index(label) for label in y])
+    without = posterior.log_predictive_without(encoded.parts[0], codes)
+    for i in (0, 7, 19):
+        others = np.arange(30) != i
+        theta = estimate(X[others], y[others], 1.5)
+        expected = [np.log(probability(theta, X.iloc[i], label)) for label in CLASSES]
+        np.testing.assert_allclose(without[i], expected, rtol=1e-10)
+
+
+def test_rows_are_generated_from_one_table():
+    X, y = rows()
+    clf = network(inference="map").fit(X, y)
+    made, labels = clf.sample(30_000, random_state=5)
+    theta = estimate(X, y, 0.5)
+    for label in CLASSES:
+        own = made[labels == label]
+        share = (own["rain"] == "yes").mean()
+        assert share == pytest.approx(theta[("rain", "all", ())]["yes"], abs=5 * 0.5 / np.sqrt(len(own)))
+        wet = own[own["wet"] == "wet"]
+        share = (wet["mood"] == "good").mean()
+        assert share == pytest.approx(theta[("mood", label, ("wet",))]["good"], abs=5 * 0.5 / np.sqrt(len(wet)))
+
+
+@pytest.mark.parametrize("rule", [*RULES])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_free_column_without_parents_and_children_changes_no_prediction(rule, gaps):
+    """The draws of the other tables are other ones, so that averages over draws agree in distribution only."""
+    X, y = rows(200)
+    new = with_gaps(X)[:40] if gaps else X[:40]
+    with_it, without = network().fit(X, y), network(class_free=FREE[:2]).fit(X[["rain", "wet", "mood"]], y)
+    found, expected = (
+        with_it.predict_proba(new, rule=rule),
+        without.predict_proba(new[["rain", "wet", "mood"]], rule=rule),
+    )
+    if rule in ("mle", "map", "mean", "predictive"):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    elif rule == "bayes-optimal":
+        np.testing.assert_allclose(found, expected, atol=0.01)
+    other = new.assign(dice=new["dice"].iloc[::-1].to_numpy())
+    if rule != "gibbs":
+        np.testing.assert_allclose(with_it.predict_proba(other, rule=rule), found, atol=1e-12)
+
+
+def test_an_observed_free_column_is_evidence_only_through_its_children():
+    X, y = rows(100)
+    clf = network().fit(X, y)
+    new = X[:20].copy()
+    flipped = new.assign(rain=np.where(new["rain"] == "yes", "no", "yes"))
+    np.testing.assert_allclose(clf.predict_proba(flipped), clf.predict_proba(new), atol=1e-12)
+    unknown, unknown_flipped = new.assign(wet=None), flipped.assign(wet=None)
+    assert np.abs(clf.predict_proba(unknown_flipped) - clf.predict_proba(unknown)).max() > 0.01
+
+
+def test_without_edges_free_columns_are_left_out_of_naive_bayes():
+    X, y = rows(100)
+    clf = network(structure=(), class_free=("dice", "wet")).fit(X, y)
+    naive = bc.CategoricalNB(1.5, random_state=1).fit(X[["rain", "mood"]], y)
+    for rule in ("map", "mean", "predictive"):
+        np.testing.assert_allclose(
+            clf.predict_proba(X, rule=rule), naive.predict_proba(X[["rain", "mood"]], rule=rule), atol=1e-12
+        )
+
+
+def test_parameters_of_all_classes_count_once():
+    X, y = rows()
+    (block,) = network().fit(X, y).model_.blocks
+    assert block.family.n_parameters == 1 + 2 + 2 + 3 * 2 * 2
+
+
+# Missing training cells
+
+
+def observed_log_likelihood(theta, X, y):
+    total = 0.0
+    for (_, row), label in zip(X.iterrows(), y, strict=True):
+        choices = [LEVELS[name] if pd.isna(row[name]) else (row[name],) for name in LEVELS]
+        total += np.log(sum(probability(theta, dict(zip(LEVELS, v, strict=True)), label) for v in product(*choices)))
+    return total
+
+
+def as_theta(parameters, clf):
+    """Return θ of one hypothesis by table."""
+    names, theta = clf.model_.coords()["cell"], {}
+    for cell, name in enumerate(names):
+        value, _, condition = name.partition(" | ")
+        column, level = value.split("=")
+        given = (condition.split("=")[1],) if condition else ()
+        for k, label in enumerate(CLASSES):
+            key = (column, "all" if column in FREE else label, given)
+            theta.setdefault(key, {})[level] = parameters["theta"][0, k, cell]
+    return theta
+
+
+@pytest.mark.parametrize("rule", ["mle", "map"])
+def test_em_arrives_where_no_small_step_rises(rule):
+    X, y = rows(150)
+    X = with_gaps(X, 8)
+    clf = network(inference=rule).fit(X, y)
+    theta = as_theta(clf._point(rule), clf)
+    added = 0.0 if rule == "mle" else 0.5
+
+    def objective(theta):
+        prior = sum(xlogy(added, list(theta[key].values())).sum() for key in tables())
+        return observed_log_likelihood(theta, X, y) + prior
+
+    best, rng = objective(theta), np.random.default_rng(0)
+    for key in tables():
+        for _ in range(2):
+            step = rng.normal(size=len(theta[key])) * 1e-2
+            values = np.array(list(theta[key].values())) * np.exp(step)
+            moved = {**theta, key: dict(zip(theta[key], values / values.sum(), strict=True))}
+            assert objective(moved) < best + 1e-7
+
+
+def test_augmentation_draws_from_the_posterior_of_all_completions():
+    """Of few missing cells the posterior is a mixture of Dirichlets over their completions."""
+    X, y = rows(14, seed=4)
+    X.loc[[0, 3], "rain"] = None
+    X.loc[5, "wet"] = None
+    X.loc[[8], ["rain", "wet"]] = None
+    clf = network(inference=bc.Augmentation(draws=4000), class_prior="uniform").fit(X, y)
+    gaps = [(i, name) for name in ("rain", "wet") for i in np.flatnonzero(X[name].isna())]
+    weights, means = [], []
+    for values in product(*(LEVELS[name] for _, name in gaps)):
+        full = X.copy()
+        for (i, name), value in zip(gaps, values, strict=True):
+            full.loc[i, name] = value
+        counts, evidence = counted(full, y), 0.0
+        for key in tables():
+            n = np.array([counts.get(key, {}).get(level, 0.0) for level in LEVELS[key[0]]])
+            evidence += gammaln(n + 1.5).sum() - gammaln((n + 1.5).sum())
+        weights.append(evidence)
+        theta = estimate(full, y, 1.5)
+        means.append(
+            [
+                theta[("rain", "all", ())]["yes"],
+                theta[("wet", "all", ("yes",))]["wet"],
+                theta[("mood", "out", ("wet",))]["good"],
+            ]
+        )
+    weights = np.exp(np.array(weights) - max(weights))
+    expected = weights @ np.array(means) / weights.sum()
+    draws = clf.posterior_["posterior"]["theta"]
+    cells = ["rain=yes", "wet=wet | rain=yes", "mood=good | wet=wet"]
+    for cell, value in zip(cells, expected, strict=True):
+        own = draws.sel(cell=cell, outcome="out").values
+        chains = own.mean(axis=1)
+        error = max(chains.std(ddof=1) / 2, own.std() / np.sqrt(own.size))
+        assert own.mean() == pytest.approx(value, abs=5 * error), cell
+    np.testing.assert_array_equal(
+        draws.sel(cell="rain=yes", outcome="out").values, draws.sel(cell="rain=yes", outcome="home").values
+    )
+
+
+# PyMC, storage, parts
+
+
+def test_the_pymc_model_has_one_variable_for_all_classes():
+    X, y = rows()
+    clf = network(class_prior="uniform").fit(X, y)
+    model = clf.pymc_model_
+    rng = np.random.default_rng(2)
+    point = clf.model_.prior_draw(rng, 1)
+    (block,) = clf.model_.blocks
+    layout = block.family.layout(block.family.axes)
+    logp = model.compile_logp(vars=model.observed_RVs, jacobian=False)
+    values = {}
+    for part, cells, sizes, _ in layout.by_classes():
+        theta = point["theta"][0][: 1 if part else None, cells]
+        for size in {*sizes}:
+            own = np.repeat(np.equal(sizes, size), sizes)
+            variable = model.rvs_to_values[model[f"theta_{size}{part}"]]
+            simplexes = theta[:, own].reshape(len(theta), -1, size)
+            values[variable.name] = model.rvs_to_transforms[model[f"theta_{size}{part}"]].forward(simplexes).eval()
+    theta = as_theta(point, clf)
+    expected = sum(np.log(probability(theta, row, label)) for (_, row), label in zip(X.iterrows(), y, strict=True))
+    assert float(logp(values)) == pytest.approx(expected + len(y) * np.log(1 / 3), rel=1e-9)
+
+
+@pytest.mark.slow
+def test_nuts_has_the_exact_posterior():
+    X, y = rows(25)
+    exact = network(inference=bc.Exact(draws=1000)).fit(X, y)
+    sampled = network(inference=bc.NUTS(draws=600, tune=400, chains=2)).fit(X, y)
+    one, other = (clf.posterior_["posterior"]["theta"] for clf in (exact, sampled))
+    np.testing.assert_allclose(one.mean(("chain", "draw")), other.mean(("chain", "draw")), atol=0.03)
+    np.testing.assert_allclose(sampled.predict_proba(X), exact.predict_proba(X), atol=0.03)
+
+
+def test_it_is_saved_and_learns_in_parts(tmp_path):
+    X, y = rows()
+    clf = network().fit(X, y)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert tuple(loaded.class_free) == FREE
+    parts = network().partial_fit(X[:15], y[:15], classes=CLASSES).partial_fit(X[15:], y[15:])
+    added = network().fit(X[:20], y[:20]) + network().fit(X[20:], y[20:])
+    updated = (
+        network()
+        .fit(
+            X[:20],
+            y[:20],
+        )
+        .as_prior()
+        .fit(X[20:], y[20:])
+    )
+    for other in (loaded, parts, added, updated):
+        np.testing.assert_allclose(
+            other.predict_proba(X, rule="predictive"), clf.predict_proba(X, rule="predictive"), atol=1e-12
+        )
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize("structure", ["tan", "all-trees", "all-forests"])
+def test_structures_that_are_learned_have_no_free_columns(structure):
+    X, y = rows()
+    with pytest.raises(InputError, match="class_free is for edges that are given"):
+        bc.BayesNetClassifier(structure, class_free=("dice",)).fit(X, y)
+    with pytest.raises(InputError, match="class_free is for edges that are given"):
+        BayesianNetwork(class_free=("dice",))
+
+
+@pytest.mark.parametrize("names", ["dice", 3, [1], {"dice"}])
+def test_what_is_no_list_of_names_is_refused(names):
+    X, y = rows()
+    with pytest.raises(InputError, match="class_free must be names of columns"):
+        network(class_free=names).fit(X, y)
+
+
+def test_unknown_columns_are_named():
+    X, y = rows()
+    with pytest.raises(InputError, match="class_free names column 'snow', but the table has 'rain', 'wet'"):
+        network(class_free=["snow"]).fit(X, y)
+
+
+def test_one_concentration_for_all_classes():
+    X, y = rows()
+    alpha = np.full((3, 2 + 4 + 6 + 3), 2.0)
+    network(alpha=alpha).fit(X, y)
+    alpha[1, 0] = 3.0
+    with pytest.raises(InputError, match="alpha gives the cell 'rain=no' other concentrations in some classes"):
+        network(alpha=alpha).fit(X, y)

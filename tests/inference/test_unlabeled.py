@@ -1,0 +1,409 @@
+"""Rows without labels: EM arrives where brute force does, and draws follow the mixture over all possible labels."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize
+from scipy.special import logsumexp, softmax, xlogy
+
+import bayesclf as bc
+from bayesclf.classifiers.training import labeled_rows
+from bayesclf.errors import ConvergenceWarning, InputError, Refused
+from bayesclf.inference import unlabeled
+from bayesclf.inference.unlabeled import expectation_maximization
+from bayesclf.models.partly_labeled import PartlyLabeled
+from bayesclf.rules import RULES
+
+WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
+OF_WORDS = np.array(["no", "no", "yes", "yes", *[None] * 8], dtype=object)
+NUMBERS = pd.DataFrame(
+    {"x": [0.1, 0.4, 2.1, 2.6, 0.3, 1.9, 1.2, 2.4, 0.0, 1.0, 2.0], "z": [1.0, 0.2, 0.5, 2, 1, 1.4, 0.1, 1, 0, 1.2, 2]}
+)
+OF_NUMBERS = np.array(["low", "low", "high", "high", *[None] * 7], dtype=object)
+
+
+def gaussian(**options):
+    prior = {"m": 1.0, "kappa": 0.5, "a": 2.0, "b": 0.8}
+    return bc.GaussianNB("class-feature", **{**prior, "random_state": 1, **options})
+
+
+def categorical(**options):
+    return bc.CategoricalNB(**{"alpha": 2.0, "random_state": 1, **options})
+
+
+CASES = {"categorical": (categorical, WORDS, OF_WORDS), "gaussian": (gaussian, NUMBERS, OF_NUMBERS)}
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+def partly(make, X, y, sample_weight=None):
+    """Return what a fit infers from."""
+    clf = make(inference="map")
+    codes = clf.fit(X, y, sample_weight=sample_weight).classes_
+    labels = np.array([-1 if label is None else list(codes).index(label) for label in y])
+    return clf._partly_labeled(clf._validated(X, reset=True), labels, sample_weight)
+
+
+# EM
+
+
+def of_words(values):
+    """Return π and θ (outcome, column, level) from free numbers."""
+    pi = softmax([values[0], 0.0])
+    theta = np.stack([1 / (1 + np.exp(values[1:])), 1 / (1 + np.exp(-values[1:]))], axis=-1).reshape(2, 2, 2)
+    return pi, theta
+
+
+def minus_log_posterior(values, added):
+    pi, theta = of_words(values)
+    codes = np.column_stack([WORDS["u"] == "b", WORDS["v"] == "d"]).astype(int)
+    joint = np.log(pi) + np.log(theta[:, 0, codes[:, 0]] * theta[:, 1, codes[:, 1]]).T
+    known = OF_WORDS[:4] == "yes"
+    total = joint[np.arange(4), known.astype(int)].sum() + logsumexp(joint[4:], axis=1).sum()
+    return -total - xlogy(added, theta).sum()
+
+
+@pytest.mark.parametrize(("rule", "added"), [("mle", 0.0), ("map", 1.0)])
+def test_em_arrives_at_a_maximum_that_brute_force_finds(rule, added):
+    clf = categorical(inference=rule).fit(WORDS, OF_WORDS)
+    starts = np.random.default_rng(0).normal(size=(20, 5))
+    bounds, how = [(-30.0, 30.0)] * 5, {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 300}
+    found = [
+        optimize.minimize(minus_log_posterior, start, (added,), "L-BFGS-B", bounds=bounds, options=how)
+        for start in starts
+    ]
+    best = min(found, key=lambda one: one.fun)
+    point = clf.points_[rule]
+    value = -_log_posterior_at(point, added)
+    # The likelihood has several maxima, of which EM takes the one that the labeled rows lead to.
+    assert min(abs(one.fun - value) for one in found) < 1e-6
+    if rule == "map":
+        assert value == pytest.approx(best.fun, abs=1e-8)
+        pi, theta = of_words(best.x)
+        np.testing.assert_allclose(point["pi"][0], pi, atol=1e-4)
+        np.testing.assert_allclose(point["theta"][0].reshape(2, 2, 2), theta, atol=1e-4)
+
+
+def _log_posterior_at(point, added):
+    theta = np.clip(point["theta"][0].reshape(2, 2, 2), 1e-300, 1.0)
+    codes = np.column_stack([WORDS["u"] == "b", WORDS["v"] == "d"]).astype(int)
+    joint = np.log(point["pi"][0]) + np.log(theta[:, 0, codes[:, 0]] * theta[:, 1, codes[:, 1]]).T
+    known = OF_WORDS[:4] == "yes"
+    total = joint[np.arange(4), known.astype(int)].sum() + logsumexp(joint[4:], axis=1).sum()
+    return total + xlogy(added, theta).sum()
+
+
+MODELS = {
+    "categorical": (lambda **o: categorical(**o), WORDS, OF_WORDS),
+    "gaussian, feature": (lambda **o: bc.GaussianNB("feature", **o), NUMBERS, OF_NUMBERS),
+    "mixed": (
+        lambda **o: bc.NaiveBayes(**o),
+        pd.concat([NUMBERS, WORDS[:11]], axis=1).mask(np.random.default_rng(1).random((11, 4)) < 0.15),
+        OF_NUMBERS,
+    ),
+    "discriminant": (lambda **o: bc.GaussianDiscriminantAnalysis("shared", **o), NUMBERS, OF_NUMBERS),
+    "network": (lambda **o: bc.BayesNetClassifier([("u", "v")], **o), WORDS, OF_WORDS),
+    "counts": (lambda **o: bc.MultinomialNB(2.0, **o), np.arange(36).reshape(12, 3) * 7 % 5, OF_WORDS),
+    "events": (lambda **o: bc.BernoulliNB(2.0, **o), np.arange(36).reshape(12, 3) * 7 % 5 % 2, OF_WORDS),
+}
+
+
+MODE_OF_DENSITY = ("categorical", "network", "counts", "events")
+"""Models whose mode is that of the density of the prior in its own measure, with α = 2."""
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"), [*((name, "mle") for name in MODELS), *((name, "map") for name in MODE_OF_DENSITY)]
+)
+def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
+    """That of MAP is log P(D | θ) + log p(θ), where the family takes its mode in the measure of that density."""
+    make, X, y = MODELS[model]
+    problem = partly(make, X, y)
+    path = []
+    found = unlabeled.estimate
+
+    def recorded(model, name):
+        path.append(found(model, name))
+        return path[-1]
+
+    monkeypatch.setattr(unlabeled, "estimate", recorded)
+    ascent = expectation_maximization(problem, "map" if rule == "map" else "mle")
+    assert ascent.converged
+    assert len(ascent.log_likelihood) == len(path) > 2
+    values = ascent.log_likelihood
+    if rule == "map":
+        values = values + [sum(np.sum(p) for p in problem.model.log_prior(point).values()) for point in path]
+    assert (np.diff(values) > -1e-9).all()
+    assert values[-1] > values[0]
+    assert values[-1] == pytest.approx(values[-2], abs=1e-8)
+    assert ascent.log_likelihood[-1] == pytest.approx(problem.log_likelihood(path[-1]))
+
+
+def test_em_that_does_not_end_says_so(monkeypatch):
+    monkeypatch.setattr(unlabeled, "ITERATIONS", 2)
+    with pytest.warns(ConvergenceWarning, match="EM has not converged after 2 steps"):
+        clf = gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
+    assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
+
+
+@pytest.mark.parametrize("rule", ["mle", "map"])
+@every_case
+def test_a_weight_is_a_number_of_repetitions(case, rule):
+    make, X, y = CASES[case]
+    times = np.random.default_rng(2).integers(1, 4, len(y))
+    weighted = make(inference=rule).fit(X, y, sample_weight=times.astype(float))
+    repeated = make(inference=rule).fit(X.loc[np.repeat(X.index, times)], np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["mle", "map", "auto"])
+def test_rows_of_weight_zero_do_not_count(rule):
+    weight = np.where(pd.notna(OF_NUMBERS), 1.0, 0.0)
+    clf = gaussian(inference=rule).fit(NUMBERS, OF_NUMBERS, sample_weight=weight)
+    alone = gaussian(inference=rule).fit(NUMBERS[:4], OF_NUMBERS[:4])
+    np.testing.assert_array_equal(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS))
+
+
+def test_rows_without_any_cell_change_nothing():
+    empty = pd.concat([NUMBERS[:4], NUMBERS[:3] * np.nan], ignore_index=True)
+    clf = gaussian(inference="map").fit(empty, OF_NUMBERS[:7])
+    alone = gaussian(inference="map").fit(NUMBERS[:4], OF_NUMBERS[:4])
+    np.testing.assert_allclose(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS), atol=1e-7)
+
+
+# The posterior
+
+
+def by_enumeration(problem):
+    """Return the completed models of all labels that the rows can have, and their posterior probabilities."""
+    classes = len(problem.model.labels)
+    labels = product(range(classes), repeat=len(problem.rows))
+    models = [problem.completed(np.eye(classes)[list(some)]) for some in labels]
+    evidence = np.array([model.log_evidence() for model in models])
+    return models, np.exp(evidence - logsumexp(evidence))
+
+
+@every_case
+def test_draws_follow_the_mixture_over_all_labels(case):
+    make, X, y = CASES[case]
+    clf = make(inference=bc.Augmentation(draws=1000)).fit(X, y)
+    models, weight = by_enumeration(partly(make, X, y))
+    assert len(models) == 2 ** np.sum(pd.isna(y))
+    assert weight.max() < 0.5  # of which no labels are certain
+    mean = {
+        name: sum(w * model.mean()[name][0] for w, model in zip(weight, models, strict=True))
+        for name in clf.model_.dims()
+    }
+    for name, expected in mean.items():
+        draws = clf.draws_.parameters[name].reshape(4, 1000, *expected.shape)
+        chains = draws.reshape(4 * 10, 100, *expected.shape).mean(axis=1)  # means of batches
+        error = chains.std(axis=0, ddof=1) / np.sqrt(len(chains))
+        assert (np.abs(draws.mean(axis=(0, 1)) - expected) < 5 * error + 1e-12).all(), name
+
+
+@every_case
+def test_the_predictive_is_that_of_the_mixture(case):
+    make, X, y = CASES[case]
+    clf = make(inference=bc.Augmentation(draws=1000)).fit(X, y)
+    models, weight = by_enumeration(partly(make, X, y))
+    joint = sum(w * np.exp(model.log_predictive(clf.rows(X))) for w, model in zip(weight, models, strict=True))
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
+
+
+def test_labels_of_rows_that_count_twice_are_drawn_twice():
+    """A row of weight 2 is two rows, whose labels may differ."""
+    weight = np.where(np.arange(12) >= 8, 2.0, 1.0)
+    clf = categorical(inference=bc.Augmentation(draws=800)).fit(WORDS, OF_WORDS, sample_weight=weight)
+    again = np.repeat(np.arange(12), weight.astype(int))
+    models, share = by_enumeration(partly(categorical, WORDS.iloc[again], OF_WORDS[again]))
+    expected = sum(w * model.mean()["theta"][0] for w, model in zip(share, models, strict=True))
+    np.testing.assert_allclose(clf.draws_.parameters["theta"].mean(axis=0), expected, atol=0.03)
+
+
+@every_case
+@pytest.mark.parametrize("engine", ["auto", "map", "mle"])
+@pytest.mark.filterwarnings("ignore:the draws are too dependent:bayesclf.errors.ConvergenceWarning")
+def test_every_rule_answers_and_files_give_the_same(case, engine, tmp_path):
+    make, X, y = CASES[case]
+    clf = make(inference=bc.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y)
+    clf.save(tmp_path / "model.nc")
+    loaded = bc.load(tmp_path / "model.nc")
+    assert loaded.notes_ == clf.notes_
+    rules = RULES if engine == "auto" else ("map", "mle")
+    for rule in rules:
+        found = clf.predict_proba(X, rule=rule)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+        np.testing.assert_array_equal(loaded.predict_proba(X, rule=rule), found)
+    if engine == "auto":
+        assert clf.predict_interval(X).shape == (len(X), 2, 2)
+        assert set(clf.posterior_.children) >= {"posterior", "map", "mle"}
+
+
+def test_rows_without_labels_help_where_classes_are_clusters():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(2, size=400)
+    X = rng.normal(size=(400, 5)) + 1.4 * truth[:, None]
+    y = np.array([None] * 400, dtype=object)
+    for label in (0, 1):
+        y[np.flatnonzero(truth == label)[:3]] = f"class {label}"
+    labels = np.array([f"class {label}" for label in truth])
+    known = pd.notna(y)
+    clf = bc.GaussianNB("feature", inference="map").fit(X, y)
+    alone = bc.GaussianNB("feature", inference="map").fit(X[known], y[known])
+    assert (clf.predict(X) == labels).mean() > (alone.predict(X) == labels).mean() + 0.02
+    changed = np.count_nonzero(clf.predict(X[~known]) != alone.predict(X[~known]))
+    assert clf.notes_[0] == "394 of 400 training rows have no label, and count in each class by its probability"
+    shares = [f"'class {k}' {clf.class_prior_[k]:.2g} instead of 0.5" for k in (0, 1)]
+    assert clf.notes_[1] == f"by the rows without a label the class shares are {', '.join(shares)}"
+    assert f"{changed} of these get another most probable label than by the labeled rows alone" in clf.notes_[2]
+    right = [(one.predict(X[known]) == labels[known]).mean() for one in (clf, alone)]
+    assert f"{right[0]:.1%} are predicted right instead of {right[1]:.1%}" in clf.notes_[2]
+
+
+def test_words_of_documents_without_a_label_are_learned():
+    texts = ["win prize", "meet lunch", "prize cash", "cash now", "lunch noon", "noon talk"]
+    y = ["spam", "ham", None, None, None, None]
+    clf = bc.TextNB(alpha=1.2, inference="map").fit(texts, y)
+    assert set(clf.vocabulary_) == {word for text in texts for word in text.split()}
+    assert list(clf.predict(["now", "talk"])) == ["spam", "ham"]
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("y", "labels"),
+    [
+        (["a", None, "b", np.nan], ["a", "b"]),
+        ([1, None, 0, None], [1, 0]),
+        ([1.0, np.nan, 0.0, np.nan], [1.0, 0.0]),
+        (np.array([1.0, np.nan, 0.0, np.nan]), [1.0, 0.0]),
+        (pd.Series([1, None, 0, pd.NA], dtype="Int64"), [1, 0]),
+        (pd.Series(["a", pd.NA, "b", pd.NA], dtype="string"), ["a", "b"]),
+        (pd.Series(["a", None, "b", None], dtype="category"), ["a", "b"]),
+        (np.ma.masked_equal([1, 9, 0, 9], 9), [1, 0]),
+        (pd.DataFrame({"y": [True, None, False, None]}), [True, False]),
+    ],
+    ids=["words", "whole", "floats", "array", "Int64", "string", "category", "masked", "table"],
+)
+def test_labels_may_be_missing_in_every_form(y, labels):
+    there, found = labeled_rows(y)
+    np.testing.assert_array_equal(there, [True, False, True, False])
+    assert list(found) == labels
+    clf = bc.GaussianNB(inference="map").fit([[0.0], [0.1], [1.0], [1.1]], y)
+    np.testing.assert_array_equal(clf.classes_, sorted(labels))
+    np.testing.assert_array_equal(clf.class_count_, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("y", [["a", "b"], [None, None], None, "y", [[1, 2], [3, None]], np.zeros((2, 2))])
+def test_where_all_or_no_labels_are_there_nothing_is_missing(y):
+    assert labeled_rows(y) is None
+
+
+# Refusals
+
+
+def refused(match, call, kind=Refused):
+    with pytest.raises(kind, match=match):
+        call()
+
+
+def test_logistic_regression_needs_labels():
+    refused(
+        r"y has 2 missing labels \(rows 2, 4\), and rows without a label say nothing about P\(y \| x\)",
+        lambda: bc.LogisticRegression().fit([[0.0], [0.1], [1.0], [1.1]], ["a", None, "b", None]),
+        InputError,
+    )
+
+
+@pytest.mark.parametrize("make", [lambda: bc.BayesNetClassifier("all-trees"), lambda: bc.AODE()])
+def test_averages_over_structures_need_labels(make):
+    refused("not for averages over structures", lambda: make().fit(WORDS, OF_WORDS))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"inference": "exact"}, "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'"),
+        ({"inference": "nuts"}, "NUTS does not sum over their classes"),
+        ({"inference": bc.MAP(bc.Newton())}, "found by EM: there is no optimizer"),
+        ({"alpha": bc.families.LearntAlpha("posterior")}, "not for an α that is learned by evidence"),
+    ],
+)
+def test_engines_and_priors_that_need_labels(options, match):
+    refused(match, lambda: categorical(**options).fit(WORDS, OF_WORDS))
+
+
+def test_posteriors_that_are_in_no_closed_form_given_labels():
+    clf = bc.GaussianNB(scale_prior=bc.families.HalfNormal())
+    refused("given labels the posterior has no closed form", lambda: clf.fit(NUMBERS, OF_NUMBERS))
+    gaps = WORDS.mask(np.arange(24).reshape(12, 2) % 5 == 0)
+    network = bc.BayesNetClassifier([("u", "v")])
+    refused("given labels the posterior has no closed form", lambda: network.fit(gaps, OF_WORDS))
+    assert network.set_params(inference="map").fit(gaps, OF_WORDS).predict_proba(gaps).shape == (12, 2)
+
+
+def test_fractions_of_rows_have_no_label_to_draw():
+    weight = np.full(11, 0.5)
+    refused("weights that are not whole numbers", lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight))
+    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=weight).model_.unlabeled == 7
+
+
+def test_words_that_are_chosen_by_all_documents():
+    clf = bc.TextNB(vectorizer={"min_df": 2})
+    refused(
+        "vectorizer option 'min_df' .* not for rows without a label", lambda: clf.fit(["a b", "a c", "a"], [1, 0, None])
+    )
+
+
+@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=50)])
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_what_statistics_of_labeled_rows_cannot_tell(engine):
+    clf = categorical(inference=engine).fit(WORDS, OF_WORDS)
+    other = categorical(inference=engine).fit(WORDS[:4], OF_WORDS[:4])
+    refused("cannot be updated", lambda: clf.partial_fit(WORDS, ["no"] * 12))
+    refused("cannot be added", lambda: clf + other)
+    refused("cannot be added", lambda: other + clf)
+    refused("cannot be turned into a prior", clf.as_prior)
+    refused("8 training rows have no label", clf.model_.log_evidence)
+    refused("8 training rows have no label", lambda: clf.pymc_model_)
+    refused("8 training rows have no label", clf.model_.mean)
+    refused("8 training rows have no label", clf.model_.map)
+    assert clf.model_.log_predictive(clf.rows(WORDS)) is None
+    assert clf.to_pymc(WORDS[:4], OF_WORDS[:4]).observed_RVs
+
+
+def test_numbers_of_labels_and_weights_that_do_not_fit():
+    refused(
+        "X has 11 rows but y has inconsistent length 3", lambda: gaussian().fit(NUMBERS, ["a", None, "b"]), InputError
+    )
+    weight = np.where(pd.notna(OF_NUMBERS), 0.0, 1.0)
+    refused(
+        "all rows with a label have weight zero",
+        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight),
+        InputError,
+    )
+    refused("y has one class only", lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"]), InputError)
+
+
+def test_a_classifier_is_as_before_after_a_refusal():
+    clf = categorical(inference="map").fit(WORDS, ["no", "yes"] * 6)
+    before = clf.predict_proba(WORDS)
+    clf.set_params(inference="exact")
+    refused("does not sum", lambda: clf.fit(WORDS, OF_WORDS))
+    np.testing.assert_array_equal(clf.predict_proba(WORDS), before)
+
+
+def test_the_log_likelihood_sums_over_classes():
+    problem = partly(categorical, WORDS, OF_WORDS)
+    assert isinstance(problem, PartlyLabeled)
+    point = problem.model.mean()
+    expected = problem.log_likelihood(point)
+    by_hand = []
+    for labels in product(range(2), repeat=8):
+        codes = np.concatenate([problem.y, labels])
+        scores = problem.model.log_scores(categorical(inference="map").fit(WORDS, OF_WORDS).rows(WORDS), point)[0]
+        by_hand.append(scores[np.arange(12), codes].sum())
+    assert expected == pytest.approx(logsumexp(by_hand), rel=1e-12)
