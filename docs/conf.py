@@ -35,9 +35,10 @@ nitpick_ignore_regex = [
     # Parts of types, which are not public by themselves.
     ("py:class", r"bayesclf\.typing\..*|collections\.abc\..*"),
 ]
+smartquotes = False  # quotes in docstrings are those of code
 default_role = "py:obj"
 add_module_names = False
-toc_object_entries = False
+toc_object_entries_show_parents = "hide"
 show_warning_types = True
 
 # Prose

@@ -216,8 +216,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ----------
         source
             A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
-            glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
-            dask.dataframe; any table with Arrow's stream interface; a DataFrame; or an iterable of tables.
+            glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
+            relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; or an iterable of tables.
         target
             The column of labels.
         weight

@@ -1,7 +1,7 @@
-"""A page for each check of `diagnose`: its docstring, its thresholds, its simulated rates and an example that it finds.
+"""A page for each check of `diagnose`: its docstring, its thresholds, its simulated rates and an example.
 
-Everything is read from the package, from `checks/false_alarms.md`, which `benchmarks/checks.py` writes, and from a run on a
-table with the fault that the check is there to find.
+Everything is read from the package, from `checks/false_alarms.md`, which `benchmarks/checks.py` writes, and from a run
+on a table with the fault that the check is there to find.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import ast
 import inspect
 import json
 import re
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -236,10 +235,12 @@ def page(check: Check, example: dict[str, str]) -> str:
     if decisive := limits(check):
         lines += _section("When it reports", "Thresholds of `bayesclf.diagnostics.thresholds`:")
         lines += _table(("threshold", "value", "what it is"), [(f"``{n}``", f"{v:g}", t) for n, v, t in decisive])
-    lines += _section("What it says, and what to do", f"For example, of a table or draws with this fault ({example['fault']}):")
+    fault = f"For example, of a table or draws with this fault ({example['fault']}):"
+    lines += _section("What it says, and what to do", fault)
     lines += [f"    **{example['section'].capitalize()} ({example['severity']}).** {_sentence(example['reason'])}", ""]
     lines += [f"    **Next step:** {_sentence(example['next_step'])}", ""]
-    lines += [f"``clf.diagnose(X, y, checks=[\"{check.code}\"])`` runs this check alone; ``.evidence`` of its finding has the numbers.", ""]
+    alone = f'``clf.diagnose(X, y, checks=["{check.code}"])`` runs this check alone'
+    lines += [f"{alone}; ``.evidence`` of its finding has the numbers.", ""]
     lines += ["How often it is wrong", "-" * 21, "", *_rates(check.code)]
     if references:
         lines += _section("References", references)
@@ -276,24 +277,22 @@ def _rates(code: str) -> list[str]:
     if not found:
         why = simulation().NOT_SIMULATED[code]
         return [f"Not simulated: {why}.", ""]
-    false, power = [], []
-    for part, kind, cells in found:
-        for column, share in cells:
-            if column == "fault":
-                continue
-            size = column if column.endswith("rows") or not column.isdigit() else f"{column} rows"
-            if part == "Faults":
-                power.append((size, share))
-            elif column == "power":
-                power.append(("chains", share))
-            else:
-                false.append((kind, "" if column == "false alarms" else size, share))
-    lines = ["In percent, by :doc:`simulation <false_alarms>`. Reports on tables that the model fits, which are false alarms:", ""]
-    lines += _table(("table", "rows", "false alarms, %"), false)
-    if power:
-        fault = next((dict(cells)["fault"] for part, _, cells in found if part == "Faults"), "")
-        lines += [f"Reports on tables with the fault{f' “{fault}”' if fault else ''}, which is the power of the check:", ""]
-        lines += _table(("tables", "found, %"), power)
+    false = {kind or part: dict(cells) for part, kind, cells in found if part != "Faults"}
+    faults = [dict(cells) for part, _, cells in found if part == "Faults"]
+    chains = false.pop("Chains", {})
+    lines = []
+    if chains:
+        lines += ["In percent, by :doc:`simulation <false_alarms>`:", ""]
+        lines += _table(tuple(chains), [tuple(chains.values())])
+    if false:
+        lines += ["False alarms in percent, by :doc:`simulation <false_alarms>` of tables that the model fits:", ""]
+        sizes = list(dict.fromkeys(size for shares in false.values() for size in shares))
+        header = ("tables", *(f"{size} rows" for size in sizes))
+        lines += _table(header, [(kind, *(shares.get(size, "–") for size in sizes)) for kind, shares in false.items()])
+    for shares in faults:
+        fault = shares.pop("fault")
+        lines += [f"Power in percent, on tables with this fault: {fault}.", ""]
+        lines += _table(tuple(shares), [tuple(shares.values())])
     return lines
 
 

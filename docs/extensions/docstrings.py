@@ -73,7 +73,7 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nod
     last = target.rpartition(".")[2]
     ends = (f".{target}", f".{last}") if target.startswith("bayesclf.") else (f".{target}",)
     for end in ends:
-        found = sorted((name for name in domain.objects if name.endswith(end)), key=lambda name: (name.count("."), name))
+        found = sorted((name for name in domain.objects if name.endswith(end)), key=lambda it: (it.count("."), it))
         of_package = [name for name in found if name.count(".") - target.count(".") <= 2 and not _member(domain, name)]
         if of_package:
             return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], of_package[0], node, content)

@@ -1,7 +1,8 @@
 """The gallery: a page for each script of the folder, with the figures that its cells end with.
 
-A script is a docstring, whose first line is the title of the page, and cells. A cell begins with ``# %%`` and what its figure
-shows, and its last line is a call that returns the figure. Figures are inline SVG in the colors of the page, light or dark.
+A script is a docstring, whose first line is the title of the page, and cells. A cell begins with ``# %%`` and what its
+figure shows, and its last line is a call that returns the figure. Figures are inline SVG in the colors of the page,
+light or dark.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Pages of the reference: every public name, in the group of the module that defines it.
 
-The names are those of `bayesclf.__all__` and of the public modules; `GROUPS` says only which modules make a group, and a
-name without one ends the build.
+The names are those of `bayesclf.__all__` and of the public modules; `GROUPS` says only which modules make a group, and
+a name without one ends the build.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -131,7 +132,8 @@ def public_names(module: ModuleType) -> list[str]:
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
     documented = {name for _, name in ModuleAnalyzer.for_module(module.__name__).find_attr_docs()}
-    return [name for name in _defined(module) if not name.startswith("_") and (_made(module, name) or name in documented)]
+    named = (name for name in _defined(module) if not name.startswith("_"))
+    return [name for name in named if _made(module, name) or name in documented]
 
 
 def _defined(module: ModuleType) -> Iterator[str]:
@@ -187,7 +189,8 @@ def page(group: Group, names: dict[str, list[str]]) -> str:
             heading = f"``{module}``"
             summary = (inspect.getdoc(import_module(module)) or "").split("\n\n")[0] if module != "bayesclf" else ""
             lines += [heading, "-" * len(heading), "", summary, ""]
-        lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in full), ""]
+        lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+        lines += [*(f"   ~{name}" for name in full), ""]
     return "\n".join(lines)
 
 
@@ -205,7 +208,30 @@ def keep(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def mend_links(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let pages of source code link to names by the module that they are public in.
+
+    `sphinx.ext.viewcode` takes all names of a file for those of one public module, where some may be of another.
+    """
+    if not page.startswith("_modules/") or "body" not in context:
+        return
+    objects = app.env.domains["py"].objects
+
+    def mended(found: re.Match[str]) -> str:
+        start, document, name = found.groups()
+        if name not in objects:
+            here = [full for full, each in objects.items() if each.docname == document]
+            for cut in range(name.count("."), 0, -1):
+                end = "." + ".".join(name.split(".")[-cut:])
+                if ends := [full for full in here if full.endswith(end)]:
+                    return f'{start}{document}.html#{ends[0]}"'
+        return found[0]
+
+    context["body"] = re.sub(r'(href="(?:\.\./)*)([^"]*)\.html#(bayesclf[\w.]*)"', mended, context["body"])
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages as soon as the settings are known."""
     app.connect("config-inited", write)
+    app.connect("html-page-context", mend_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

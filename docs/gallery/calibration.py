@@ -1,7 +1,7 @@
 """Calibration, coverage and decisions
 
-Are probabilities borne out, do they say where the classifier errs, and are decisions that follow them of use? Radar returns
-of 34 numbers that depend on each other, which naive Bayes takes for independent.
+Are probabilities borne out, do they say where the classifier errs, and are decisions that follow them of use? Radar
+returns of 34 numbers that depend on each other, which naive Bayes takes for independent.
 """
 
 # %% Reliability: predicted against observed
