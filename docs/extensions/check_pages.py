@@ -171,7 +171,7 @@ def constants() -> dict[str, tuple[object, str]]:
 
 
 def reached(function: Callable[..., Any], known: set[Any] | None = None) -> Iterator[str]:
-    """Yield the sources of a function and of the functions of the checks that it names, each once."""
+    """Yield the sources of a function and of the functions and classes of the checks that it names, each once."""
     known = set() if known is None else known
     if function in known:
         return
@@ -183,9 +183,8 @@ def reached(function: Callable[..., Any], known: set[Any] | None = None) -> Iter
         value = getattr(here, first, None)
         if inspect.ismodule(value) and second:
             value = getattr(value, second, None)
-        if isinstance(value, FunctionType) and value.__module__.startswith(
-            ("bayesclf.diagnostics", "bayesclf.inference.convergence")
-        ):
+        of_checks = (FunctionType, "bayesclf.inference.convergence"), (FunctionType | type, "bayesclf.diagnostics")
+        if any(isinstance(value, kind) and value.__module__.startswith(home) for kind, home in of_checks):
             yield from reached(value, known)
 
 
