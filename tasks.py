@@ -3,6 +3,7 @@
 python3 tasks.py demo    compare classifiers and rules on real data, and leave report.html
 python3 tasks.py test    run the tests on all cores; arguments replace the choice of tests and go to pytest
 python3 tasks.py fuzz    run the fuzz suite with its full counts; docs/robustness.md has the figures
+python3 tasks.py docs    build the documentation's site, docs/_build/html/index.html; warnings end it
 python3 tasks.py audit   compare the versions of constraints.txt with published advisories; needs the network
 
 All set up what they need in .venv first, with the versions of constraints.txt.
@@ -26,6 +27,7 @@ PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadf
 """One worker for each core, as far as memory goes; tests/conftest.py says what goes to one worker."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Workers that use all cores each would wait for one another."""
+SITE = "docs/_build/html"
 BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """pytest's rewriting of the test files is kept, whatever the user's setting, as it takes each worker some seconds."""
 NOT_DONE = 3
@@ -103,6 +105,11 @@ def main(words: list[str]) -> None:
             install("--group", "dev")
             long = ("tests/fuzz", "-m", "slow", *rest)
             run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *long, BAYESCLF_FUZZ="full", **ONE_THREAD, **BYTECODE)
+        case ["docs"]:
+            install("--group", "docs")
+            quiet = ("--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", "docs/_build/doctrees")
+            run(SCRIPTS / "python", "-m", "sphinx", "--builder", "html", *quiet, "docs", SITE, **ONE_THREAD)
+            print(f"the site is {ROOT / SITE / 'index.html'}")
         case ["audit"]:
             audit()
         case _:

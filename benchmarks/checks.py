@@ -2,7 +2,7 @@
 
 Run from the project's folder; an interrupted run resumes where it was:
 
-    .venv/bin/python benchmarks/checks.py --simulations 500 --results FILE.jsonl --table docs/checks.md
+    .venv/bin/python benchmarks/checks.py --simulations 500 --results FILE.jsonl --table docs/checks/false_alarms.md
 
 Each simulation draws a table, fits a classifier and runs all checks. Well-specified tables are drawn from the model
 that is fitted; for each check there is also one fault that it is there to find. All run in one process, by exact

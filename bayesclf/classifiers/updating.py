@@ -220,8 +220,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ----------
         source
             A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
-            glob such as "big/*.parquet"; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
-            dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
+            glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
+            relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
             a function without arguments that returns one.
         target
             The column of labels.

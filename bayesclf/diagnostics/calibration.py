@@ -93,7 +93,9 @@ def _gains(answers: HeldOut, own: RowScores) -> tuple[pd.DataFrame, int]:
 def calibration(context: Context) -> Answer:
     """Compare each rule's calibration error with the error that calibrated probabilities would show on as many rows.
 
-    A binned error exceeds 0 even for calibrated probabilities, so labels are simulated from the probabilities.
+    Calibrated probabilities are right as often as they say: of the answers with 80 %, eight in ten. A binned error
+    exceeds 0 even for these, so labels are simulated from the probabilities to see by how much. All rules are shown,
+    and that of the classifier is reported.
     """
     answers = context.held_out
     given = answers.of(answers.own)

@@ -22,7 +22,8 @@ def rhat(context: Context) -> Answer:
     """Compare the largest rank-normalized split R-hat, of bulk and tails, with its limit.
 
     The limit is 1.01, or where the draws are too few for that what chance gives the largest R-hat of so many parameters
-    in one of a hundred posteriors.
+    in one of a hundred posteriors. R-hat compares the variance of all draws with that within the chains: where it is
+    above 1, some chain has not been where others have, and no average over the draws can be trusted.
 
     References
     ----------
@@ -47,14 +48,22 @@ def rhat(context: Context) -> Answer:
 
 @check("P02", "Effective sample size, bulk", CHAINS)
 def bulk_size(context: Context) -> Answer:
-    """Compare the smallest bulk effective sample size with its limit (reference as for R-hat)."""
+    """Compare the smallest bulk effective sample size with its limit, 100 for each chain (reference as for R-hat).
+
+    Draws of a chain depend on each other. The effective sample size is the number of independent draws that would give
+    a posterior mean as exactly; with too few, R-hat cannot be trusted either.
+    """
     found = _checkable(context.chains[0])
     return _size(context, found, convergence.ess(found, "bulk"), "posterior means")
 
 
 @check("P03", "Effective sample size, tails", CHAINS)
 def tail_size(context: Context) -> Answer:
-    """Compare the smallest tail effective sample size with its limit (reference as for R-hat)."""
+    """Compare the smallest tail effective sample size with its limit, 100 for each chain (reference as for R-hat).
+
+    It is that of the 5 % and 95 % quantiles, which often mix more slowly than the mean: limits of credible intervals
+    rest on the few draws beyond them.
+    """
     found = _checkable(context.chains[0])
     return _size(context, found, convergence.ess(found, "tail"), "limits of credible intervals")
 
@@ -79,7 +88,8 @@ def _answer(
 def monte_carlo_error(context: Context) -> Answer:
     """Compare the largest Monte Carlo standard error of a posterior mean with the posterior sd of the same parameter.
 
-    For S independent draws the error of every mean is 1/√S posterior sds.
+    For S independent draws the error of every mean is 1/√S posterior sds. An answer cannot be more exact than the
+    draws that it averages; more of them are the remedy, at no cost but time.
     """
     posterior = context.posterior
     if isinstance(context.classifier.inference_, inference.MARKOV_CHAINS):
@@ -112,7 +122,11 @@ def monte_carlo_error(context: Context) -> Answer:
 
 @check("P05", "Divergences", CHAINS)
 def divergences(context: Context) -> Answer:
-    """Count divergent draws: their trajectory did not conserve energy, as NUTS could not follow the posterior there."""
+    """Count divergent draws: their trajectory did not conserve energy, as NUTS could not follow the posterior there.
+
+    One is reported already: draws are lacking where the posterior is curved more than the steps are small, so that all
+    averages may be biased, and more draws do not help.
+    """
     diverging = _recorded(context, "diverging")
     evidence = {"divergences": int(diverging.sum()), "draws": diverging.size}
     return _answer(context, convergence.divergences(diverging), f"none of {diverging.size} draws", evidence)
@@ -120,7 +134,11 @@ def divergences(context: Context) -> Answer:
 
 @check("P06", "Tree depth", CHAINS)
 def tree_depth(context: Context) -> Answer:
-    """Compare the share of draws that reached the maximum tree depth with its limit."""
+    """Compare the share of draws that reached the maximum tree depth with its limit.
+
+    NUTS doubles a trajectory until it turns back. One that is stopped before costs time, not correctness: the draws are
+    right but depend on each other more than necessary.
+    """
     reached, engine = _recorded(context, "reached_max_treedepth"), context.classifier.inference_
     assert isinstance(engine, inference.NUTS)  # else nothing was recorded
     share = float(reached.mean())
@@ -132,6 +150,9 @@ def tree_depth(context: Context) -> Answer:
 @check("P07", "Energy (E-BFMI)", CHAINS)
 def energy(context: Context) -> Answer:
     """Compare each chain's estimated Bayesian fraction of missing information with its limit.
+
+    It is the variance of the changes of energy between draws over the variance of the energies. Where it is small, the
+    sampler moves slowly between energies, and so seldom reaches the posterior's tails.
 
     References
     ----------

@@ -29,7 +29,11 @@ from bayesclf.wording import named
 
 @check("M05", "Classes and levels with few rows", "all models")
 def few_rows(context: Context) -> Answer:
-    """Count the rows of each class and level: the model of those with few is little more than its prior."""
+    """Count the rows of each class and level: the model of those with few is little more than its prior.
+
+    Nothing is wrong with such a fit; averages over the posterior say how little is known about these classes and
+    levels, and a point estimate does not.
+    """
     counts = pd.DataFrame(_row_counts(context.classifier), columns=["what", "name", "rows"])
     limits = counts["what"].map({"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS})
     few = counts[counts["rows"] < limits].sort_values("rows", ignore_index=True)
@@ -123,7 +127,11 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
 
 @check("M07", "Duplicate columns", "tables of columns")
 def duplicate_columns(context: Context) -> Answer:
-    """Compare numbers by correlation, and columns with few values by the partition of the rows that they define."""
+    """Compare numbers by correlation, and columns with few values by the partition of the rows that they define.
+
+    Two columns that say the same count twice where a model takes them for independent, as naive Bayes does: its
+    probabilities are then too close to 0 and 1.
+    """
     pairs = list(dict.fromkeys([*_same_numbers(context.frame), *_same_partitions(context.frame)]))
     evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
     if not pairs:

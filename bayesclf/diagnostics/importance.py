@@ -106,7 +106,11 @@ HELD = "posteriors with draws in memory"
 
 @check("M03", "Prior sensitivity", HELD)
 def strong_prior(context: Context) -> Answer:
-    """Name the parameters that are sensitive to the power of the prior, but not to that of the likelihood."""
+    """Name the parameters that are sensitive to the power of the prior, but not to that of the likelihood.
+
+    The draws are reweighted as if the prior, and then the likelihood, were raised to powers of 0.99 and 1.01. A
+    parameter that moves with the first alone is what the prior says it is; that may be intended.
+    """
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
     if len(found):
@@ -120,7 +124,11 @@ def strong_prior(context: Context) -> Answer:
 
 @check("M04", "Prior-data conflict", HELD)
 def conflict(context: Context) -> Answer:
-    """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds."""
+    """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds.
+
+    Prior and rows then say different things, and the posterior is a compromise that neither supports: a mistaken unit,
+    or a prior that is narrower than meant.
+    """
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]

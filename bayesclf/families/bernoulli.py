@@ -61,11 +61,11 @@ class BernoulliStatistics(Statistics):
 class Bernoulli(SimplexFamily[BernoulliStatistics]):
     """P(x_i = 1 | y = k) = θ_ik with θ_ik ~ Beta(α_ik, β_ik), independent over features i and classes k.
 
-    ========= ======= =============== ============================
-    parameter support prior           posterior
-    ========= ======= =============== ============================
+    ========= ======= ================ =====================================
+    parameter support prior            posterior
+    ========= ======= ================ =====================================
     θ_ik      (0, 1)  Beta(α_ik, β_ik) Beta(α_ik + s_ik, β_ik + n_ik − s_ik)
-    ========= ======= =============== ============================
+    ========= ======= ================ =====================================
 
     A feature is present (1) where its cell is above `threshold`. All features contribute, the absent ones too:
 

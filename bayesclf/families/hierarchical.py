@@ -77,8 +77,8 @@ class LearntAlpha:
     scope
         ``"block"``: one α for all features of the block; ``"feature"``: one for each, not by leave-one-out.
     median, spread
-        Of the hyperprior log α ~ Normal(log `median`, `spread`²), not used by ``"evidence"``: by default 95 % of it
-        lies between 0.05 and 19.
+        Of the hyperprior log α ~ Normal(log m, s²), with m the `median` and s the `spread`, not used by
+        ``"evidence"``: by default 95 % of it lies between 0.05 and 19.
     least_levels
         Features with fewer levels keep α = 2 and their own basis; not for ``"posterior"``.
     value

@@ -106,12 +106,12 @@ class HurdleStatistics(Statistics):
 class Hurdle(Family[HurdleStatistics]):
     """x_i = 0 with probability θ_ik given y = k, otherwise a family of positive numbers: zero-inflated columns.
 
-    ========= ======= ================ ==================================
-    parameter support prior            posterior
-    ========= ======= ================ ==================================
-    θ_ik      (0, 1)  Beta(α_ik, β_ik) Beta(α_ik + z_ik, β_ik + n_ik − z_ik)
-    others    family's family's        family's, given the cells above 0
-    ========= ======= ================ ==================================
+    ========= ======== ================ =====================================
+    parameter support  prior            posterior
+    ========= ======== ================ =====================================
+    θ_ik      (0, 1)   Beta(α_ik, β_ik) Beta(α_ik + z_ik, β_ik + n_ik − z_ik)
+    others    family's family's         family's, given the cells above 0
+    ========= ======== ================ =====================================
 
     n and z are the number of a class's observed cells of a feature, and of those that are 0. With f the density of
     the family,

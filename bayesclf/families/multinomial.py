@@ -48,11 +48,11 @@ class MultinomialStatistics(Statistics):
 class Multinomial(SimplexFamily[MultinomialStatistics]):
     """Words w_1 … w_N of a document are drawn one by one: P(w = j | y = k) = θ_jk with θ_k ~ Dirichlet(α_k).
 
-    ========= ========================== ================ ====================
-    parameter support                    prior            posterior
-    ========= ========================== ================ ====================
-    θ_k       simplex over the vocabulary Dirichlet(α_k)  Dirichlet(α_k + n_k)
-    ========= ========================== ================ ====================
+    ========= =========================== ============== ====================
+    parameter support                     prior          posterior
+    ========= =========================== ============== ====================
+    θ_k       simplex over the vocabulary Dirichlet(α_k) Dirichlet(α_k + n_k)
+    ========= =========================== ============== ====================
 
     MLE n_jk/n_k: the word's share of all words of the class; MAP (n_jk + α_jk − 1)/(n_k + Σα − M), M the size of the
     vocabulary: l = α − 1 = 1 is Laplace's rule. The density is that of the *sequence* of words, Π_j θ_jk^{x_j}: the

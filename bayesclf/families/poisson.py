@@ -54,11 +54,11 @@ class PoissonStatistics(Statistics):
 class Poisson(Family[PoissonStatistics]):
     """x_i | y = k ~ Poisson(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 
-    ========= ======= ================ ==============================
-    parameter support prior            posterior
-    ========= ======= ================ ==============================
+    ========= ======= ================= =============================
+    parameter support prior             posterior
+    ========= ======= ================= =============================
     λ_ik      above 0 Gamma(a_ik, b_ik) Gamma(a_ik + Σx, b_ik + n_ik)
-    ========= ======= ================ ==============================
+    ========= ======= ================= =============================
 
     n and Σx are the number of a class's observed cells of a feature and their sum; b is a rate, so that E[λ] = a/b.
     MLE Σx/n; MAP (a + Σx − 1)/(b + n). The predictive is the negative binomial distribution,

@@ -23,7 +23,11 @@ RHAT_LEVEL = 0.01
 """Probability that chance takes the largest R-hat of all parameters beyond its limit."""
 
 MIN_ESS_PER_CHAIN = 100
+"""Independent draws that the draws of each chain must be worth, for every parameter."""
+
 MIN_BFMI = 0.3
+"""E-BFMI below which a chain explores the tails too slowly."""
+
 MAX_SATURATED_SHARE = 0.05
 """Share of draws that may end at the deepest tree: they cost time and not correctness, so a few are no problem."""
 

@@ -1,0 +1,85 @@
+"""Settings of the documentation's site, which `python3 tasks.py docs` builds."""
+
+import os
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS))  # for the folder of extensions
+
+os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
+
+project = "bayesclf"
+author = "The bayesclf authors"
+version = release = version_of("bayesclf")
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    *(f"extensions.{name}" for name in ("mathml", "docstrings", "reference", "check_pages", "gallery", "notebooks")),
+]
+exclude_patterns = ["_build", "_templates", "extensions", "**.py"]
+templates_path = ["_templates"]
+nitpicky = True
+nitpick_ignore_regex = [
+    # Code in single backticks of a docstring is a link where it names something public, and code where it does not;
+    # this is also the role of `X`, `alpha=2.0` and names of private functions.
+    ("py:obj", ".*"),
+    # Parts of types, which are not public by themselves.
+    ("py:class", r"bayesclf\.typing\..*|collections\.abc\..*"),
+]
+smartquotes = False  # quotes in docstrings are those of code
+default_role = "py:obj"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+show_warning_types = True
+
+# Prose
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+nb_execution_mode = "off"
+nb_merge_streams = True
+
+# Docstrings
+
+autosummary_generate = True
+autosummary_generate_overwrite = True
+autodoc_typehints = "none"  # extensions/docstrings.py puts types where the parameters are described
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+copybutton_exclude = ".linenos, .gp, .go"
+
+# Pages; everything that they load lies in the folder
+
+html_theme = "pydata_sphinx_theme"
+html_title = "bayesclf"
+html_static_path = ["_static", "_build/cards"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

@@ -1,0 +1,98 @@
+"""Docstrings on the site: types from annotations, and links from the names in backticks.
+
+Parameters and returned values whose docstring gives no type get that of the annotation, as it stands in the source.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+PARAMETERS = {"Parameters", "Other Parameters", "Attributes"}
+LITERAL = re.compile(r"(``.*?``|`.*?`)")
+BAR = re.compile(r"(?<![^\s(\[{<\"'/])\|(?=\S)")
+REQUEST = re.compile("set_.*_request")
+UNTYPED = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)")
+
+
+def add_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Write the type after each parameter that has none, before numpydoc reads the docstring."""
+    types = annotations(obj)
+    section = ""
+    for number, line in enumerate(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if line and re.fullmatch("-{3,}", following):
+            section = line
+        elif section in PARAMETERS and (found := UNTYPED.fullmatch(line)):
+            known = {types[each.lstrip("*")]: None for each in found["names"].split(", ") if each.lstrip("*") in types}
+            if len(known) == 1:
+                lines[number] = f"{line} : {next(iter(known))}"
+
+
+def escape_bars(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let |x| be an absolute value or a number of members, not the name of a substitution."""
+    for number, line in enumerate(lines):
+        if "|" in line and not line.lstrip().startswith(".. math::"):
+            parts = LITERAL.split(line)
+            parts[::2] = [BAR.sub(r"\\|", part) for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def annotations(obj: Any) -> dict[str, str]:
+    """Return the annotations of parameters, or of a class's fields, as they are written."""
+    found: dict[str, str] = {}
+    if inspect.isclass(obj):
+        for base in reversed(obj.__mro__):
+            found |= {name: str(each) for name, each in vars(base).get("__annotations__", {}).items()}
+    try:
+        parameters = inspect.signature(obj).parameters.values()
+    except (TypeError, ValueError):
+        return found
+    return found | {each.name: written(each.annotation) for each in parameters if each.annotation is not each.empty}
+
+
+def written(annotation: Any) -> str:
+    """Return an annotation as it is written in the source."""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> nodes.Element | None:
+    """Link a name in backticks to the one public object that ends with it; leave it as code if there is none.
+
+    A docstring names `compare` or `bayesclf.evaluation.comparison.compare`, where the page is of `bayesclf.compare`.
+    """
+    if node.get("refdomain") != "py" or not re.fullmatch(r"[\w.]+", target := node["reftarget"]):
+        return None
+    domain: Any = env.domains["py"]
+    last = target.rpartition(".")[2]
+    ends = (f".{target}", f".{last}") if target.startswith("bayesclf.") else (f".{target}",)
+    for end in ends:
+        found = sorted((name for name in domain.objects if name.endswith(end)), key=lambda it: (it.count("."), it))
+        of_package = [name for name in found if name.count(".") - target.count(".") <= 2 and not _member(domain, name)]
+        if of_package:
+            return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], of_package[0], node, content)
+    return None
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to estimators, by its version, and classes that are attributes of others."""
+    return True if REQUEST.fullmatch(name) or inspect.isclass(obj) else None
+
+
+def _member(domain: Any, name: str) -> bool:
+    return domain.objects[name].objtype in ("method", "attribute", "property")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to autodoc, before numpydoc does."""
+    app.connect("autodoc-process-docstring", add_types, priority=100)
+    app.connect("autodoc-process-docstring", escape_bars, priority=200)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,59 @@
+"""Files about the project agree with each other: versions, pins, workflows and hooks."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PINNED = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def name_of(requirement):
+    return re.split(r"[\[<>=;,!~ ]", requirement)[0].lower().replace("_", "-")
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == PROJECT["project"]["version"]
+    assert " AND ".join(citation["license"]) == PROJECT["project"]["license"]
+
+
+def test_everything_that_the_tasks_install_is_pinned():
+    project = PROJECT["project"]
+    wanted = [*project["dependencies"], *PROJECT["dependency-groups"]["dev"], *PROJECT["dependency-groups"]["docs"]]
+    wanted += [requirement for extra in project["optional-dependencies"].values() for requirement in extra]
+    assert {name_of(requirement) for requirement in wanted} - PINNED == set()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_what_exists(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    tasks = (ROOT / "tasks.py").read_text(encoding="utf-8")
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"] > 0
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+            for task in re.findall(r"tasks\.py (\w+)", step.get("run", "")):
+                assert f'case ["{task}"' in tasks
+
+
+def test_the_oldest_python_is_tried_and_the_versions_agree():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert jobs["pinned"]["strategy"]["matrix"]["python"][0] == oldest
+    assert jobs["versions"]["strategy"]["matrix"]["include"][0] == {"resolution": "lowest-direct", "python": oldest}
+    assert PROJECT["tool"]["mypy"]["python_version"] == oldest
+
+
+def test_hooks_run_the_commands_of_the_lint():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    continuous = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert [hook["entry"].split()[0] for hook in hooks] == ["ruff", "ruff", "mypy"]
+    for hook in hooks:
+        assert hook["entry"].removesuffix(" --fix") in continuous
