@@ -8,43 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.documents import ROOT, SHELLS, blocks
 
 import bayesclf as bc
 from bayesclf.tables import datasets, openml
 
-ROOT = Path(__file__).resolve().parents[1]
-SHELLS = ("sh", "bash", "console")
-FENCE = re.compile(
-    r"(?:^<!-- not run by the tests: (?P<reason>[^>]+?) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
 MOST_SECONDS = 1800
-
-
-@dataclass(frozen=True)
-class Block:
-    language: str
-    code: str
-    reason: str | None
-
-    @property
-    def commands(self) -> list[str]:
-        """The lines of a shell block to run, without prompts; those of a console block without one are answers."""
-        lines = self.code.splitlines()
-        if self.language == "console":
-            lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-        return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def blocks(text):
-    return [Block(found["language"], found["code"], found["reason"]) for found in FENCE.finditer(text)]
-
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = blocks(README)
