@@ -15,7 +15,12 @@ from helpers.documents import ROOT, SHELLS, blocks, differences, quiet_environme
 
 FOLDERS = ("start", "how_to", "explanation")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md"))
-SLOW: set[str] = set()
+SLOW = {
+    "start/five_minutes",
+    "how_to/command_line",
+    "how_to/extending_in_pymc",
+    "explanation/every_tree_at_once",
+}
 """Pages that take more than a few seconds."""
 
 LANGUAGES = {"python", "text", "html", "{toctree}", *SHELLS}

@@ -26,7 +26,7 @@ ANY_LINES = "…"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: language and code, why it is not run, the line of its fence, and where its code lies in the page."""
+    """A fenced block: language and code, why it is not run, its line, and where its code lies in the page."""
 
     language: str
     code: str
@@ -84,7 +84,7 @@ def run(block: Block, page: str, names: dict[str, object]) -> str:
 
 
 def differences(shown: str, printed: str) -> list[str]:
-    """Return how the lines that a page shows differ from those printed; decimals may differ by one in the last digit."""
+    """Return how the lines that a page shows differ from those printed, beyond one in the last digit of a decimal."""
     told, said = ([" ".join(line.split()) for line in text.strip().splitlines()] for text in (shown, printed))
     position = 0
     anywhere = False
