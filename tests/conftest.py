@@ -26,6 +26,7 @@ SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_noteboo
     "test_fits.py",
     "test_model_files.py",
     "test_command_lines.py",
+    "test_documents.py",
 }
 """Files whose tests share little, so that several workers may take tests of one file."""
 LONGEST = ("test_readme.py", "test_notebooks.py", "test_main_job.py", "test_discriminant.py", "test_sbc.py")

@@ -42,7 +42,9 @@ class PointAttributes(Predictor):
             raise AttributeError(f"{attribute} does not exist: {reason}") from reason
 
     def _by_column(self, values: Array, names: Sequence[str], fill: float) -> Array:
-        """Return values (…, feature) of some columns on all columns of the training table."""
+        """Return values (…, feature) of some columns on all columns of the training table, or of words as they are."""
+        if self.columns_[0].kind == "text":  # the model's features are the words of this one column
+            return values
         place = {column.name: position for position, column in enumerate(self.columns_)}
         out = np.full((*values.shape[:-1], len(place)), fill)
         out[..., [place[name] for name in names]] = values

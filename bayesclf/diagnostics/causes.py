@@ -306,7 +306,7 @@ def _permuted(
             cells = column.iloc[drawn]
             cells.index = pd.Index(order)
             table = table.assign(**{str(name): cells.sort_index()})
-    return Labelled(table, classifier.rows(table), training.y, training.classes)
+    return Labelled(table, classifier.encode(table), training.y, training.classes)
 
 
 def _form(context: Context, rule: str, gap: Array) -> Cause:

@@ -199,7 +199,7 @@ def _compare(context: Context, found: Distances, own: Integers, absent: NDArray[
         new = context.new_rows.table
         assert isinstance(new, pd.DataFrame)
         fewer = _masked(new.iloc[own], used)
-        found.distance[own] = -log_marginal(context.classifier, context.classifier.rows(fewer))
+        found.distance[own] = -log_marginal(context.classifier, context.classifier.encode(fewer))
     complete = known_cells[:, used].all(axis=1)
     table = _masked(context.frame.iloc[held_out.numbers], used)
     parts = [(fit, asked[complete[asked]]) for fit, asked in held_out.fits]

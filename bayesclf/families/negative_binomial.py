@@ -85,7 +85,7 @@ class NegativeBinomialStatistics(Statistics):
 
 @dataclass(frozen=True)
 class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
-    """x_i | y = k ~ NegativeBinomial(r_ik, θ_ik), independent over features i and classes k.
+    r"""x_i | y = k ~ NegativeBinomial(r_ik, θ_ik), independent over features i and classes k.
 
     ========= ======= ============================= ===========================================
     parameter support prior                         posterior
@@ -94,7 +94,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     θ_ik | r  (0, 1)  Beta(1 + κr, 1 + κm)          Beta(1 + (κ + n)r, 1 + κm + Σx)
     ========= ======= ============================= ===========================================
 
-    .. math:: P(x | k) = \\frac{Γ(x + r)}{Γ(r)\\, x!} θ^r (1 − θ)^x,
+    .. math:: P(x | k) = \frac{Γ(x + r)}{Γ(r)\, x!} θ^r (1 − θ)^x,
 
     with mean μ = r(1 − θ)/θ and variance μ + μ²/r; n and Σx are sums over a class's observed cells of a feature. Given
     r, θ is conjugate; the density of log r is evaluated on an even grid (`families.quadrature`), from which evidence,

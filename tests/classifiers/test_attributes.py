@@ -12,6 +12,7 @@ from sklearn import discriminant_analysis, linear_model, naive_bayes
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import FixedThresholdClassifier
 
@@ -59,6 +60,13 @@ class TestAgainstScikitLearn:
         for attribute in ("feature_count_", "feature_log_prob_", "class_count_"):
             np.testing.assert_allclose(getattr(ours, attribute), getattr(theirs, attribute), rtol=1e-12)
         np.testing.assert_allclose(np.log(ours.class_prior_), theirs.class_log_prior_, rtol=1e-12)
+
+    def test_words_of_a_text(self):
+        texts, y = ["free prize", "free call now", "see you at home", "call home"], ["spam", "spam", "ham", "ham"]
+        ours = bc.TextNB(alpha=2.0, rule="map", class_prior="empirical").fit(pd.DataFrame({"text": texts}), y)
+        theirs = naive_bayes.MultinomialNB(alpha=1.0).fit(CountVectorizer().fit_transform(texts), y)
+        for attribute in ("feature_count_", "feature_log_prob_", "class_count_"):
+            np.testing.assert_allclose(getattr(ours, attribute), getattr(theirs, attribute), rtol=1e-12)
 
     def test_categorical(self):
         X = np.array([["a", "x"], ["b", "x"], ["a", "y"], ["c", "y"], ["a", "x"]])

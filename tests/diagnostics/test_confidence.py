@@ -175,3 +175,11 @@ def test_the_pairs_that_independence_is_wrong_about_are_named():
     assert "(taken for independent, but probably dependent given the class: " in finding.next_step
     assert all(pair in finding.next_step for pair in ("'a' with 'd'", "'a' with 'e'", "'d' with 'e'"))
     assert "'b' with" not in finding.next_step
+
+
+def test_a_table_without_names_is_refitted_without_a_warning():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = (y + rng.normal(0, 1.5, 200))[:, None] + rng.normal(0, 0.05, (200, 10))
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    assert "permuting columns within the classes" in clf.diagnose(X, y, checks=["Y03"])["Y03"].reason
