@@ -185,7 +185,7 @@ class GenerativeClassifier(Updating):
         added = self._learn(others, nowhere, weight[~known], learnt.blocks, every_row=False)
         self._gather(learnt.widened(added))
         model = self._conditioned()
-        self.notes_ += about_numbers(labeled, self._learnt)
+        self.notes_ += about_numbers(self._learnt)
         return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
 
     def _require_words_in_parts(self, what: str) -> None:

@@ -43,6 +43,7 @@ class OwnUnits:
     def objective(self, objective: Likelihood | LogPosterior) -> Likelihood | LogPosterior:
         """Return the same function of w: its rows are x itself, the first column being 1."""
         if isinstance(objective, LogPosterior):
+            assert isinstance(objective.likelihood, Likelihood)  # an optimizer is watched on rows in memory
             prior = OwnUnitsPrior(objective.prior, self)
             return LogPosterior(self._likelihood(objective.likelihood), prior)
         return self._likelihood(objective)

@@ -15,7 +15,8 @@ COLUMNS = ["age", "dose", "ward"]
 def updated(mixed_table, classes, inference="map"):
     X, y = mixed_table
     y = y if classes == 3 else np.where(y == "ill", "ill", "well")
-    first = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(limit=1.0), random_state=1).fit(X[COLUMNS][:50], y[:50])
+    laplace = Laplace(limit=1.0)
+    first = bc.LogisticRegression(prior_scale=2.5, inference=laplace, random_state=1).fit(X[COLUMNS][:50], y[:50])
     return first.as_prior().set_params(inference=inference).fit(X[COLUMNS][50:], y[50:])
 
 
