@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
@@ -14,12 +14,11 @@ from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.classifiers.training import labeled_rows
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import UNSEEN
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
 from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
@@ -43,18 +42,13 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import AND_MORE, LISTED_ROWS, counted, listed
+from bayesclf.wording import LISTED_ROWS, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LISTED_COLUMNS = 5
 LEARNED = "learned"
 """`prior_scale` where it is learned from the rows."""
-SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
-"""What follows the scale in the note, by whether weights are as correlated as their columns."""
-KHAT_LIMIT = 0.7
-"""Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, next to the Gibbs classifier's 0 and 1."""
 
@@ -267,7 +261,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
         self._note(model, reason if self.prior is None else "")
         if self.prior is not None:
-            self.notes_ = [*_about_prior(self.prior), *_about_new_levels(self._columns, rows), *self.notes_]
+            self.notes_ = [*about_prior(self.prior), *about_new_levels(self._columns, rows), *self.notes_]
         return model
 
     def fit_stream(
@@ -387,7 +381,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         self.notes_ = [
             f"column {name!r} has one value only, or none, and contributes nothing" for name in model.design.constant
         ]
-        self.notes_ += _about_collinear(model.collinear())
+        self.notes_ += about_collinear(model.collinear())
         if not_learned:
             which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
             why = f"and not learned, because {not_learned}"
@@ -428,7 +422,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             fitted: Any = self.model_
-            self.notes_.append(_about_scale(self.draws_.parameters, fitted.prior.prior_scale))
+            self.notes_.append(about_scale(self.draws_.parameters, fitted.prior.prior_scale))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -493,55 +487,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
 def _column(frame: pd.DataFrame, name: str, kind: columns.Kind) -> Column:
     return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
-
-
-def _about_scale(parameters: Parameters, settings: LearnedScale) -> str:
-    """Say what the draws (draw) of a learned prior scale are, and what C = Σ^λ the weights' covariance s² C has."""
-    low, middle, high = np.quantile(parameters["prior_scale"], [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
-    shape = SHAPES[max(settings.powers) > 0]
-    if "prior_power" in parameters:
-        shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
-        each = (f"{power:g} (probability {share:.2f})" for power, share in zip(settings.powers, shares, strict=True))
-        shape += f", by a power of the columns' covariance that is {' or '.join(each)}"
-    return (
-        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
-        f"{high:.2g}){shape}"
-    )
-
-
-def _about_prior(prior: NormalPrior) -> Iterator[str]:
-    """Say that the prior is an approximation, and how good a one."""
-    yield (
-        f"the prior is the normal approximation of an earlier posterior (k̂ = {prior.khat:.2f}), so that this posterior "
-        "is approximately that of all rows together"
-    )
-    if prior.khat > KHAT_LIMIT:
-        yield (
-            f"the earlier posterior is far from a normal (k̂ = {prior.khat:.2f}, limit {KHAT_LIMIT}); fit all rows at "
-            "once, or start from more rows"
-        )
-
-
-def _about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
-    """Name the categories with levels that the prior does not know."""
-    categories = [column.name for column in known if column.kind == "category"]
-    new = [name for name, codes in zip(categories, rows.parts[1].T, strict=True) if (codes == UNSEEN).any()]
-    if new:
-        yield (
-            f"column {', '.join(map(repr, new))} has levels that the prior does not know, about which these rows teach "
-            "nothing; fit all rows at once to learn them"
-        )
-
-
-def _about_collinear(names: tuple[str, ...]) -> Iterator[str]:
-    """Say, where there are collinear columns, which they are and what follows."""
-    if names:
-        some = listed(map(repr, names), LISTED_COLUMNS, AND_MORE)
-        yield (
-            f"some columns are weighted sums of others: {some} are collinear, so that their maximum likelihood "
-            "weights are not unique, while the probabilities are; MAP and the posterior, which have a prior, are "
-            "unaffected"
-        )
 
 
 def _refuse_missing(frame: pd.DataFrame) -> None:

@@ -1,0 +1,70 @@
+"""What a fit of logistic regression says of its prior and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.families.base import UNSEEN
+from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.tables.columns import Column, Rows
+from bayesclf.typing import Parameters
+from bayesclf.wording import AND_MORE, listed
+
+LISTED_COLUMNS = 5
+SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
+"""What follows the scale in the note, by whether weights are as correlated as their columns."""
+KHAT_LIMIT = 0.7
+"""Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
+
+
+def about_scale(parameters: Parameters, settings: LearnedScale) -> str:
+    """Say what the draws (draw) of a learned prior scale are, and what C = Σ^λ the weights' covariance s² C has."""
+    low, middle, high = np.quantile(parameters["prior_scale"], [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
+    shape = SHAPES[max(settings.powers) > 0]
+    if "prior_power" in parameters:
+        shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
+        each = (f"{power:g} (probability {share:.2f})" for power, share in zip(settings.powers, shares, strict=True))
+        shape += f", by a power of the columns' covariance that is {' or '.join(each)}"
+    return (
+        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
+        f"{high:.2g}){shape}"
+    )
+
+
+def about_prior(prior: NormalPrior) -> Iterator[str]:
+    """Say that the prior is an approximation, and how good a one."""
+    yield (
+        f"the prior is the normal approximation of an earlier posterior (k̂ = {prior.khat:.2f}), so that this posterior "
+        "is approximately that of all rows together"
+    )
+    if prior.khat > KHAT_LIMIT:
+        yield (
+            f"the earlier posterior is far from a normal (k̂ = {prior.khat:.2f}, limit {KHAT_LIMIT}); fit all rows at "
+            "once, or start from more rows"
+        )
+
+
+def about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
+    """Name the categories with levels that the prior does not know."""
+    categories = [column.name for column in known if column.kind == "category"]
+    new = [name for name, codes in zip(categories, rows.parts[1].T, strict=True) if (codes == UNSEEN).any()]
+    if new:
+        yield (
+            f"column {', '.join(map(repr, new))} has levels that the prior does not know, about which these rows teach "
+            "nothing; fit all rows at once to learn them"
+        )
+
+
+def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
+    """Say, where there are collinear columns, which they are and what follows."""
+    if names:
+        some = listed(map(repr, names), LISTED_COLUMNS, AND_MORE)
+        yield (
+            f"some columns are weighted sums of others: {some} are collinear, so that their maximum likelihood "
+            "weights are not unique, while the probabilities are; MAP and the posterior, which have a prior, are "
+            "unaffected"
+        )
