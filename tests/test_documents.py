@@ -19,6 +19,10 @@ SLOW = {
     "start/five_minutes",
     "how_to/command_line",
     "how_to/extending_in_pymc",
+    "how_to/mixed_columns",
+    "how_to/reading_a_report",
+    "how_to/scikit_learn",
+    "explanation/experiments",
     "explanation/every_tree_at_once",
 }
 """Pages that take more than a few seconds."""
@@ -84,8 +88,8 @@ def headings(page):
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_index_of_a_folder_lists_its_pages(folder):
     index = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
-    (tree,) = [block for block in blocks(index) if block.language == "{toctree}"]
-    listed = [line for line in tree.code.splitlines() if line and not line.startswith(":") and ".." not in line]
+    trees = [block.code for block in blocks(index) if block.language == "{toctree}"]
+    listed = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
     assert sorted(listed) == sorted(page.stem for page in PAGES if page.parent.name == folder and page.stem != "index")
 
 

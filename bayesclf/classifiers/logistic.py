@@ -290,9 +290,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ----------
         source
             A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob such as
-            ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any
-            table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments that
-            returns an iterator of tables, as the rows are read many times.
+            ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
+            any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
+            that returns an iterator of tables, as the rows are read many times.
         target, weight, classes, drop, kinds, missing
             As in `fit_stream` of generative classifiers.
         client

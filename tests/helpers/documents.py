@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +61,7 @@ def blocks(text: str) -> list[Block]:
 def steps(text: str) -> Iterator[tuple[Block, Block | None]]:
     """Yield the blocks of a page that run, each with the block of what it prints, if it is followed by one."""
     found = blocks(text)
-    for block, after in zip(found, [*found[1:], None], strict=True):
+    for block, after in zip_longest(found, found[1:]):
         if block.reason is not None or block.language not in ("python", *SHELLS):
             continue
         between = text[block.span[1] + len("```") : after.span[0]].removesuffix("```text\n") if after else ""
