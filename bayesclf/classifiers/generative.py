@@ -119,7 +119,8 @@ class GenerativeClassifier(Updating):
         Rows may lack their label: they then say what the columns of some class look like. Estimates are found by EM,
         and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn; `notes_`
         says what these rows changed. Default priors, an α that is learned, trees and families that are chosen are those
-        of the labeled rows.
+        of the labeled rows. These rows are not kept: what fits again, such as checks of `diagnose` that hold rows out,
+        learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
         ----------

@@ -19,6 +19,9 @@ from bayesclf.typing import Array, Parameters
 TOLERANCE, ITERATIONS = 1e-9, 5_000
 """EM ends when no probability of a label changes by more than this, or after this many steps."""
 
+NEGLIGIBLE = 1e-16
+"""A label of at most this probability adds no more than rounding to sums over rows, and is left out."""
+
 AVERAGING_TREES = ("every-tree", "one-dependence")
 """Families that average over structures, whose weights are those of labeled rows."""
 
@@ -90,7 +93,8 @@ def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
     """
     shares, values, converged = _by_labeled(partly), [], False
     for _ in range(ITERATIONS):
-        parameters = estimate(partly.completed(partly.weight[:, None] * shares), name)
+        counted = np.where(shares > NEGLIGIBLE, shares, 0.0)
+        parameters = estimate(partly.completed(partly.weight[:, None] * counted), name)
         values.append(partly.log_likelihood(parameters))
         before, shares = shares, softmax(partly.scores(parameters), axis=1)
         if np.abs(shares - before).max() <= TOLERANCE:

@@ -375,6 +375,24 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     assert clf.to_pymc(WORDS[:4], OF_WORDS[:4]).observed_RVs
 
 
+def test_leaving_out_a_labeled_row_is_by_importance_weights():
+    clf = categorical(inference=bc.Augmentation(draws=1000)).fit(WORDS, OF_WORDS)
+    refused(
+        "does not keep these, to be fitted again without a row; take method='psis'",
+        lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"),
+    )
+    found = bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="psis")
+    labels = partly(categorical, WORDS, OF_WORDS)
+    one = [labels.model.labels.index(label) for label in OF_WORDS[:4]]
+    for row in range(4):
+        kept = np.arange(12) != row
+        models, weight = by_enumeration(partly(categorical, WORDS[kept], OF_WORDS[kept]))
+        encoded = clf.rows(WORDS[row : row + 1])
+        joint = sum(w * np.exp(model.log_predictive(encoded)[0]) for w, model in zip(weight, models, strict=True))
+        # The rule bayes-optimal averages P(y | x, θ), which is near P(y | x) by the averaged joint density.
+        assert float(found.elpd_i[row]) == pytest.approx(np.log(joint[one[row]] / joint.sum()), abs=0.2)
+
+
 def test_numbers_of_labels_and_weights_that_do_not_fit():
     refused(
         "X has 11 rows but y has inconsistent length 3", lambda: gaussian().fit(NUMBERS, ["a", None, "b"]), InputError

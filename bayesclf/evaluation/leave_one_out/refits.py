@@ -84,6 +84,10 @@ def conjugate(model: Model) -> TypeGuard[GenerativeModel]:
 
 def too_much_work(clf: BayesClassifier, training: TrainingRows, rule: str, rows: int) -> str:
     """Return why so many rows are not left out one by one, as a clause; empty where they can be."""
+    if isinstance(clf.model_, GenerativeModel) and clf.model_.unlabeled:
+        return (
+            "a model that also learned from rows without a label does not keep these, to be fitted again without a row"
+        )
     engine = _engine(clf, rule)
     if engine is None:
         return ""
