@@ -107,7 +107,15 @@ def main(words: list[str]) -> None:
             run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *long, BAYESCLF_FUZZ="full", **ONE_THREAD, **BYTECODE)
         case ["docs"]:
             install("--group", "docs")
-            quiet = ("--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", "docs/_build/doctrees")
+            quiet = (
+                "--quiet",
+                "--jobs",
+                "auto",
+                "--fail-on-warning",
+                "--keep-going",
+                "--doctree-dir",
+                "docs/_build/doctrees",
+            )
             run(SCRIPTS / "python", "-m", "sphinx", "--builder", "html", *quiet, "docs", SITE, **ONE_THREAD)
             print(f"the site is {ROOT / SITE / 'index.html'}")
         case ["audit"]:

@@ -34,7 +34,7 @@ def add_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: 
             section = line
         elif section in PARAMETERS and (found := UNTYPED.fullmatch(line)):
             known = {types[each.lstrip("*")]: None for each in found["names"].split(", ") if each.lstrip("*") in types}
-            if len(known) == 1:
+            if len(known) == 1 and "Any" not in known:  # which says nothing
                 lines[number] = f"{line} : {next(iter(known))}"
 
 
