@@ -27,9 +27,9 @@ PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadf
 """One worker for each core, as far as memory goes; tests/conftest.py says what goes to one worker."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Workers that use all cores each would wait for one another."""
-SITE = "docs/_build/html"
 BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """pytest's rewriting of the test files is kept, whatever the user's setting, as it takes each worker some seconds."""
+SITE = "docs/_build/html"
 NOT_DONE = 3
 """Status of an audit that could not be made."""
 
@@ -107,8 +107,9 @@ def main(words: list[str]) -> None:
             run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *long, BAYESCLF_FUZZ="full", **ONE_THREAD, **BYTECODE)
         case ["docs"]:
             install("--group", "docs")
-            quiet = ("--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", "docs/_build/doctrees")
-            run(SCRIPTS / "python", "-m", "sphinx", "--builder", "html", *quiet, "docs", SITE, **ONE_THREAD)
+            strict = ("--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto")
+            folders = ("--doctree-dir", "docs/_build/doctrees", "docs", SITE)
+            run(SCRIPTS / "python", "-m", "sphinx", "--builder", "html", *strict, *folders, **ONE_THREAD)
             print(f"the site is {ROOT / SITE / 'index.html'}")
         case ["audit"]:
             audit()

@@ -121,6 +121,11 @@ def instability(
     progress
         As in `bayesclf.compare`.
 
+    Returns
+    -------
+    Instability
+        The probability of each row under all rows, and its intervals over the refits and over the posterior.
+
     Raises
     ------
     InputError

@@ -109,6 +109,11 @@ def learning_curve(
         Training sizes: whole numbers are rows, at least 2, and fractions in (0, 1] are shares of the training rows; by
         default six, in equal ratios, up to all of them.
 
+    Returns
+    -------
+    LearningCurve
+        The scores by model, rule and number of training rows.
+
     Raises
     ------
     InputError

@@ -156,6 +156,11 @@ def more_rows(
     factors
         How many times as many rows to ask about, each above 1.
 
+    Returns
+    -------
+    MoreRows
+        The curve, and the log loss expected with more rows, by model and rule.
+
     Raises
     ------
     InputError

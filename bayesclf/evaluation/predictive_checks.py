@@ -427,6 +427,12 @@ def p_value_table(tree: xr.DataTree) -> pd.DataFrame:
     ----------
     tree
         Result of `predictive_check`.
+
+    Returns
+    -------
+    DataFrame
+        Its columns are `statistic`, `outcome`, `column`, `observed`, `replicated`, `sd`, `p_value` and
+        `adjusted_p_value`.
     """
     replicated, observed, p_value, adjusted = (
         tree[group].to_dataset()

@@ -66,6 +66,11 @@ def coverage_curve(log_proba: Array, y: Integers, cost: Any = None) -> CoverageC
     cost
         Costs ``cost[true, predicted]``, (outcome, outcome); 0-1 loss by default.
 
+    Returns
+    -------
+    CoverageCurve
+        Kept rows, accuracy and cost by threshold.
+
     Raises
     ------
     InputError

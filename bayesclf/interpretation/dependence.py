@@ -165,6 +165,11 @@ def dependent_pairs(
     bins
         Of a number, at least 2.
 
+    Returns
+    -------
+    DependentPairs
+        The pairs with their evidence, and the blocks to join.
+
     Raises
     ------
     Refused

@@ -104,6 +104,11 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         Largest size of the file, and of all its arrays together, in bytes. Draws that each prediction makes again from
         a seed may have 64 times as many.
 
+    Returns
+    -------
+    BayesClassifier
+        Of the class that was saved, fitted.
+
     Raises
     ------
     InputError

@@ -1,4 +1,4 @@
-"""Docstrings on the site: types from annotations, and links from the names in backticks.
+"""Docstrings on the site: their form is checked, types come from annotations, and names in backticks are links.
 
 Parameters and returned values whose docstring gives no type get that of the annotation, as it stands in the source.
 """
@@ -10,10 +10,13 @@ import re
 from typing import Any
 
 from docutils import nodes
+from numpydoc.validate import validate
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 
+LOGGER = logging.getLogger(__name__)
 PARAMETERS = {"Parameters", "Other Parameters", "Attributes"}
 LITERAL = re.compile(r"(``.*?``|`.*?`)")
 BAR = re.compile(r"(?<![^\s(\[{<\"'/])\|(?=\S)")
@@ -31,7 +34,7 @@ def add_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: 
             section = line
         elif section in PARAMETERS and (found := UNTYPED.fullmatch(line)):
             known = {types[each.lstrip("*")]: None for each in found["names"].split(", ") if each.lstrip("*") in types}
-            if len(known) == 1:
+            if len(known) == 1 and "Any" not in known:  # which says nothing
                 lines[number] = f"{line} : {next(iter(known))}"
 
 
@@ -42,6 +45,27 @@ def escape_bars(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines
             parts = LITERAL.split(line)
             parts[::2] = [BAR.sub(r"\\|", part) for part in parts[::2]]
             lines[number] = "".join(parts)
+
+
+HELD = {"GL01", "GL03", "GL05", "GL06", "GL08", "GL09", "GL10", "SS01", "SS03", "SS04", "SS06"} | {
+    *("PR02", "PR05", "PR06", "PR07", "PR09", "PR10", "RT02", "RT03", "RT04", "RT05"),
+}
+"""Checks of numpydoc that every docstring on the site passes."""
+HELD_BY_FUNCTIONS = HELD | {"PR01", "RT01"}
+"""Those of functions that users call: all parameters and what is returned are described."""
+OF_USERS = ("bayesclf", *(f"bayesclf.{name}" for name in ("coverage", "datasets", "diagnostics", "plots")))
+"""Their modules. Functions of the others say in their summary what they return of which arguments, with its shape."""
+
+
+def check_form(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Warn of a docstring that does not have numpydoc's form."""
+    if what not in ("function", "class", "method", "property") or not getattr(obj, "__doc__", None):
+        return
+    of_users = what == "function" and name.rpartition(".")[0] in OF_USERS
+    held = HELD_BY_FUNCTIONS if of_users else HELD
+    for code, text in validate(name)["errors"]:
+        if code in held:
+            LOGGER.warning("%s: %s (%s)", name, text, code, type="numpydoc")
 
 
 def annotations(obj: Any) -> dict[str, str]:
@@ -91,6 +115,7 @@ def _member(domain: Any, name: str) -> bool:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to autodoc, before numpydoc does."""
+    app.connect("autodoc-process-docstring", check_form, priority=50)
     app.connect("autodoc-process-docstring", add_types, priority=100)
     app.connect("autodoc-process-docstring", escape_bars, priority=200)
     app.connect("autodoc-skip-member", skip)

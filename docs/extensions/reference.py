@@ -219,7 +219,7 @@ def mend_links(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 
     def mended(found: re.Match[str]) -> str:
         start, document, name = found.groups()
-        if name not in objects:
+        if name not in objects or objects[name].docname != document:
             here = [full for full, each in objects.items() if each.docname == document]
             for cut in range(name.count("."), 0, -1):
                 end = "." + ".".join(name.split(".")[-cut:])
