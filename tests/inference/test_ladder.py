@@ -57,7 +57,7 @@ def test_the_ends_of_a_ladder_have_their_mean_mass_over_the_chains():
 def test_scales_are_added_where_the_grid_ends_too_early(monkeypatch):
     """A grid without its upper end and with wrong masses gives the posterior of the whole grid.
 
-    Where the rounds end before their limit, no scale lacks more than a share of the draws that its mass calls for.
+    No scale lacks more than a share of the draws that its mass calls for, and no end has more than a little mass.
     """
     mixture = ladder._mixture
 
@@ -65,6 +65,7 @@ def test_scales_are_added_where_the_grid_ends_too_early(monkeypatch):
         for of_one, mass in zip(ladders, masses, strict=True):
             for rung, most in zip(of_one, mass.max(axis=0), strict=True):
                 assert rung.draws >= (1 - ladder.REPEATED) * most * draws
+            assert max(end for _, end in ladder._ends(of_one, mass)) <= ladder.OPEN_END
         return mixture(model, ladders, masses, draws, rng)
 
     monkeypatch.setattr(ladder, "_mixture", watched)
