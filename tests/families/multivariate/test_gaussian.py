@@ -15,7 +15,7 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.covariance import Whitenings, submatrix
-from bayesclf.families.multivariate.estimates import maximize, maximum_likelihood, start
+from bayesclf.families.multivariate.estimates import expectation, maximize, maximum_likelihood, start
 from bayesclf.families.multivariate.pymc import observe_rows
 from bayesclf.families.pymc_rows import LabeledRows
 
@@ -187,6 +187,15 @@ def unpacked(vector, groups):
     factor[:, range(3), range(3)] = np.exp(factor[:, range(3), range(3)])
     Sigma = factor @ factor.swapaxes(1, 2)
     return {"mu": vector[:9].reshape(1, 3, 3), "Sigma": Sigma if groups == 1 else Sigma[None]}
+
+
+@both
+def test_the_maximum_from_expected_scatters_is_where_they_come_from(covariance):
+    prior, statistics = resolved(covariance, *data(4, n=45))
+    estimate = prior.mle(statistics)
+    again = prior.mle(expectation(statistics, estimate))
+    for name, values in estimate.items():
+        np.testing.assert_allclose(again[name], values, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -345,11 +345,12 @@ def test_the_limit_on_what_nuts_sums_over_is_that_of_the_sentence():
     X = np.array([[-1] * 12 + [0], [0] * 13])
     family = BayesianNetwork(edges=tuple(itertools.pairwise(names)))
     statistics = family.statistics(X, np.zeros(2, dtype=int), axes)
+    family = family.resolve_prior(statistics)
     with (
-        pm.Model(coords={"outcome": axes.labels}),
+        pm.Model(coords={"outcome": axes.labels, **family.coords()}),
         pytest.raises(Refused, match=r"53,248 completions × tables, too many for NUTS \(limit 32,768\)"),
     ):
-        family.resolve_prior(statistics).pymc(statistics, "")
+        family.pymc(statistics, "")
 
 
 # What does not exist, what is refused
