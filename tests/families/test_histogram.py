@@ -14,6 +14,7 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram
 from bayesclf.families.cut_sets import CutSets
 from bayesclf.families.terms import Pair
+from bayesclf.families.value_counts import REAL
 
 AXES = Axes(("no", "maybe", "yes"), ("u", "v"))
 
@@ -254,3 +255,12 @@ def test_sampled_numbers_have_the_decimals_of_the_column(rng):
         found = np.bincount(codes[y == k], minlength=prior.layout.sizes[0]) / 3000
         expected = mass[k, : prior.layout.sizes[0]]
         assert (np.abs(found - expected) < 5 * np.sqrt(expected / 3000) + 5 / 3000).all()
+
+
+def test_sampled_numbers_of_more_decimals_than_are_recorded_are_not_rounded(rng):
+    X = 1e-9 * rng.normal(size=(60, 2))
+    statistics = Histogram().statistics(X, np.arange(60) % 3, AXES)
+    prior = Histogram().resolve_prior(statistics)
+    np.testing.assert_array_equal(prior.layout.decimals, REAL)
+    sampled = prior.posterior(statistics).sample(prior.map(statistics), np.zeros(20, dtype=int), rng)
+    assert (sampled != np.round(sampled, int(REAL))).all()
