@@ -57,8 +57,11 @@ TESTS = (
     "tests/models",
     "tests/classifiers",
     "tests/evaluation",
+    "tests/interpretation/test_dependence.py",
     "tests/interpretation/test_explanation.py",
+    "tests/interpretation/test_priors.py",
     "tests/storage/test_round_trip.py",
+    "tests/test_conformal.py",
     "tests/test_rules.py",
     "tests/test_decisions.py",
     "tests/test_finite.py",
@@ -403,6 +406,11 @@ def function_of(mutant: Mutant) -> tuple[str, int] | None:
     return search(tree, "")
 
 
+def needs_import(mutant: Mutant) -> bool:
+    """Return whether a mutant is found by a new import alone: of a module's level, or where Numba has compiled code."""
+    return function_of(mutant) is None or "import numba" in (ROOT / mutant.module).read_text()
+
+
 def _codes(tree: ast.Module, module: str) -> Iterator[CodeType]:
     """Yield the code of functions of a module and its classes, generic ones too."""
     pending = [compile(tree, str(ROOT / module), "exec", dont_inherit=True)]
@@ -415,14 +423,15 @@ def _codes(tree: ast.Module, module: str) -> Iterator[CodeType]:
 def focused(mutant: Mutant, reach: dict[str, Any], limit: float) -> list[str]:
     """Return the tests that a mutant meets: as many of those that execute it as a number of CPU seconds allows.
 
-    Code of a module's top level, or that Numba compiles, is executed by no test; it meets all that enter the module.
+    Code of a module's top level, or that Numba compiles, is executed by no test; it meets all that enter the module,
+    and where Numba compiles the whole module, those of the folder that mirrors its own.
     """
-    lines = reach["reached"].get(mutant.module, {})
+    lines, seconds = reach["reached"].get(mutant.module, {}), reach["seconds"]
     span = range(mutant.line, mutant.end + 1)
+    mirror = _mirror(mutant.module)
     tests = {test for number in span for test in lines.get(str(number), ())}
     tests = tests or {test for found in lines.values() for test in found}
-    mirror = _mirror(mutant.module)
-    seconds = reach["seconds"]
+    tests = tests or {test for test in seconds if test.startswith(mirror.rpartition("/")[0] + "/")}
     spent, chosen = 0.0, []
     for test in sorted(tests, key=lambda test: (not test.startswith(mirror), seconds[test], test)):
         spent += seconds[test]
@@ -461,7 +470,7 @@ def _fork(work: Any, log: Path) -> tuple[int, bool]:
 
 
 def anew(mutant: Mutant, tests: Sequence[str]) -> str:
-    """Run a mutant of a module's or class's level in a session of its own; return the test that failed, if any."""
+    """Run a mutant that needs a new import in a session of its own; return the test that failed, if any."""
     code = compile(mutated(mutant), str(ROOT / mutant.module), "exec", dont_inherit=True)
     sys.meta_path.insert(0, Watched(lambda path: code if path == mutant.module else None))
     choice = Choice(tests)
@@ -578,9 +587,9 @@ def main(words: Sequence[str] | None = None) -> None:
             file.write(json.dumps(known[mutant.key()]) + "\n")
 
     for mutant, tests in pending:
-        if function_of(mutant) is None:
+        if needs_import(mutant):
             done(mutant, _outcome(lambda m=mutant, t=tests: anew(m, t), options.folder, len(tests)))
-    inside = [(mutant, tests) for mutant, tests in pending if function_of(mutant) is not None]
+    inside = [(mutant, tests) for mutant, tests in pending if not needs_import(mutant)]
     if inside:
         files = sorted({test.partition("::")[0] for _, tests in inside for test in tests})
         pytest.main([*ARGUMENTS, "-s", *files], plugins=[Server(options.folder, iter(inside), done)])

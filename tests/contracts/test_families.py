@@ -19,6 +19,12 @@ def assert_same_statistics(found, expected, rtol=1e-12):
         np.testing.assert_allclose(found.arrays()[name], values, rtol=rtol, atol=rtol * size, err_msg=name)
 
 
+@every_family
+def test_a_family_shows_its_settings_and_not_what_rows_have_set(case):
+    for hidden in ("axes=", "layout=", "counts=", "known="):
+        assert hidden not in repr(case.family)
+
+
 def test_every_family_has_a_case():
     assert {type(case.family) for case in EVERY} == set(FAMILIES.values())
 

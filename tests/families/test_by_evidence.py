@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
-from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence
+from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd
 from bayesclf.families.value_counts import MOST_VALUES, ValueCounts
 
 N = 400
@@ -121,6 +121,32 @@ def test_a_density_that_is_narrower_than_cells_is_no_candidate():
     found = evidence(X, np.zeros(1000, dtype=int))
     assert found["Gaussian"] == -np.inf
     np.testing.assert_allclose(found["Poisson"], -102, atol=5)
+
+
+@pytest.mark.parametrize("x", [[0.0, 0.2], [0.0, 0.2, 0.2, 0.4]], ids=["an sd of one step", "a wider class"])
+def test_the_sd_of_a_candidate_is_of_its_class_and_one_pooled_row(x):
+    """Classes whose means differ, of which the first decides: n sd² of its rows and the pooled variance, over n + 1."""
+    X, y = np.array([*x, 7.1, 7.3, 7.9]), np.repeat([0, 1], [len(x), 3])
+    columns = ValueCounts.of(X[:, None], y, Axes(("0", "1"), ("x",)))
+    own = np.array(x)
+    expected = np.sqrt((((own - own.mean()) ** 2).sum() + X.var()) / (len(own) + 1))
+    others = X[len(x) :]
+    expected = min(expected, np.sqrt((((others - others.mean()) ** 2).sum() + X.var()) / 4))
+    np.testing.assert_allclose(_smallest_sd(columns), [expected], rtol=1e-12)
+
+
+def test_a_density_of_exactly_one_step_is_a_candidate():
+    """Of 0, 2, 0, 2 in one class the sd is 1, also with one pooled row more: one step is wide enough."""
+    assert evidence(np.array([0.0, 2.0, 0.0, 2.0]), np.zeros(4, dtype=int))["Gaussian"] > -np.inf
+
+
+@pytest.mark.parametrize("name", [name for name, candidate in CANDIDATES.items() if "zero-inflated" in name])
+@pytest.mark.parametrize(
+    ("values", "possible"),
+    [([0.0, 1.0, 2.5], True), ([0.0, 1.0], False), ([1.0, 2.0, 3.0], False), ([-1.0, 0.0, 2.0], False), ([0.0], False)],
+)
+def test_a_mass_at_zero_needs_zeros_and_two_other_values(name, values, possible):
+    assert CANDIDATES[name].supports(np.array(values)) is possible
 
 
 def test_a_density_as_wide_as_a_cell_is_a_candidate(rng):

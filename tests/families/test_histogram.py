@@ -10,8 +10,11 @@ from scipy import integrate
 from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
+from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram
 from bayesclf.families.cut_sets import CutSets
+from bayesclf.families.terms import Pair
+from bayesclf.families.value_counts import REAL
 
 AXES = Axes(("no", "maybe", "yes"), ("u", "v"))
 
@@ -210,6 +213,36 @@ def test_cells_follow_from_the_bins_of_the_pymc_model():
     np.testing.assert_allclose(found, np.concatenate(expected, axis=2), rtol=1e-12)
 
 
+def test_another_unit_changes_neither_cells_nor_densities():
+    """Numbers in eighths of u and in halves of v; a density is per unit of the column itself."""
+    prior, statistics = fitted()
+    X = data()[0]
+    finer = Axes(AXES.labels, AXES.features, units=(0.125, 0.5))
+    moved = prior.in_units(finer)
+    np.testing.assert_array_equal(moved.layout.codes(X * [8, 2]), prior.layout.codes(X))
+    point = prior.map(statistics)
+    np.testing.assert_allclose(moved.log_density(X * [8, 2], point), prior.log_density(X, point), rtol=1e-12)
+
+
+def test_a_class_without_a_number_has_no_maximum_likelihood():
+    X, y = data()
+    X[y == 1, 1] = np.nan
+    with pytest.raises(DoesNotExist, match="class 'maybe' has no value in column 'v'"):
+        Histogram().resolve_prior(Histogram().statistics(*data(), AXES)).mle(Histogram().statistics(X, y, AXES))
+
+
+def test_contributions_of_outer_cells_add_up_to_the_log_ratio():
+    prior, statistics = fitted()
+    point = prior.map(statistics)
+    X = np.array([[-9.0, -9.0], [-9.0, 0.0], [9.0, -9.0], [np.nan, 1e4], [0.0, np.nan]])
+    np.testing.assert_array_equal(prior.layout.codes(X)[[0, 3], 0], [0, -1])
+    pair = Pair(np.zeros(len(X), dtype=int), np.full(len(X), 2))
+    found = prior.contributions(X, point, pair)
+    density = prior.log_density(X, point)[0]
+    total = np.bincount(found.row, found.values[0], minlength=len(X))
+    np.testing.assert_allclose(total, density[:, 0] - density[:, 2], rtol=1e-10, atol=1e-12)
+
+
 def test_sampled_numbers_have_the_decimals_of_the_column(rng):
     prior, statistics = fitted(n=200)
     posterior = prior.posterior(statistics)
@@ -222,3 +255,12 @@ def test_sampled_numbers_have_the_decimals_of_the_column(rng):
         found = np.bincount(codes[y == k], minlength=prior.layout.sizes[0]) / 3000
         expected = mass[k, : prior.layout.sizes[0]]
         assert (np.abs(found - expected) < 5 * np.sqrt(expected / 3000) + 5 / 3000).all()
+
+
+def test_sampled_numbers_of_more_decimals_than_are_recorded_are_not_rounded(rng):
+    X = 1e-9 * rng.normal(size=(60, 2))
+    statistics = Histogram().statistics(X, np.arange(60) % 3, AXES)
+    prior = Histogram().resolve_prior(statistics)
+    np.testing.assert_array_equal(prior.layout.decimals, REAL)
+    sampled = prior.posterior(statistics).sample(prior.map(statistics), np.zeros(20, dtype=int), rng)
+    assert (sampled != np.round(sampled, int(REAL))).all()

@@ -70,6 +70,13 @@ def test_the_criterion_is_the_score_of_rows_left_out_by_refits(rows):
         np.testing.assert_allclose(score(alpha), expected, rtol=1e-10)
 
 
+def test_a_column_without_a_cell_changes_no_concentration(rng):
+    X = pd.DataFrame(rng.choice(list("abc"), (ROWS, 3)), columns=list("uvw"))
+    tables, y = (X, X.assign(empty=np.full(ROWS, None))), np.arange(ROWS) % 2
+    alphas = [of_words(LEFT_OUT).fit(table, y).model_.blocks[0].family.alpha for table in tables]
+    np.testing.assert_allclose(alphas[1].flat[0], alphas[0].flat[0], rtol=1e-6)
+
+
 @every_classifier
 def test_fit_takes_the_concentration_of_the_largest_criterion(rows):
     make, X, y = rows

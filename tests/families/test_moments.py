@@ -28,6 +28,9 @@ def rows_of(kind, rng):
             y.sort()
             X[:, 1] += np.arange(4000)
             X[0, 0] = 1e6
+        case "one row of a class":
+            y[y == 1] = 2
+            y[7] = 1
         case "equal cells":
             X[:, 0], X[:, 1] = 0.1 + 1e6 * y, 0.1
     return X, y, weight
@@ -35,7 +38,10 @@ def rows_of(kind, rng):
 
 @pytest.mark.parametrize(
     "kind",
-    ["plain", "missing", "weighted", "classes far apart", "one class after the other", "equal cells"],
+    [
+        *("plain", "missing", "weighted", "classes far apart", "one class after the other", "one row of a class"),
+        "equal cells",
+    ],
 )
 @pytest.mark.parametrize("read", [np.asarray, np.asfortranarray, lambda X: Numbers(tuple(X.T), len(X))])
 def test_one_pass_is_two(kind, read, monkeypatch):

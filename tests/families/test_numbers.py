@@ -27,7 +27,7 @@ from bayesclf.families import (
 from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
-ONE = Axes(("k",), ("u",))
+ONE, TWO = Axes(("k",), ("u",)), Axes(("k",), ("u", "v"))
 N = 60
 Y = np.array(["no", "perhaps", "yes"])[np.arange(N) % 3]
 RNG = np.random.default_rng(8)
@@ -384,6 +384,34 @@ def test_a_class_without_a_positive_number_has_no_maximum_likelihood():
     for family, message in ((Exponential(), "has no value above 0"), (Hurdle(), "has too few different values")):
         with pytest.raises(DoesNotExist, match=f"class '0' {message} in column 'u'"):
             bc.NaiveBayes({"u": family}, random_state=1).fit(X, [0, 0, 1, 1]).predict(X, rule="mle")
+
+
+def test_a_rate_of_zero_makes_counts_impossible():
+    family = Poisson(1.0, 1.0).resolve_prior(Poisson().statistics(np.ones((1, 2)), np.zeros(1, dtype=int), TWO))
+    X = np.array([[0.0, 2.0], [3.0, 2.0], [np.nan, 2.0]])
+    found = family.log_density(X, {"rate": np.array([[[0.0, 2.0]]])})
+    assert_allclose(found[0, :, 0], np.array([0, -np.inf, 0]) + stats.poisson.logpmf(2, 2.0), rtol=1e-12)
+
+
+def test_a_flat_prior_of_a_rate_without_events_has_its_mode_at_zero():
+    statistics = Poisson().statistics(np.array([[0.0], [0.0]]), np.zeros(2, dtype=int), ONE)
+    assert Poisson(1.0, 1.0).resolve_prior(statistics).map(statistics)["rate"].item() == 0
+    with pytest.raises(DoesNotExist, match="no most probable rate"):
+        Poisson(0.9, 1.0).resolve_prior(statistics).map(statistics)
+
+
+def test_the_prior_of_a_gamma_is_that_of_its_words():
+    """log α is normal, β given α a gamma; per log α and log β."""
+    family = one_class(Gamma(median=2.0, spread=0.7, kappa=0.3, m=5.0), [1.0, 4.0])[0]
+    shape, rate = np.random.default_rng(2).gamma(2.0, 1.0, (2, 9, 1, 1))
+    expected = stats.norm.logpdf(np.log(shape), np.log(2.0), 0.7) + np.log(rate)
+    expected += stats.gamma.logpdf(rate, 1 + 0.3 * shape, scale=1 / (0.3 * 5.0))
+    assert_allclose(family.log_prior({"shape": shape, "rate": rate}).log_density.ravel(), expected.ravel(), rtol=1e-12)
+
+
+def test_a_prior_has_no_rows_yet():
+    assert (NegativeBinomial().n, NegativeBinomial().total, NegativeBinomial().rising) == (0, 0, 0)
+    assert (Gamma().n, Gamma().total, Gamma().logs) == (0, 0, 0)
 
 
 def test_the_mode_of_a_rate_at_zero_does_not_exist():

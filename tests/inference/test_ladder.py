@@ -47,8 +47,28 @@ def test_chains_mix_where_the_rows_separate_the_classes():
     np.testing.assert_array_equal(again.draws["weight"], sampled.draws["weight"])
 
 
-def test_scales_are_added_where_the_grid_ends_too_early():
-    """A grid without its upper end and with wrong masses gives the posterior of the whole grid."""
+def test_the_ends_of_a_ladder_have_their_mean_mass_over_the_chains():
+    masses = np.array([[0.1, 0.2, 0.7], [0.3, 0.2, 0.5]])
+    (low, first), (high, last) = ladder._ends(["a", "b", "c"], masses)
+    assert (low, high) == (("a", "b"), ("c", "b"))
+    np.testing.assert_allclose((first, last), (0.2, 0.6))
+
+
+def test_scales_are_added_where_the_grid_ends_too_early(monkeypatch):
+    """A grid without its upper end and with wrong masses gives the posterior of the whole grid.
+
+    No scale lacks more than a share of the draws that its mass calls for, and no end has more than a little mass.
+    """
+    mixture = ladder._mixture
+
+    def watched(model, ladders, masses, draws, rng):
+        for of_one, mass in zip(ladders, masses, strict=True):
+            for rung, most in zip(of_one, mass.max(axis=0), strict=True):
+                assert rung.draws >= (1 - ladder.REPEATED) * most * draws
+            assert max(end for _, end in ladder._ends(of_one, mass)) <= ladder.OPEN_END
+        return mixture(model, ladders, masses, draws, rng)
+
+    monkeypatch.setattr(ladder, "_mixture", watched)
     whole, settings = separable(2, 12), NUTS(draws=500, progress=False)
     cut = dataclasses.replace(whole)
     nodes = whole.scale_grid.nodes

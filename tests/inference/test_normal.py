@@ -53,3 +53,5 @@ def test_too_few_draws_for_a_covariance(mixed_table):
     )
     with pytest.raises(Refused, match="10 draws are too few for the covariance of 8 parameters; fit with at least 80"):
         clf.as_prior()
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=40, chains=2), random_state=1)
+    assert isinstance(clf.fit(X[["age", "visits"]], y).as_prior(), bc.LogisticRegression)

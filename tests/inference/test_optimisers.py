@@ -71,6 +71,15 @@ def test_the_curvature_bound_holds_at_random_points(rows):
         assert np.linalg.eigvalsh(curvature)[-1] <= bound * (1 + 1e-12)
 
 
+def test_the_curvature_bound_is_attained(rows):
+    """Without a prior: where two classes are equally probable, and a third, the reference, is not."""
+    objective, start = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*rows).model_.objective("mle")
+    theta = np.zeros_like(start)
+    theta[:, 0] = 40.0 if len(theta) > 1 else 0.0
+    curvature = objective.derivatives(theta)[2]
+    assert largest_curvature(objective) == pytest.approx(np.linalg.eigvalsh(curvature)[-1], rel=1e-9)
+
+
 def test_a_diverging_step_is_stopped_and_named():
     """A strong prior's objective is nearly quadratic with curvature L, so that any step above 2/L diverges."""
     X, y = np.array([[-1.0], [1.0], [0.5], [-0.5]]), [0, 1, 0, 1]

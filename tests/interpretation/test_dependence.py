@@ -66,6 +66,8 @@ def test_the_evidence_averages_over_what_the_prior_is_worth():
     apart = [marginal(rows, counts.sum(axis=1).ravel()) + marginal(rows, counts.sum(axis=2).ravel()) for rows in grid]
     expected = np.log(np.exp(joint).sum() / np.exp(apart).sum())
     assert log_evidence_of_table(counts, grid) == pytest.approx(expected, abs=1e-12)
+    halves_to_dozens = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    assert log_evidence_of_table(counts) == log_evidence_of_table(counts, halves_to_dozens)
 
 
 def test_the_evidence_of_numbers_is_that_of_the_families_on_contrasts():

@@ -338,6 +338,21 @@ def test_too_many_completions_are_not_sampled(rng, monkeypatch):
         family.pymc(statistics, "")
 
 
+def test_the_limit_on_what_nuts_sums_over_is_that_of_the_sentence():
+    """Of a chain of 13 columns whose last cell alone is observed: 2¹² completions of 13 tables."""
+    names = tuple(f"x{j}" for j in range(13))
+    axes = Axes(("only",), names, (("a", "b"),) * 13)
+    X = np.array([[-1] * 12 + [0], [0] * 13])
+    family = BayesianNetwork(edges=tuple(itertools.pairwise(names)))
+    statistics = family.statistics(X, np.zeros(2, dtype=int), axes)
+    family = family.resolve_prior(statistics)
+    with (
+        pm.Model(coords={"outcome": axes.labels, **family.coords()}),
+        pytest.raises(Refused, match=r"53,248 completions × tables, too many for NUTS \(limit 32,768\)"),
+    ):
+        family.pymc(statistics, "")
+
+
 # What does not exist, what is refused
 
 

@@ -54,6 +54,14 @@ def test_moments_are_those_of_the_dense_columns(unit):
     assert sparse_moments(sparse.csr_array(cells), weight)[1][2] == 0
 
 
+def test_without_an_intercept_of_its_own_a_direction_is_that_of_the_columns_less_their_means():
+    """All numbers are above 0 and so separate nothing by themselves, but their deviations from the mean do."""
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
+    for rows in (X, sparse.csr_array(X)):
+        clf = bc.LogisticRegression(prior_scale=np.inf, intercept_scale=1.0, inference="map").fit(rows, y)
+        assert clf.model_.improper().startswith("weights on 'x0' separate the classes")
+
+
 def table(labels, seed=3):
     rng = np.random.default_rng(seed)
     X = np.round(np.maximum(rng.normal(size=(120, 5)), 0), 2)

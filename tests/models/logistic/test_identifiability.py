@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import bayesclf as bc
+from bayesclf.models.logistic import identifiability
+from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     collinear_features,
@@ -98,6 +101,24 @@ def test_coordinates_of_weights_give_the_rows_the_same_log_odds():
     np.testing.assert_allclose(space.of_weights(space.weights(space.of_weights(theta))), space.of_weights(theta))
 
 
+def across(ratio):
+    """Return rows that vary along both axes, along the second by a ratio of what they do along the first."""
+    return np.repeat([[1.0, 0.0], [-1.0, 0.0], [0.0, ratio], [0.0, -ratio]], 5, axis=0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-20, 1e20])
+@pytest.mark.parametrize(("ratio", "rank"), [(1.1e-9, 2), (0.9e-9, 1)])
+def test_directions_narrower_than_a_billionth_of_the_widest_are_none(unit, ratio, rank):
+    assert ColumnSpace.of(unit * across(ratio), np.ones(20)).basis.shape == (2, rank)
+
+
+@pytest.mark.parametrize(("ratio", "rank"), [(1.1e-6, 2), (0.9e-6, 1)])
+def test_of_a_sparse_table_directions_narrower_than_a_millionth_are_none(ratio, rank):
+    """Variances come from sums of squares here, whose rounding is a share of the largest."""
+    rows = CenteredRows.of(sparse.csr_array(across(ratio)), np.zeros(2))
+    assert ColumnSpace.of(rows, np.ones(20)).basis.shape == (2, rank)
+
+
 ROWS = 60
 RNG = np.random.default_rng(0)
 A, B, C, NOISE = RNG.normal(size=(4, ROWS)) * [[1.0], [30.0], [1e-4], [1.0]] + [[0.0], [1e3], [0.0], [5.0]]
@@ -161,6 +182,14 @@ def test_a_number_is_named_if_and_only_if_the_rank_does_without_it(seed: int) ->
     without = [np.linalg.matrix_rank(np.hstack([ones, np.delete(X, j, axis=1)])) for j in range(9)]
     expected = tuple(f"x{j}" for j in range(9) if without[j] == rank and np.ptp(X[:, j]))
     assert clf.model_.collinear() == expected
+
+
+def test_designs_of_more_columns_than_the_limit_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted({"a": A, "b": B, "again": A}).model_
+    for limit, found in ((3, ("a", "again")), (2, ())):
+        monkeypatch.setattr(identifiability, "DENSE_PARAMETERS", limit)
+        assert collinear_features(model.design, model.X, np.ones(ROWS)) == found
+    assert collinear_features(model.design, model.X[:0], np.ones(0)) == ()
 
 
 def test_of_more_columns_than_rows_all_are_collinear() -> None:

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 import bayesclf as bc
 from bayesclf.inference import Laplace
+from bayesclf.models.logistic.learned_model import learns_correlations
 from bayesclf.models.logistic.learned_power import LearnedPowerModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior
@@ -36,6 +37,13 @@ def learned(model: Any, prior: LogisticPrior) -> LearnedPowerModel:
 def mixed_model(n_labels: int, name: str) -> LearnedPowerModel:
     numbers, codes, y, weight = mixed(n_labels)
     return learned(model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight), PRIORS[name])
+
+
+@pytest.mark.parametrize(("columns", "power", "expected"), [(2, TWO, True), (1, TWO, False), (2, 0.5, False)])
+def test_the_power_matters_for_several_columns_and_several_powers(columns: int, power: Any, expected: bool) -> None:
+    X = np.random.default_rng(0).normal(size=(6, columns))
+    prior = LogisticPrior(prior_scale=LearnedScale(power=power))
+    assert learns_correlations(prior, model_of(X, [0, 1, 0, 1, 0, 1]).design) is expected
 
 
 def points(model: LearnedPowerModel, number: int = 6) -> dict[str, Array]:

@@ -79,5 +79,7 @@ class TestLaplaceFactor:
     def test_too_many_parameters(self, monkeypatch: pytest.MonkeyPatch) -> None:
         model = model_of([[1.0], [2.0]], [0, 1])
         monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
-        with pytest.raises(Refused, match="of 2 parameters is refused"):
+        with pytest.raises(Refused, match="of 2 parameters is refused: the limit is 1"):
             model.laplace()
+        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 2)
+        assert model.laplace().center.size == 2

@@ -52,6 +52,13 @@ class TestPriorSettings:
         model = mixed_model(2, prior)
         np.testing.assert_array_equal(model.weight_prior.scale[0], [5.0, 1.0, 2.5, 2.5, 0.5, 0.25, 0.5])
 
+    def test_scales_by_outcome_and_column(self) -> None:
+        numbers, given = np.random.default_rng(0).normal(size=(6, 2)), np.array([[0.5, 1.0], [2.0, 4.0]])
+        prior = LogisticPrior(prior_form="reference", prior_scale=given, prior_mean=-given)
+        weights = model_of(numbers, [0, 1, 2, 0, 1, 2], prior).weight_prior
+        np.testing.assert_array_equal(weights.scale[:, 1:], given)
+        np.testing.assert_array_equal(weights.mean[:, 1:], -given)
+
     def test_names_that_a_fold_may_drop_are_known(self) -> None:
         prior = LogisticPrior(prior_scale={"x0": 1.0, "x0 is missing": 1.0})
         assert model_of(np.full((4, 1), 3.0), [0, 1, 0, 1], prior).design.names == ()
