@@ -120,8 +120,8 @@ class GenerativeClassifier(Updating):
         is about right, and can do harm where it is not: compare both on held-out rows with labels. Estimates are found
         by EM, and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn;
         `notes_` says what these rows changed. Default priors, an α that is learned, trees and families that are chosen
-        are those of the labeled rows. The others are not kept: what fits again, such as checks of `diagnose` that hold rows out,
-        learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+        are those of the labeled rows. The others are not kept: what fits again, such as checks of `diagnose` that hold
+        rows out, learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
         ----------
