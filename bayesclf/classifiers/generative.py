@@ -116,11 +116,12 @@ class GenerativeClassifier(Updating):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Condition the model on training rows and infer its parameters.
 
-        Rows may lack their label: they then say what the columns of some class look like. Estimates are found by EM,
-        and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn; `notes_`
-        says what these rows changed. Default priors, an α that is learned, trees and families that are chosen are those
-        of the labeled rows. These rows are not kept: what fits again, such as checks of `diagnose` that hold rows out,
-        learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+        Rows may lack their label: they then say what the columns of some class look like. That helps where the model
+        is about right, and can do harm where it is not: compare both on held-out rows with labels. Estimates are found
+        by EM, and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn;
+        `notes_` says what these rows changed. Default priors, an α that is learned, trees and families that are chosen
+        are those of the labeled rows. The others are not kept: what fits again, such as checks of `diagnose` that hold
+        rows out, learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
         ----------
