@@ -382,7 +382,7 @@ def replace_function(mutant: Mutant) -> None:
         and (thing.__code__.co_qualname, thing.__code__.co_firstlineno) == place
     ]
     if not found:
-        importlib.import_module(mutant.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
+        importlib.import_module(_name(mutant))
         return replace_function(mutant)
     for function in found:
         function.__code__ = new
@@ -409,6 +409,10 @@ def function_of(mutant: Mutant) -> tuple[str, int] | None:
 def needs_import(mutant: Mutant) -> bool:
     """Return whether a mutant is found by a new import alone: of a module's level, or where Numba has compiled code."""
     return function_of(mutant) is None or "import numba" in (ROOT / mutant.module).read_text()
+
+
+def _name(mutant: Mutant) -> str:
+    return mutant.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
 def _codes(tree: ast.Module, module: str) -> Iterator[CodeType]:
@@ -473,6 +477,10 @@ def anew(mutant: Mutant, tests: Sequence[str]) -> str:
     """Run a mutant that needs a new import in a session of its own; return the test that failed, if any."""
     code = compile(mutated(mutant), str(ROOT / mutant.module), "exec", dont_inherit=True)
     sys.meta_path.insert(0, Watched(lambda path: code if path == mutant.module else None))
+    try:
+        importlib.import_module(_name(mutant))  # before pytest, which reads the file itself where it has doctests
+    except Exception as error:
+        return f"its import: {type(error).__name__}"
     choice = Choice(tests)
     status = pytest.main([*ARGUMENTS, "-x", *sorted({test.partition("::")[0] for test in tests})], plugins=[choice])
     return choice.failed or ("" if status == 0 else f"status {status}")
