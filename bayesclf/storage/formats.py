@@ -19,6 +19,7 @@ VERSION = 2
 LATER: dict[str, Any] = {
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
+    "Column.of_numbers": False,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,
@@ -84,7 +85,6 @@ CHANGES = {
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
-            "Column.of_numbers": False,
             "Column.unit": 1.0,
             "ColumnBlock.candidate": "",
             "GenerativeModel.posterior_given": False,

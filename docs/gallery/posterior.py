@@ -11,6 +11,9 @@ train, test = slice(0, None, 2), slice(1, None, 2)
 clf = bc.GaussianNB(random_state=0).fit(table.X[train], table.y[train])
 bc.plots.posterior_forest(clf)
 
+# %% What the rows changed: densities of prior and posterior
+bc.plots.prior_posterior(clf, limit=6)
+
 # %% The density of each column in each class, over its rows
 bc.plots.class_conditionals(clf, table.X[train], table.y[train])
 

@@ -117,7 +117,8 @@ def test_draws_of_nuts_and_laplace_give_the_same_answers(rng, monkeypatch):
     monkeypatch.setattr(nested.laplace, "sample", refused)
     other = np.exp(log_proba(learner, encoded, test, "bayes-optimal"))
     assert np.abs(one - other).max() > 0  # another engine indeed
-    np.testing.assert_allclose(one, other, atol=0.02)
+    # Where the posterior sd of a probability is 0.1, averages of 500 draws each differ by 0.008 (sd); 177 are compared.
+    np.testing.assert_allclose(one, other, atol=0.03)
 
 
 @pytest.fixture(scope="module")

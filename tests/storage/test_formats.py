@@ -239,7 +239,7 @@ def test_what_was_added_without_a_new_version_may_be_lacking(version, tmp_path):
     ascent = bc.GradientAscent(passes=50_000)
     clf = bc.LogisticRegression(prior_scale=1.0, inference=bc.MAP(ascent), random_state=1).fit(X, Y)
     clf.save(tmp_path / "model.nc")
-    lacking = {**({"Axes": "units", "Column": "unit"} if version == 1 else {}), "GradientAscent": "start"}
+    lacking = {**({"Axes": ["units"], "Column": ["unit"]} if version == 1 else {}), "GradientAscent": ["start"]}
 
     def change(state):
         remove_members(state, lacking)
