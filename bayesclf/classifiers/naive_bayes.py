@@ -13,7 +13,7 @@ from bayesclf.classifiers.concentrations import LEARNED, LEAST_LEVELS, Concentra
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
 from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
@@ -102,6 +102,7 @@ class NaiveBayes(GenerativeClassifier):
         return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))
 
     @property
+    @may_be_absent
     def inclusion_(self) -> pd.Series[float]:
         """P(column depends on the class | D) of each column that is used; only with `select`.
 
@@ -110,14 +111,14 @@ class NaiveBayes(GenerativeClassifier):
         import pandas as pd
 
         check_is_fitted(self, "classes_")
+        if not any(isinstance(block.family, Selected) for block in self.model_.blocks):
+            raise AttributeError("inclusion_ exists for a fit with select=True only")
         names: list[str] = []
         probabilities: list[float] = []
         for block in self.model_.posterior().blocks:
             if isinstance(block.family, Selected):
                 names += block.statistics.axes.features
                 probabilities += np.asarray(block.family.inclusion).tolist()
-        if not names:
-            raise AttributeError("inclusion_ exists for a fit with select=True only")
         return pd.Series(probabilities, index=names, name="inclusion")
 
     @property

@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.training import checked_labels, known_class_prior, possible_labels, seed_of, weighted
+from bayesclf.classifiers.training import (
+    checked_labels,
+    known_class_prior,
+    labeled_rows,
+    possible_labels,
+    seed_of,
+    weighted,
+)
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Engine, Optimiser, Trace
@@ -30,7 +37,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import LISTED_NAMES, listed
+from bayesclf.wording import LISTED_NAMES, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +186,28 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return P(y = k given x), (row, outcome), in the order of `classes_`; arguments as in `predict`."""
         return np.exp(self.predict_log_proba(X, rule, class_prior))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels.
+
+        Parameters
+        ----------
+        X
+            Rows to predict (row, feature).
+        y
+            Their labels (row).
+        sample_weight
+            Weights (row); by default all rows count the same.
+
+        Raises
+        ------
+        InputError
+            If a row has no label.
+        """
+        if (found := labeled_rows(y)) is not None:
+            lacking = counted(int((~found[0]).sum()), "row")
+            raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
+        return float(super().score(X, y, sample_weight))
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""

@@ -84,6 +84,14 @@ def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
         return None
     if isinstance(y, list | tuple):
         y = np.array(y, dtype=object) if all(np.ndim(label) == 0 for label in y) else y
+    # as series they keep the type of the labels that are there, where NumPy would make them floats
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    elif isinstance(y, pd.api.extensions.ExtensionArray):
+        y = pd.Series(y)
+    elif isinstance(y, np.ma.MaskedArray) and y.ndim == 1:
+        cells = zip(y.data, np.ma.getmaskarray(y), strict=True)
+        y = pd.Series([None if hidden else label for label, hidden in cells], dtype=object)
     try:
         labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(_of_numpy(without_mask(y))))
     except (ValueError, TypeError):

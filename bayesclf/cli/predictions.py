@@ -27,7 +27,7 @@ from bayesclf.interpretation.predictions import Decision, Extras, prediction_col
 from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.limits import MAX_BYTES
-from bayesclf.tables.missing import emptied
+from bayesclf.tables.missing import emptied, numbered
 from bayesclf.tables.stream_paths import is_name
 
 if TYPE_CHECKING:
@@ -82,7 +82,10 @@ def read_features(
         which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
     kinds = {column.name: kind for column in needed if (kind := kind_to_read(column)) is not None}
-    X = emptied(_read(table, kinds, max_bytes), missing or {}, table, required=False)[names]
+    missing = missing or {}
+    numbers = {name for name, kind in kinds.items() if kind == "number" and name in missing}
+    read = _read(table, {name: kind for name, kind in kinds.items() if name not in numbers}, max_bytes)
+    X = numbered(emptied(read, missing, table, required=False), numbers, table, numbers)[names]
     X = with_levels(X, needed)
     for unseen in unseen_levels(X, needed, set()):
         complain(f"note: {unseen}")

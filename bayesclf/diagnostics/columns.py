@@ -34,6 +34,7 @@ def few_rows(context: Context) -> Answer:
     Nothing is wrong with such a fit; averages over the posterior say how little is known about these classes and
     levels, and a point estimate does not.
     """
+    context.require_all_labeled()
     counts = pd.DataFrame(_row_counts(context.classifier), columns=["what", "name", "rows"])
     limits = counts["what"].map({"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS})
     few = counts[counts["rows"] < limits].sort_values("rows", ignore_index=True)

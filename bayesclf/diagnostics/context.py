@@ -31,6 +31,7 @@ from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
+from bayesclf.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,12 @@ class Context:
         if self.labelled is None:
             raise Skipped(NO_ROWS)
         return self.labelled
+
+    def require_all_labeled(self) -> None:
+        """Raise `Skipped` where some training rows had no label: they are in no statistics that a check could read."""
+        if count := getattr(self.classifier.model_, "unlabeled", 0):
+            which = counted(count, "training row has", "training rows have")
+            raise Skipped(f"{which} no label, and the fit keeps none of them")
 
     @property
     def new_rows(self) -> EncodedTable:

@@ -28,6 +28,7 @@ from bayesclf.models.independence import independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"
 """Message of checks that need the training rows and do not have them."""
@@ -119,6 +120,8 @@ class HeldOut:
         Which rows of the table they are, (row).
     frequencies
         The labels' shares in each row's training rows, (row, outcome).
+    base_rates
+        The base rates that a generative model learned from them or was given, or these shares, (row, outcome).
     fits
         The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
@@ -132,6 +135,7 @@ class HeldOut:
     y: Integers
     numbers: Integers
     frequencies: Array
+    base_rates: Array
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
     train: float
@@ -215,6 +219,7 @@ def held_out(
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
+    base_rates = [getattr(fit, "class_prior_", share) for fit, share in zip(fits, shares, strict=True)]
     sizes = [len(test) for _, test in parts]
     numbers = np.concatenate([test for _, test in parts])
     return HeldOut(
@@ -223,8 +228,9 @@ def held_out(
         training.y[numbers],
         numbers,
         np.repeat(shares, sizes, axis=0),
+        np.repeat(base_rates, sizes, axis=0),
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
-        _setting(parts, len(training)) + _approximation(fits),
+        _setting(parts, len(training)) + _labeled_only(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),
     )
 
@@ -291,6 +297,12 @@ def _setting(parts: list[Split], rows: int) -> str:
         return f"{len(parts)}-fold cross-validation of {rows:,} rows"
     train, test = parts[0]
     return f"fitted on {len(train):,} and held out {len(test):,} of {rows:,} rows"
+
+
+def _labeled_only(classifier: BayesClassifier) -> str:
+    """Say that rows without a label, which a fit does not keep, took no part."""
+    count = getattr(getattr(classifier, "model_", None), "unlabeled", 0)
+    return f", without the {counted(count, 'row')} that had no label" if count else ""
 
 
 def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:

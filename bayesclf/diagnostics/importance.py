@@ -111,6 +111,7 @@ def strong_prior(context: Context) -> Answer:
     The draws are reweighted as if the prior, and then the likelihood, were raised to powers of 0.99 and 1.01. A
     parameter that moves with the first alone is what the prior says it is; that may be intended.
     """
+    context.require_all_labeled()
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
     if len(found):
@@ -129,6 +130,7 @@ def conflict(context: Context) -> Answer:
     Prior and rows then say different things, and the posterior is a compromise that neither supports: a mistaken unit,
     or a prior that is narrower than meant.
     """
+    context.require_all_labeled()
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]

@@ -26,7 +26,9 @@ def other_base_rates(
         P′(k | x) ∝ P(k | x) π′_k/π_k,
 
     and every expectation is the mean over the rows of each class, weighted by π′. The rule is to name the class of
-    P′(k | x) above ½: the rarer a class, the more evidence is needed to name it.
+    P′(k | x) above ½: the rarer a class, the more evidence is needed to name it. Of answers that are averaged over
+    hypotheses this is exact for the rule "predictive" and approximate for "bayes-optimal", whose hypotheses have base
+    rates of their own; `predict_proba` with `class_prior` changes these in each of them.
 
     Parameters
     ----------

@@ -28,20 +28,17 @@ class BaseRates:
 def of_base_rates(classifier: BayesClassifier, held_out: HeldOut | None, rule: str) -> BaseRates | None:
     """Return what answers to held-out rows would be worth for other base rates of the rarer of two classes.
 
-    None for other than two classes, where a class lacks rows, and where the model's base rates are not those of the
-    rows but given.
+    None for other than two classes, and where a class lacks rows.
     """
     if held_out is None or len(classifier.classes_) != 2:
         return None
     counts = np.bincount(held_out.y, minlength=2)
-    learned = getattr(classifier, "class_prior", "dirichlet")
-    known = not isinstance(learned, str) or learned not in ("dirichlet", "empirical")
-    if known or not (counts.all() and (held_out.frequencies > 0).all()):
+    if not (counts.all() and (held_out.base_rates > 0).all()):
         return None
     rarer = int(counts.argmin())
     here = counts[rarer] / counts.sum()
     log_proba = held_out.answered[rule].log_proba
-    found = other_base_rates(log_proba, held_out.y, held_out.frequencies, rarer, (here, *RATES))
+    found = other_base_rates(log_proba, held_out.y, held_out.base_rates, rarer, (here, *RATES))
     lines: list[tuple[str, ...]] = []
     for place, (rate, named, right, accuracy, log_loss, without) in enumerate(found.to_numpy()):
         lines.append(

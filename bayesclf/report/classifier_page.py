@@ -302,6 +302,8 @@ def headline(diagnosis: Diagnosis) -> str:
 def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:
     """Say how large the table is, how frequent the classes are, and by which engine the posterior was found."""
     sizes = [] if frame is None else [counted(len(frame), "row")]
+    if count := getattr(classifier.model_, "unlabeled", 0):
+        sizes.append(f"{count:,} more without a label")
     classes = counted(len(classifier.classes_), "class", "classes")
     if codes is not None:
         shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_)]

@@ -63,6 +63,8 @@ def of_classifier(
     """
     columns = counted(len(classifier.columns_), "column")
     size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}"
+    if count := getattr(classifier.model_, "unlabeled", 0):
+        size = f"{counted(count, 'row')} without a label and {size}"
     target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
     classes = "" if codes is None else f" ({_shares(codes, classifier.classes_)})"
     sentences = [f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}."]

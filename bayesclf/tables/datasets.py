@@ -173,7 +173,7 @@ def load(
     ((14, 4), 'play')
     """
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
-    from bayesclf.tables.missing import emptied
+    from bayesclf.tables.missing import emptied, numbered
 
     require(PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
@@ -181,9 +181,14 @@ def load(
     require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
     require(Whole(1), max_bytes=max_bytes)
     name = os.fspath(name_or_path)
-    found = _find(name_or_path, _Request(dtypes or {}, max_bytes))
+    missing, dtypes = missing or {}, dtypes or {}
+    later = {column for column, kind in dtypes.items() if kind == "number" and column in missing}
+    before = {column: kind for column, kind in dtypes.items() if column not in later}
+    found = _find(name_or_path, _Request(before, max_bytes))
     if missing:
-        found = replace(found, frame=emptied(found.frame, missing, name))
+        frame = emptied(found.frame, missing, name)
+        of_words = not name.lower().endswith(TYPED)  # other files have words alone, whose kinds were guessed
+        found = replace(found, frame=numbered(frame, later.union(missing if of_words else ()) - {*before}, name, later))
     columns = [str(column) for column in found.frame.columns]
     chosen = found.target if target is None else target
     if chosen is None:
@@ -242,6 +247,10 @@ class _Table:
     license: str = ""
     changes: str = ""
     note: str = ""
+
+
+TYPED = (".jsonl", ".jsonl.gz", ".parquet")
+"""Endings of files that say which cells are words."""
 
 
 @dataclass(frozen=True)

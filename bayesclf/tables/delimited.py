@@ -26,7 +26,11 @@ type Held = Literal["whole", "number", "words"]
 
 
 def stream(
-    paths: Sequence[Path], where: str, kinds: Mapping[str, str], wanted: Wanted = ALL
+    paths: Sequence[Path],
+    where: str,
+    kinds: Mapping[str, str],
+    missing: Mapping[str, Sequence[str]],
+    wanted: Wanted = ALL,
 ) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
     """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
 
@@ -41,6 +45,8 @@ def stream(
         How messages call all of them.
     kinds
         Declared kinds of columns: one of words is not looked at.
+    missing
+        By column, words that stand for "missing", as an empty cell does.
     wanted
         Which columns matter; of the others the files may have different ones.
     """
@@ -56,7 +62,7 @@ def stream(
     gaps = dict.fromkeys(own, False)
     rows = 0
     for path in paths:
-        for batch in _words(path, own or names[:1]):
+        for batch in _words(path, own or names[:1], missing):
             rows += batch.num_rows
             for name in own:
                 column = batch.column(name)
@@ -71,7 +77,7 @@ def stream(
         import pyarrow as pa
 
         for path in paths:
-            for batch in _words(path, chosen):
+            for batch in _words(path, chosen, missing):
                 for piece in pieces(batch):
                     arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
                     yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
@@ -133,10 +139,20 @@ def _header(path: Path) -> tuple[str, ...]:
     return names
 
 
-def _words(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of columns, all cells as words."""
+def _words(path: Path, names: Sequence[str], missing: Mapping[str, Sequence[str]]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of columns, all cells as words, and those that stand for missing ones empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     with _opened(path, names) as reader:
-        yield from (batch for batch in reader if batch.num_rows)
+        for batch in reader:
+            if not batch.num_rows:
+                continue
+            for name in missing.keys() & set(names):
+                column = batch.column(name)
+                kept = pc.if_else(pc.is_in(column, pa.array(missing[name], pa.string())), None, column)
+                batch = batch.set_column(batch.schema.get_field_index(name), name, kept)
+            yield batch
 
 
 @contextmanager

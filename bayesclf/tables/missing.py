@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.families.units import at_unit_scale
-from bayesclf.tables.columns import column_kind
-from bayesclf.tables.kinds import as_words, require_column
+from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.kinds import as_words, convert_columns, not_numbers, require_column
 from bayesclf.typing import Array
 from bayesclf.wording import counted
 
@@ -176,3 +176,48 @@ def emptied(
             emptied_column = emptied_column.cat.remove_categories(gone)
         columns[name] = emptied_column
     return frame.assign(**columns)
+
+
+def numbered(frame: pd.DataFrame, names: Iterable[str], where: str, declared: Collection[str] = ()) -> pd.DataFrame:
+    """Return a table in which emptied columns of words hold numbers, where nothing else is left in them.
+
+    So a file whose missing cells are written as "NA" is read as if they were empty.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, with cells emptied; it is not changed.
+    names : iterable of str
+        Columns that have no declared kind, or are to be numbers.
+    where : str
+        How error messages call the table.
+    declared : collection of str
+        Which of them are to be numbers.
+
+    Raises
+    ------
+    InputError
+        If a column is to be a number and has something else.
+
+    Examples
+    --------
+    >>> words = pd.DataFrame({"weight": ["61.5", None], "code": ["a", None]})
+    >>> [column_kind(column) for _, column in numbered(words, words, "the example").items()]
+    ['number', 'category']
+    """
+    wanted: dict[str, ColumnKind] = {}
+    for name in names:
+        column = frame[name]
+        words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+        if name in declared or (words and column.notna().any() and not not_numbers(as_words(column)).any()):
+            wanted[name] = "number"
+    return convert_columns(frame, wanted, where) if wanted else frame
+
+
+def words_of(missing: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
+    """Return, by column, the values that stand for "missing" and are no numbers, as they are written."""
+    words = {name: [str(value) for value in values] for name, values in missing.items()}
+    found = {
+        name: [word for word in own if not_numbers(pd.Series([word], dtype="str")).any()] for name, own in words.items()
+    }
+    return {name: own for name, own in found.items() if own}

@@ -14,7 +14,7 @@ from bayesclf.tables.arrow import to_table, written_out
 from bayesclf.tables.batches import BATCH_CELLS, Wanted, batch_rows, lacking_or_other, pieces
 from bayesclf.tables.columns import ColumnKind, kinds_of, to_pandas
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
-from bayesclf.tables.missing import emptied
+from bayesclf.tables.missing import emptied, words_of
 from bayesclf.tables.spelling import Spelling
 from bayesclf.tables.stream_paths import FilePart, ending_of, parts_of
 from bayesclf.wording import LISTED_NAMES, listed, one_line
@@ -199,7 +199,7 @@ def open_stream(
         If it is none of these, or cannot be read.
     """
     kinds = dict(kinds or {})
-    found = _opened(source, kinds, Wanted(frozenset(needed), frozenset(drop)))
+    found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
@@ -211,16 +211,18 @@ def open_stream(
     return whole.select(needed) if needed else whole.without(drop)
 
 
-def _opened(source: Any, kinds: Mapping[str, ColumnKind], wanted: Wanted) -> Stream:
+def _opened(
+    source: Any, kinds: Mapping[str, ColumnKind], missing: Mapping[str, Sequence[object]], wanted: Wanted
+) -> Stream:
     import pyarrow as pa
 
     if isinstance(source, Stream):
         return source
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        return _of_files(parts_of(path), path, kinds, wanted)
+        return _of_files(parts_of(path), path, kinds, missing, wanted)
     if isinstance(source, FilePart):
-        return _of_files([source], str(source.path), kinds, wanted)
+        return _of_files([source], str(source.path), kinds, missing, wanted)
     if isinstance(source, pd.DataFrame):
         return _of_frame(source)
     module = type(source).__module__.partition(".")[0]
@@ -254,7 +256,13 @@ def _opened(source: Any, kinds: Mapping[str, ColumnKind], wanted: Wanted) -> Str
     )
 
 
-def _of_files(parts: Sequence[FilePart], path: str, kinds: Mapping[str, ColumnKind], wanted: Wanted) -> Stream:
+def _of_files(
+    parts: Sequence[FilePart],
+    path: str,
+    kinds: Mapping[str, ColumnKind],
+    missing: Mapping[str, Sequence[object]],
+    wanted: Wanted,
+) -> Stream:
     endings = {ending_of(part.path) for part in parts}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
@@ -266,7 +274,7 @@ def _of_files(parts: Sequence[FilePart], path: str, kinds: Mapping[str, ColumnKi
     else:
         from bayesclf.tables.delimited import stream as of_text
 
-        names, rows, written, read = of_text(paths, path, kinds, wanted)
+        names, rows, written, read = of_text(paths, path, kinds, words_of(missing), wanted)
     found = Stream(path, names, rows, read, from_file=True, written=written)
     keys = {name for part in parts for name in part.keys}.difference(names)
     return _with_keys(found, parts, sorted(keys)) if keys else found

@@ -284,9 +284,25 @@ def test_words_of_documents_without_a_label_are_learned():
         (pd.Series(["a", pd.NA, "b", pd.NA], dtype="string"), ["a", "b"]),
         (pd.Series(["a", None, "b", None], dtype="category"), ["a", "b"]),
         (np.ma.masked_equal([1, 9, 0, 9], 9), [1, 0]),
+        (pd.array([1, None, 0, None], dtype="Int64"), [1, 0]),
+        (pd.array([True, None, False, None], dtype="boolean"), [True, False]),
+        (pd.Categorical([1, 0, 0, 1]).set_categories([0, 1])[[0, 1]].take([0, -1, 1, -1], allow_fill=True), [1, 0]),
         (pd.DataFrame({"y": [True, None, False, None]}), [True, False]),
     ],
-    ids=["words", "whole", "floats", "array", "Int64", "string", "category", "masked", "table"],
+    ids=[
+        "words",
+        "whole",
+        "floats",
+        "array",
+        "Int64",
+        "string",
+        "category",
+        "masked",
+        "array of Int64",
+        "booleans",
+        "categories",
+        "table",
+    ],
 )
 def test_labels_may_be_missing_in_every_form(y, labels):
     there, found = labeled_rows(y)
@@ -294,6 +310,7 @@ def test_labels_may_be_missing_in_every_form(y, labels):
     assert list(found) == labels
     clf = bc.GaussianNB(inference="map").fit([[0.0], [0.1], [1.0], [1.1]], y)
     np.testing.assert_array_equal(clf.classes_, sorted(labels))
+    assert clf.classes_.dtype.kind == np.array(labels).dtype.kind
     np.testing.assert_array_equal(clf.class_count_, [1.0, 1.0])
 
 
@@ -404,6 +421,22 @@ def test_numbers_of_labels_and_weights_that_do_not_fit():
         InputError,
     )
     refused("y has one class only", lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"]), InputError)
+
+
+def test_what_rests_on_all_labels_says_so():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
+    y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
+    clf = bc.GaussianNB(random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="100 rows of y have no label, and cannot be scored"):
+        clf.score(X, y)
+    there = y.notna()
+    assert clf.score(X[there], y[there]) > 0.9
+    assert not hasattr(clf, "inclusion_")
+    found = clf.diagnose(X[there], y[there], checks=["M03", "M04", "M05", "Y01"])
+    for code in ("M03", "M04", "M05"):
+        assert found[code].reason.startswith("100 training rows have no label")
+    assert "without the 100 rows that had no label" in found.held_out.setting
 
 
 def test_a_classifier_is_as_before_after_a_refusal():

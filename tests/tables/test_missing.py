@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import bayesclf as bc
+from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
 from bayesclf.tables.description import describe_columns
@@ -130,3 +132,47 @@ def test_load_empties_cells(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n0,u\n2,v\n")
     assert datasets.load(path, "y", missing={"a": [0]}).frame["a"].isna().tolist() == [True, False]
+
+
+@pytest.fixture
+def with_na(tmp_path):
+    """Return a file as R writes it, and one with empty cells in the place of NA."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=40).round(2), "word": rng.choice(["a", "b"], 40), "y": ["no", "yes"] * 20}
+    )
+    frame.loc[::7, "x"] = np.nan
+    frame.to_csv(tmp_path / "na.csv", index=False, na_rep="NA")
+    frame.to_csv(tmp_path / "empty.csv", index=False)
+    return tmp_path / "na.csv", tmp_path / "empty.csv"
+
+
+@pytest.mark.parametrize("dtypes", [{}, {"x": "number"}])
+def test_a_word_that_stands_for_missing_does_not_make_numbers_categories(with_na, dtypes):
+    na, empty = with_na
+    found = datasets.load(na, "y", dtypes, missing={"x": ["NA"]}).frame
+    pd.testing.assert_frame_equal(found, datasets.load(empty, "y").frame)
+    with pytest.raises(InputError, match="'x' is to be a number but has 'NA'"):
+        datasets.load(na, "y", {"x": "number"})
+
+
+def test_other_words_still_do(with_na):
+    na, _ = with_na
+    na.write_text(na.read_text(encoding="utf-8").replace("NA", "?", 1), encoding="utf-8")
+    found = datasets.load(na, "y", missing={"x": ["NA"]}).frame
+    assert "?" in set(found["x"])
+    with pytest.raises(InputError, match=r"'x' is to be a number but has '\?'"):
+        datasets.load(na, "y", {"x": "number"}, missing={"x": ["NA"]})
+
+
+def test_streams_and_new_rows_are_read_so_too(with_na, tmp_path):
+    na, empty = with_na
+    expected = bc.NaiveBayes(random_state=0).fit_stream(empty, "y")
+    found = bc.NaiveBayes(random_state=0).fit_stream(na, "y", missing={"x": ["NA"]})
+    X = datasets.load(empty, "y").X
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    model, answers = tmp_path / "model.nc", [tmp_path / "one.csv", tmp_path / "other.csv"]
+    expected.save(model)
+    for table, more, answer in zip([na, empty], [["--missing", "x=NA"], []], answers, strict=True):
+        assert run(["predict", str(model), str(table), *more, "--output", str(answer)]) == 0
+    assert answers[0].read_text(encoding="utf-8") == answers[1].read_text(encoding="utf-8")
