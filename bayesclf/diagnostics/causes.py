@@ -190,7 +190,7 @@ def explain(context: Context, rule: str) -> Explanation:
 
 
 ROWS = Cause("few rows", "going from half of the rows to all", "gather more rows")
-PRIOR = Cause("the prior", "a learned prior", "take a prior that fits the problem, such as prior_scale='learned'")
+PRIOR = Cause("the prior", "a learned prior", "take a prior that fits the problem")
 INDEPENDENCE = Cause(
     "what the model assumes about its columns, independence within the classes",
     "permuting columns within the classes",
@@ -232,7 +232,9 @@ def _prior(context: Context, rule: str, gap: Array) -> Cause:
     if learned is not None:
         # It is not fitted, so that its own rule would be that of a posterior, whatever the rule asked about.
         other = held_out(learned, context.training, context.splits, context.seed, compared=(rule,))
-        return replace(PRIOR, removed=Step.of(toward * (gap - _gap(other, rule))))
+        setting = "prior_scale" if isinstance(learned, LogisticRegression) else "alpha"
+        remedy = f"{PRIOR.remedy}, such as {setting}='learned'"
+        return replace(PRIOR, remedy=remedy, removed=Step.of(toward * (gap - _gap(other, rule))))
     answers = context.held_out
     fits = held_out(context.classifier, context.training, context.splits, context.seed, compared=("mle",))
     step = Step.of(toward * (gap - gap_of(fits.of("mle"), answers.y)))

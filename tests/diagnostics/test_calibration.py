@@ -117,7 +117,8 @@ def test_over_and_under_confidence_have_their_own_advice():
     assert under.section == "issue"
     assert "; under-confident" in under.reason
     assert "the prior (a learned prior removes" in under.reason
-    assert "prior" in under.next_step
+    assert "such as prior_scale='learned'" in under.next_step
+    assert "prior_scale" not in over.next_step + found(repeated(), "Y03").next_step  # naive Bayes has none
     passed = found(timid, "Y03")
     assert (passed.section, passed.reason.startswith("under-confident")) == ("passed", True)
     assert "under-confident" not in found(gaussian(*normal_rows(300)), "Y03").reason
