@@ -16,9 +16,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import rules
+from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, take_over_input_tags
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import checked_labels, possible_labels, seed_of
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn

@@ -15,8 +15,9 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.nested import fitted_with, innermost, take_over_input_tags, transformed
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.answers import LogLikelihood
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB, Predictor
-from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging

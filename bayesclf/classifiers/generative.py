@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
+from bayesclf.classifiers.labels import checked_labels, labeled_rows
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
@@ -25,11 +26,9 @@ from bayesclf.classifiers.training import (
     about_numbers,
     about_units,
     block_cells,
-    checked_labels,
     decoded,
     indicators,
     known_class_prior,
-    labeled_rows,
     resolved_class_prior,
     seed_of,
     weighted,

@@ -14,9 +14,9 @@ from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
+from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
 from bayesclf.classifiers.stream_rows import Reading
-from bayesclf.classifiers.training import labeled_rows
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf import cluster
-from bayesclf.classifiers.merging import require_same_labels
+from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
 from bayesclf.classifiers.stream_rows import (
     Reading,

@@ -7,18 +7,15 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.classifiers.concentrations import settings_of
+from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
 from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.wording import LISTED_NAMES, listed
-
-LABEL_TYPES = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers"}
-"""What labels are, by the kind of their array; others are words."""
 
 OF_ANSWERS = ("inference", "random_state", "rule", "unseen")
 """Options that do not matter to what was learned: those of the first classifier are kept."""
@@ -39,15 +36,6 @@ def require_alike(one: Any, other: Any) -> None:
         )
         raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
     require_same_labels(one.classes_, other.classes_)
-
-
-def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Raise `InputError` for labels of different types: 0, False and "0" are the names of different classes."""
-    if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):
-        raise InputError(
-            f"labels are of one type here and of another there, {one.tolist()} and {other.tolist()}; give labels of "
-            "one type"
-        )
 
 
 def _equal(value: Any, other: Any) -> bool:

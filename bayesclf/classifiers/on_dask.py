@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesclf import cluster
-from bayesclf.classifiers.merging import require_same_labels
+from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError

@@ -18,14 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.training import (
-    checked_labels,
-    known_class_prior,
-    labeled_rows,
-    possible_labels,
-    seed_of,
-    weighted,
-)
+from bayesclf.classifiers.labels import checked_labels, labeled_rows, possible_labels
+from bayesclf.classifiers.training import known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Engine, Optimiser, Trace

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesclf.classifiers.training import checked_labels, possible_labels, weighted
+from bayesclf.classifiers.labels import checked_labels, possible_labels
+from bayesclf.classifiers.training import weighted
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind

@@ -1,17 +1,16 @@
-"""Checks of what a fit is given with the table (labels, weights, base rates, a seed), and what is learned from it."""
+"""Checks of what a fit is given with the table (weights, base rates, a seed), and what is learned from it."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
+from bayesclf.classifiers.labels import is_number
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
@@ -22,126 +21,14 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, without_mask
+from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 MISSING_SUFFIX = " is missing"
 """Suffix of the name of the indicator of a number's missing cells."""
-
-
-def checked_labels(y: Any, rows: int) -> NDArray[Any]:
-    """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
-    import pandas as pd
-
-    if y is None:
-        raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
-    if isinstance(y, str):
-        raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
-    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
-        y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
-    try:
-        labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"y must hold one label per row, text or whole numbers ({one_line(error)})") from error
-    empty = np.flatnonzero(labels.isna())
-    if empty.size:
-        where = listed(empty + 1, LISTED_ROWS)
-        raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
-    if len(labels) != rows:
-        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
-    values = labels.to_numpy()
-    if values.dtype == object and all(isinstance(label, str) for label in values):
-        values = values.astype(str)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError("y has infinite labels; a label must be a class")
-    if values.dtype.kind not in "biufUO":
-        values = values.astype(object)
-    try:
-        with warnings.catch_warnings():  # many classes of few rows each are no sign of a regression
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(_different(values))
-    except (ValueError, TypeError) as error:
-        reason = one_line(error).partition(". ")[0]
-        raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
-    return values
-
-
-def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
-    """Return which rows have a label, (row), and those labels; None where all have, or none has.
-
-    Parameters
-    ----------
-    y
-        Labels (row), in any form; None, NaN and `pandas.NA` are missing. What is no list of labels has none missing:
-        `checked_labels` says what is wrong with it.
-    """
-    import pandas as pd
-
-    if y is None or isinstance(y, str):
-        return None
-    if isinstance(y, list | tuple):
-        y = np.array(y, dtype=object) if all(np.ndim(label) == 0 for label in y) else y
-    # as series they keep the type of the labels that are there, where NumPy would make them floats
-    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        y = y.iloc[:, 0]
-    elif isinstance(y, pd.api.extensions.ExtensionArray):
-        y = pd.Series(y)
-    elif isinstance(y, np.ma.MaskedArray) and y.ndim == 1:
-        cells = zip(y.data, np.ma.getmaskarray(y), strict=True)
-        y = pd.Series([None if hidden else label for label, hidden in cells], dtype=object)
-    try:
-        labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(_of_numpy(without_mask(y))))
-    except (ValueError, TypeError):
-        return None
-    there = labels.notna().to_numpy()
-    if there.all() or not there.any():
-        return None
-    return there, labels[there].infer_objects()
-
-
-def _of_numpy(y: Any) -> Any:
-    """Return labels of a nullable type of pandas in the type of NumPy that it stands for; others as they are.
-
-    Integers would become floats otherwise, and the classes 0.0 and 1.0.
-    """
-    import pandas as pd
-
-    single = isinstance(y, pd.DataFrame) and y.shape[1] == 1
-    plain = getattr(y.dtypes.iloc[0] if single else getattr(y, "dtype", None), "numpy_dtype", None)
-    return y if plain is None or np.any(pd.isna(y)) else y.astype(plain)
-
-
-def _different(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the different numbers among labels (row), in a time that does not count; words as they are."""
-    import pandas as pd
-
-    return pd.unique(y) if y.dtype.kind in "biuf" and y.dtype.isnative else y
-
-
-def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
-    """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`.
-
-    Parameters
-    ----------
-    y
-        Labels (row), as `checked_labels` returns them.
-    classes
-        What the user says can occur; None for the labels of the rows.
-    """
-    if classes is None:
-        return np.unique(_different(y))
-    announced = np.ravel(np.asarray(classes))
-    possible = np.unique(checked_labels(announced, len(announced)))
-    unknown = ~np.isin(y, possible)
-    if unknown.any():
-        raise InputError(
-            f"y has the label {str(y[unknown][0])!r}, which is not among the classes given, "
-            f"{', '.join(map(repr, possible.tolist()))}; name all labels that can occur"
-        )
-    return possible
 
 
 def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, Integers, Array | None]:
@@ -397,11 +284,6 @@ class Learnt:
         classes = self.classes.astype(kind)
         labels = tuple(map(str, classes))
         return replace(self, classes=classes, statistics=tuple(own.labeled(labels) for own in self.statistics))
-
-
-def is_number(labels: NDArray[Any]) -> bool:
-    """Return whether labels are numbers: where some rows have 1 and others 1.0, all have 1.0, as in one table."""
-    return labels.dtype.kind in "iuf"
 
 
 def _on(axes: Axes, statistics: Statistics) -> Statistics:

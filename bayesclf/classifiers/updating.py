@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.merging import require_alike, require_same_labels, with_common_concentrations
+from bayesclf.classifiers.labels import checked_labels, possible_labels, require_same_labels
+from bayesclf.classifiers.merging import require_alike, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
@@ -28,16 +29,7 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
-from bayesclf.classifiers.training import (
-    ColumnBlock,
-    FrozenPrior,
-    Learnt,
-    about_numbers,
-    block_cells,
-    checked_labels,
-    possible_labels,
-    weighted,
-)
+from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt, about_numbers, block_cells, weighted
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.class_prior import ClassPrior

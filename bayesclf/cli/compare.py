@@ -104,7 +104,7 @@ def _costs(path: str, training: Training) -> Array:
     """Read costs, in the order of the labels of a comparison."""
     import numpy as np
 
-    from bayesclf.classifiers.training import checked_labels
+    from bayesclf.classifiers.labels import checked_labels
 
     return options.read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
 

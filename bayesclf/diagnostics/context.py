@@ -13,7 +13,7 @@ import xarray as xr
 
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Answer, Finding, NotApplicable, Skipped
 from bayesclf.diagnostics.held_out import (

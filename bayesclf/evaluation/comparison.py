@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.evaluation.predictive_checks import drawn_labels, prior_draws

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused

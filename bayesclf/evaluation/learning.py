@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.training import seed_of
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, curve_errors, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split

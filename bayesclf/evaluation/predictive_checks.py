@@ -22,7 +22,8 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels, seed_of
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import expit
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Choice, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused

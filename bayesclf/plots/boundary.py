@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import boundary, style

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leave_one_out.training import NEEDED, training_rows

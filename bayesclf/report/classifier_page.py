@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.classifiers.training import checked_labels
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
 from bayesclf.diagnostics.finding import as_table

@@ -9,7 +9,7 @@ from scipy import optimize
 from scipy.special import logsumexp, softmax, xlogy
 
 import bayesclf as bc
-from bayesclf.classifiers.training import labeled_rows
+from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.inference import unlabeled
 from bayesclf.inference.unlabeled import expectation_maximization

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.classifiers.training import checked_labels, weighted
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.training import weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
 from bayesclf.tables.reading import read_table

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.training import checked_labels
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
