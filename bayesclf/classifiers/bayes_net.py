@@ -164,13 +164,13 @@ class BayesNetClassifier(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
+        if isinstance(self.structure, str) and self._class_free:
+            raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         family = self._every_tree() if self._averages_trees else self._network()
         return (ColumnBlock(family, categories(frame, "a Bayesian network")),)
 
     def _every_tree(self) -> Family[Any]:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""
-        if self._class_free:
-            raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         if self.alpha is not None:
             raise InputError(
                 f"structure={self.structure!r} takes equivalent_rows instead of alpha: all trees must agree on the "
@@ -186,8 +186,6 @@ class BayesNetClassifier(GenerativeClassifier):
                 f"structure must be {', '.join(map(repr, STRUCTURES))}, or edges as pairs of column names, (parent, "
                 f"child), not {self.structure!r}"
             )
-        if isinstance(self.structure, str) and self._class_free:
-            raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         given = {"equivalent_rows": self.equivalent_rows, "root_weight": self.root_weight}
         require(Choice(TREE_CHOICES), tree=self.tree)
         used = [name for name, value in given.items() if value is not None]

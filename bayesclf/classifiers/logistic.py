@@ -40,7 +40,8 @@ from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScal
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
+from bayesclf.tables.columns import Column, ColumnKind, Rows, Table
+from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_ROWS, counted, listed
 
@@ -456,7 +457,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 raise InputError(
                     f"column {categories[0]!r} is a category, and a sparse table holds numbers only; give a dense table"
                 )
-            return Rows((columns.sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
+            return Rows((sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
         if self.missing == "error":
             _refuse_missing(frame)
         parts = (columns.numbers(frame, numbers), columns.codes(frame, categories, levels))

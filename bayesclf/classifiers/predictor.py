@@ -30,6 +30,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table
+from bayesclf.tables.sparse_table import to_sparse_table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_NAMES, counted, listed
 
@@ -396,7 +397,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
             self._check_columns(X, reset)
-            return columns.to_sparse_table(X, None if reset else self._column_names)
+            return to_sparse_table(X, None if reset else self._column_names)
         X = columns.to_pandas(X)
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]

@@ -18,7 +18,8 @@ from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
-from bayesclf.tables.columns import Column, Rows, SparseTable, without_mask
+from bayesclf.tables.columns import Column, Rows, without_mask
+from bayesclf.tables.sparse_table import SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 

@@ -21,7 +21,8 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table
+from bayesclf.tables.columns import Column, Table
+from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
 
@@ -370,7 +371,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if block.family.kind == "count":
         return columns.counts(frame, block.names)
     if isinstance(frame, SparseTable):
-        return columns.sparse_numbers(frame, block.names)
+        return sparse_numbers(frame, block.names)
     if block.indicator:
         return columns.is_missing(columns.numbers(frame, block.names))
     if block.family.kind == "number":

@@ -29,7 +29,7 @@ from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
-from bayesclf.tables.columns import SparseTable
+from bayesclf.tables.sparse_table import SparseTable
 from bayesclf.typing import Integers
 from bayesclf.wording import counted, first_upper, joined, listed
 

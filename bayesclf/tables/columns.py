@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_array
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
+from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
@@ -42,49 +44,7 @@ MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""
 
 
-@dataclass(frozen=True)
-class SparseTable:
-    """A sparse table, of which only the cells that are not 0 are stored; it stands where a DataFrame would.
-
-    Attributes
-    ----------
-    cells
-        (row, feature).
-    columns
-        Names of the features.
-    """
-
-    cells: sparse.csr_array
-    columns: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return int(self.cells.shape[0])
-
-    def __getitem__(self, rows: NDArray[np.bool_]) -> SparseTable:
-        return SparseTable(self.cells[np.flatnonzero(rows)], self.columns)
-
-
 type Table = pd.DataFrame | SparseTable
-
-
-def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
-    """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
-    of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
-    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, **of_any_size))
-    _require_cells(given.shape)
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
-    cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
-    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
-
-
-def _require_cells(shape: tuple[int, ...]) -> None:
-    """Raise for a table without rows or without columns."""
-    rows, columns = shape
-    if rows == 0:
-        raise InputError("X has no rows (0 sample(s)); give at least one")
-    if columns == 0:
-        raise InputError(f"X has 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required; give a column")
 
 
 def to_pandas(X: Any) -> Any:
@@ -108,7 +68,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     X = to_pandas(X)
     if not isinstance(X, pd.DataFrame):
         X = _of_array(X)
-    _require_cells(X.shape)
+    require_cells(X.shape)
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
@@ -320,25 +280,6 @@ def _floats(column: pd.Series, name: str) -> Array:
         ) from None
 
 
-def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:
-    """Return the cells of a sparse table (row, feature), all of its columns.
-
-    Raises
-    ------
-    InputError
-        For a cell that is missing or infinite.
-    """
-    wrong = np.flatnonzero(~np.isfinite(table.cells.data))
-    if wrong.size:
-        row, name = _place(table.cells, int(wrong[0]), names)
-        what = "an infinite" if np.isinf(table.cells.data[wrong[0]]) else "a missing (NaN)"
-        raise InputError(
-            f"column {name!r} of the sparse table has {what} value (row {row + 1}); replace it, or give a dense table, "
-            "where missing cells are allowed"
-        )
-    return table.cells
-
-
 def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     """Return columns as counts (row, feature), real and at least 0; sparse where the table is.
 
@@ -351,7 +292,7 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
         cells = sparse_numbers(table, names)
         negative = np.flatnonzero(cells.data < 0)
         if negative.size:
-            row, name = _place(cells, int(negative[0]), names)
+            row, name = place_of(cells, int(negative[0]), names)
             raise InputError(NEGATIVE.format(name=name, value=f"{cells.data[negative[0]]:g}", row=row + 1))
         return cells
     X = numbers(table, names)
@@ -366,11 +307,6 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
 
 
 NEGATIVE = "Negative values in data: column {name!r} holds {value} (row {row}), and a count is at least 0; correct it"
-
-
-def _place(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
-    """Return the row and the column's name of a stored entry."""
-    return int(np.searchsorted(cells.indptr, entry, side="right")) - 1, names[cells.indices[entry]]
 
 
 def _first_word(column: pd.Series) -> object:

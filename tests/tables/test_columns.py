@@ -15,6 +15,7 @@ from bayesclf.classifiers.training import weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
 from bayesclf.tables.reading import read_table
+from bayesclf.tables.sparse_table import to_sparse_table
 
 N = 20
 NUMBERS = pd.DataFrame({"u": np.arange(N) / N})
@@ -281,7 +282,7 @@ def test_names_that_are_whole_numbers(make):
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 def test_sparse_tables_without_rows_or_columns_are_refused_as_dense_ones_are(shape):
     found = []
-    for make in (lambda X: columns.to_sparse_table(sparse.csr_array(X)), columns.to_frame):
+    for make in (lambda X: to_sparse_table(sparse.csr_array(X)), columns.to_frame):
         with pytest.raises(InputError) as caught:
             make(np.zeros(shape))
         found.append(str(caught.value))
