@@ -15,32 +15,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
+from bayesclf.classifiers.generating import Generating
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
-from bayesclf.classifiers.labels import checked_labels, labeled_rows
+from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.training import (
-    MISSING_SUFFIX,
     ColumnBlock,
     FrozenPrior,
     Learnt,
     about_numbers,
     about_units,
     block_cells,
-    decoded,
     indicators,
     known_class_prior,
     resolved_class_prior,
-    seed_of,
+    resolved_family,
     weighted,
 )
 from bayesclf.classifiers.unlabeled import UNLABELED, about_unlabeled
 from bayesclf.classifiers.updating import Updating
-from bayesclf.constraints import Choice, Number, Whole, require
+from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Family, Statistics
+from bayesclf.families.base import Family
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.inference import Engine, Exact, infer_partly
-from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.partly_labeled import PartlyLabeled
@@ -54,15 +52,12 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     import pandas as pd
 
-CELL_BYTES = 64
-"""Memory that a cell of generated rows takes, with its copies on the way."""
-
 UNIT_RATIO = 10
 """Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GenerativeClassifier(Updating):
+class GenerativeClassifier(Generating, Updating):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
 
     Parameters
@@ -259,70 +254,6 @@ class GenerativeClassifier(Updating):
         chains = 1 if self.draws_ is None else self.draws_.chains
         return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
 
-    def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Generate labeled rows, each from a hypothesis of its own drawn from the posterior.
-
-        Parameters
-        ----------
-        n
-            Number of rows.
-        y
-            Labels (row) to generate rows for; drawn from the class prior where None.
-        random_state
-            Seed.
-
-        Returns
-        -------
-        tuple
-            The table (row, feature), columns that the model does not use left empty, and the labels (row).
-        """
-        return self._sampled(n, y, random_state)
-
-    def _sampled(
-        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
-    ) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Generate labeled rows as `sample` does; documents may have given lengths (row)."""
-        require(Whole(1), n=n)
-        require_number(CELL_BYTES * len(self.columns_), n=n)
-        hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
-        rng = np.random.default_rng(seed_of(random_state))
-        drawn = rng.integers(len(hypotheses), size=n)
-        labels = np.empty(n, dtype=np.intp) if y is None else self.known_codes(checked_labels(y, n))
-        parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
-        order = []
-        for value in np.unique(drawn):
-            one = hypotheses.take(np.array([value]))
-            rows = np.flatnonzero(drawn == value)
-            if y is None:
-                labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            own = None if lengths is None else lengths[rows]
-            for part, values in zip(parts, self._cells(one.parameters, labels[rows], rng, own), strict=True):
-                part.append(values)
-            order.append(rows)
-        back = np.argsort(np.concatenate(order))
-        table: dict[str, Any] = {}
-        for block, part in zip(self.model_.blocks, parts, strict=True):
-            table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table, rng), self.classes_[labels]
-
-    def _cells(
-        self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
-    ) -> tuple[NDArray[Any], ...]:
-        """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
-        return self.model_.sample(parameters, y, rng)
-
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
-        import pandas as pd
-
-        known = [column.name for column in self.columns_]
-        for name in set(table).difference(known):
-            number = name.removesuffix(MISSING_SUFFIX)
-            if number in table:
-                table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        unused = np.full(len(next(iter(table.values()))) if table else 0, np.nan)
-        return pd.DataFrame({name: table.get(name, unused) for name in known})
-
     @property
     def columns_(self) -> tuple[Column, ...]:
         """The training columns, with what each holds and its levels."""
@@ -430,7 +361,7 @@ class GenerativeClassifier(Updating):
             if self.prior is not None:
                 resolved = family.in_units(selected.axes)
             else:
-                resolved = _resolved(family, selected, column_block.names, keep)
+                resolved = resolved_family(family, selected, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
             self.notes_ += about_units(selected.axes)
@@ -554,22 +485,6 @@ def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
     cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
     complete_docstring(cls)
     return cls
-
-
-def _resolved(
-    family: Family[Any], statistics: Statistics, names: tuple[str, ...], keep: NDArray[np.bool_]
-) -> Family[Any]:
-    """Return the family with its prior in numbers; where that fails for lack of a column, say which is lacking."""
-    try:
-        return family.resolve_prior(statistics)
-    except InputError as reason:
-        unused = [name for name, kept in zip(names, keep, strict=True) if not kept]
-        if not unused:
-            raise
-        raise InputError(
-            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so "
-            "that a prior given by column does not fit"
-        ) from None
 
 
 def _number(family: Family[Any], used: dict[str, int]) -> int:

@@ -16,6 +16,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
+from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -41,7 +42,7 @@ from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, ColumnKind, Rows, Table
-from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
+from bayesclf.tables.sparse_table import SparseTable
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_ROWS, counted, listed
 
@@ -232,20 +233,17 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if self.prior is not None:
             self._check_same_problem(frame)
             self._columns = self.prior.columns
-        elif isinstance(frame, SparseTable):
-            self._columns = tuple(Column(name, "number") for name in frame.columns)
         else:
-            self._columns = tuple(_column(frame, name, kind) for name, kind in columns.kinds_of(frame).items())
+            self._columns = training_columns(frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
         if self.prior is None:
-            numbers, categories = self._names("number"), self._names("category")
-            levels = tuple(column.levels for column in self._columns if column.kind == "category")
+            numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
             cells, codes = rows.parts
-            design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels)
+            design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
             if not isinstance(frame, SparseTable):
                 design.require_memory(len(rows))
             X = design.matrix(rows)
@@ -450,27 +448,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     @override
     def encode(self, frame: Table) -> Rows:
         """Return rows of checked columns as (numbers, level codes), by the columns that were fitted."""
-        numbers, categories = self._names("number"), self._names("category")
-        levels = tuple(column.levels for column in self._columns if column.kind == "category")
-        if isinstance(frame, SparseTable):
-            if categories:
-                raise InputError(
-                    f"column {categories[0]!r} is a category, and a sparse table holds numbers only; give a dense table"
-                )
-            return Rows((sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
-        if self.missing == "error":
-            _refuse_missing(frame)
-        parts = (columns.numbers(frame, numbers), columns.codes(frame, categories, levels))
-        return Rows(parts, len(frame))
+        return encoded(self._columns, frame, self.missing)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
-
-    def _names(self, kind: str) -> tuple[str, ...]:
-        return tuple(column.name for column in self._columns if column.kind == kind)
 
     @override
     def _shown(self, parameters: Parameters) -> Parameters:
@@ -484,22 +468,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         model: Any = self.model_
         unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
         return {**parameters, "unseen": unseen}
-
-
-def _column(frame: pd.DataFrame, name: str, kind: columns.Kind) -> Column:
-    return Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
-
-
-def _refuse_missing(frame: pd.DataFrame) -> None:
-    """Raise for the first column with missing cells."""
-    for name in frame:
-        empty = np.flatnonzero(frame[name].isna())
-        if empty.size:
-            rows = listed(empty + 1, LISTED_ROWS)
-            raise InputError(
-                f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
-                "missing='impute'"
-            )
 
 
 complete_docstring(LogisticRegression)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
+from bayesclf.classifiers.logistic_rows import names_of, training_columns
 from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
 from bayesclf.classifiers.stream_rows import (
     Reading,
@@ -162,13 +163,9 @@ def surveyed(clf: Encodes, stream: Stream, features: Sequence[str], how: Reading
 
 
 def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDArray[Any]) -> Survey:
-    kinds = columns.kinds_of(frame)
-    numbers = tuple(name for name, kind in kinds.items() if kind == "number")
+    found = training_columns(frame)
+    numbers = names_of(found, "number")
     weight = np.ones(len(frame)) if weight is None else weight
-    found = tuple(
-        Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
-        for name, kind in kinds.items()
-    )
     counts = np.bincount(codes, weight, minlength=len(classes))
     return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight), len(frame))
 

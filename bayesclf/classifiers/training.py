@@ -99,6 +99,22 @@ def resolved_class_prior(
     raise InputError(f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {class_prior!r}")
 
 
+def resolved_family(
+    family: Family[Any], statistics: Statistics, names: tuple[str, ...], keep: NDArray[np.bool_]
+) -> Family[Any]:
+    """Return the family with its prior in numbers; where that fails for lack of a column, say which is lacking."""
+    try:
+        return family.resolve_prior(statistics)
+    except InputError as reason:
+        unused = [name for name, kept in zip(names, keep, strict=True) if not kept]
+        if not unused:
+            raise
+        raise InputError(
+            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so "
+            "that a prior given by column does not fit"
+        ) from None
+
+
 def _listed(classes: NDArray[Any]) -> str:
     return ", ".join(repr(str(label)) for label in classes)
 

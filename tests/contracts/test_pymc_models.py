@@ -190,19 +190,21 @@ def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
 @pytest.mark.filterwarnings("ignore:The effect of Potentials:UserWarning")
 @pytest.mark.parametrize("case", [case for case in MODELS if case.name not in LIKE_OTHERS], ids=lambda case: case.name)
 def test_every_model_in_a_users_hands(case, mixed):
-    """Fit, look at the graph, sample both predictive distributions by PyMC's defaults, hand the tree to ArviZ.
+    """Fit, look at the graphs, sample statistics given the prior and rows given draws, hand the tree to ArviZ.
 
-    What is compiled here has densities and draws that the tests above look at, for all cases.
+    PyMC compiles both as it does for a user. The tests above look at the densities and draws of both models.
     """
     clf, X, y = fitted(case, mixed)
-    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
+    of_statistics, of_rows = clf.pymc_model_, clf.to_pymc(X, y)
+    for model in (of_statistics, of_rows):
         assert "graph" in pm.model_to_mermaid(model)
-        names = {variable.name for variable in model.observed_RVs}
-        prior = pm.sample_prior_predictive(20, model=model, random_seed=1)
-        assert set(prior["prior_predictive"].data_vars) == names
-        draws = xr.DataTree.from_dict({"posterior": prior["prior"], "constant_data": prior["constant_data"]})
-        predicted = pm.sample_posterior_predictive(draws, model=model, random_seed=1, progressbar=False)
-        assert set(predicted["posterior_predictive"].data_vars) == names
+    prior = pm.sample_prior_predictive(20, model=of_statistics, random_seed=1)
+    assert set(prior["prior_predictive"].data_vars) == {variable.name for variable in of_statistics.observed_RVs}
+    draws = xr.DataTree.from_dict({"posterior": prior["prior"]})
+    of_both = [variable.name for variable in of_statistics.free_RVs]
+    options = {"freeze_vars": of_both, "random_seed": 1, "progressbar": False}
+    predicted = pm.sample_posterior_predictive(draws, model=of_rows, **options)
+    assert set(predicted["posterior_predictive"].data_vars) == {variable.name for variable in of_rows.observed_RVs}
     tree = clf.to_datatree(X, y, draws=20)
     name = next(iter(clf.model_.dims()))
     if "no_log_prior" not in tree.attrs:
