@@ -182,7 +182,7 @@ class _RenamedModules:
         """Leave it to the import system to make a module."""
 
     def exec_module(self, module: Any) -> None:
-        """Put the module of today's name in the place of the one that was made for the old name."""
+        """Put the module of today's name instead of the one that was made for the old name."""
         # The import system takes what it finds here instead of the empty module that it made.
         name = module.__name__
         sys.modules[name] = import_module(f"{__name__}.{_RENAMED[name.partition('.')[2]]}")

@@ -196,7 +196,7 @@ def open_stream(
     Raises
     ------
     InputError
-        If it is none of these, or cannot be read.
+        If it is not one of these, or cannot be read.
     """
     kinds = dict(kinds or {})
     found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))

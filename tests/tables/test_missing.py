@@ -136,7 +136,7 @@ def test_load_empties_cells(tmp_path):
 
 @pytest.fixture
 def with_na(tmp_path):
-    """Return a file as R writes it, and one with empty cells in the place of NA."""
+    """Return a file as R writes it, and one with empty cells instead of NA."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"x": rng.normal(size=40).round(2), "word": rng.choice(["a", "b"], 40), "y": ["no", "yes"] * 20}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 KEPT_BYTES = 2**28
-"""Bytes of Hessians that are kept, so that no pass is made for one that is asked for again."""
+"""Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
 
 IN_MEMORY = (
     "a model that was fitted to batches does not hold its rows, which {what} needs all at once; fit it in memory, or a "
