@@ -394,7 +394,7 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
     for code, (fault, _) in FAULTS.items():
         shares = [_share(found.get((code, "fault", rows, True)), marked=False) for rows in sizes]
         parts.append(f"| {code} {CHECKS[code].title} | {fault} | {' | '.join(shares)} |")
-    parts += ["", "Not simulated:"]
+    parts += ["", "Not simulated:", ""]
     parts += [f"- {code} {CHECKS[code].title}: {why}." for code, why in NOT_SIMULATED.items()]
     return "\n".join(parts) + "\n"
 
