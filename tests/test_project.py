@@ -63,3 +63,15 @@ def test_hooks_have_the_versions_of_the_lint():
     for needed in hooks["mypy"][1]["additional_dependencies"]:
         name, _, version = needed.partition("==")
         assert not version or version == pinned[name]
+
+
+def test_every_claim_of_the_paper_has_its_command():
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    shown = paper.partition("# What it shows")[2].partition("# Limits")[0]
+    for claim in shown.split("\n- ")[1:]:
+        assert re.search(r"`(bayesclf experiment|benchmarks/|tests/)", claim), claim
+    for name in re.findall(r"`((?:benchmarks|docs|tests)/[\w./-]+)`", paper):
+        assert (ROOT / name).exists(), name
+    cited = set(re.findall(r"@(\w+)", paper))
+    known = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE))
+    assert cited == known
