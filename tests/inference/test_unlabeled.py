@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import comb, logsumexp, softmax, xlogy
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import labeled_rows
@@ -212,14 +212,17 @@ def test_the_predictive_is_that_of_the_mixture(case):
     np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
 
 
-def test_labels_of_rows_that_count_twice_are_drawn_twice():
-    """A row of weight 2 is two rows, whose labels may differ."""
-    weight = np.where(np.arange(12) >= 8, 2.0, 1.0)
-    clf = categorical(inference=bc.Augmentation(draws=800)).fit(WORDS, OF_WORDS, sample_weight=weight)
-    again = np.repeat(np.arange(12), weight.astype(int))
-    models, share = by_enumeration(partly(categorical, WORDS.iloc[again], OF_WORDS[again]))
+def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
+    clf = categorical(inference=bc.Augmentation(draws=500)).fit(WORDS[:5], OF_WORDS[:5], sample_weight=weight)
+    problem = partly(categorical, WORDS[:5], OF_WORDS[:5])
+    first = np.arange(21)  # of the twenty, those of the first class
+    models = [problem.completed(np.array([[number, 20.0 - number]])) for number in first]
+    evidence = np.array([model.log_evidence() for model in models]) + np.log(comb(20, first))
+    share = np.exp(evidence - logsumexp(evidence))
     expected = sum(w * model.mean()["theta"][0] for w, model in zip(share, models, strict=True))
     np.testing.assert_allclose(clf.draws_.parameters["theta"].mean(axis=0), expected, atol=0.03)
+    assert np.abs(expected - problem.model.mean()["theta"][0]).max() > 0.1  # which the row moves far
 
 
 @every_case

@@ -10,7 +10,7 @@ from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
 from bayesclf.tables.description import describe_columns
-from bayesclf.tables.missing import emptied, spike
+from bayesclf.tables.missing import emptied, numbered, spike
 from bayesclf.tables.shipped import SHIPPED
 
 TABLES, ROWS = 300, 1000
@@ -176,3 +176,8 @@ def test_streams_and_new_rows_are_read_so_too(with_na, tmp_path):
     for table, more, answer in zip([na, empty], [["--missing", "x=NA"], []], answers, strict=True):
         assert run(["predict", str(model), str(table), *more, "--output", str(answer)]) == 0
     assert answers[0].read_text(encoding="utf-8") == answers[1].read_text(encoding="utf-8")
+
+
+def test_an_emptied_column_without_any_cell_left_stays_what_it_was():
+    empty = pd.DataFrame({"weight": pd.Series([None, None], dtype="str")})
+    assert numbered(empty, ["weight"], "the table") is empty
