@@ -15,6 +15,7 @@ from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
+from bayesclf.families.averaged import AveragedByEvidence
 from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
@@ -141,17 +142,19 @@ class NaiveBayes(GenerativeClassifier):
         if isinstance(self.families, str):
             if self.families == "auto":
                 return ByEvidence()
+            if self.families == "average":
+                return AveragedByEvidence()
             family = FAMILIES.get(self.families)
             if family is None or family.kind != "number":
                 raise InputError(
-                    f"families must be 'auto', a family of numbers such as 'gaussian', or several of {known}, not "
-                    f"{self.families!r}"
+                    "families must be 'auto', 'average', a family of numbers such as 'gaussian', or several of "
+                    f"{known}, not {self.families!r}"
                 )
             return family()
         names = tuple(self.families) if isinstance(self.families, list | tuple) else ()
         unknown = [name for name in names if name not in CANDIDATES]
         if unknown or not names:
-            raise InputError(f"families must be 'auto', a name or several of {known}, not {self.families!r}")
+            raise InputError(f"families must be 'auto', 'average', a name or several of {known}, not {self.families!r}")
         return ByEvidence(names)
 
     def _gather(self, learnt: Learnt) -> None:
@@ -165,7 +168,7 @@ class NaiveBayes(GenerativeClassifier):
     def _conditioned(self) -> GenerativeModel:
         model = super()._conditioned()
         for choices in self.choices_:
-            self.notes_ += [f"family by evidence and its probability: {sentence}" for sentence in choices.sentences()]
+            self.notes_ += [f"{choices.about}: {sentence}" for sentence in choices.sentences()]
         return model
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
