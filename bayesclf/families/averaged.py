@@ -119,8 +119,8 @@ class Averaged(Family[AveragedStatistics]):
 
     with one P(f | D_j) for all classes. A hypothesis has one family for each feature, `is_…` = 1, and parameters of
     every family: a draw takes f_j from its posterior and those of each family from theirs given that family, whether or
-    not the feature is of it. MAP and MLE are the estimates given the most probable family; the mean has `is_…` = P(f |
-    D_j), and its density is the mixture.
+    not the feature is of it. MAP and MLE are the estimates given the most probable family, beside modes of the
+    others; the mean has `is_…` = P(f | D_j), and its density is the mixture.
 
     Densities and masses are compared, and added, per step of the column: a mass is divided by it. A cell that a family
     cannot have is impossible under it; one that none with a positive probability can have counts as missing.
@@ -219,12 +219,20 @@ class Averaged(Family[AveragedStatistics]):
         return lines
 
     def mle(self, statistics: AveragedStatistics) -> Parameters:
-        """Return the most probable family's estimate; raises `DoesNotExist` where one of the families has none."""
-        return self._estimate(statistics, lambda family, part: family.mle(part))
+        """Return the most probable family's estimate; raises `DoesNotExist` where it has none."""
+        chosen, estimates = self._log_joint(statistics).argmax(axis=0), self._modes(statistics)
+        for number in np.unique(chosen):
+            own = chosen == number
+            of_family = self.families[number].select(own).mle(statistics.parts[number].select(own))
+            for name, values in of_family.items():
+                places = [self._places[number][j][name] for j in np.flatnonzero(own)]
+                estimates[number][name][..., np.concatenate(places)] = values
+        return self._named(self._indicated(chosen[None]), estimates)
 
     def map(self, statistics: AveragedStatistics) -> Parameters:
         """Return the most probable family, and the mode of the parameters given it."""
-        return self._estimate(statistics, lambda family, part: family.map(part))
+        chosen = self._log_joint(statistics).argmax(axis=0)
+        return self._named(self._indicated(chosen[None]), self._modes(statistics))
 
     @override
     def not_conjugate(self, statistics: AveragedStatistics) -> str:
@@ -281,7 +289,7 @@ class Averaged(Family[AveragedStatistics]):
                 X[:, j],
                 j,
                 self._log_weights[:, [j]],
-                lambda number, cells, draws, own=families: own[number].log_predictive(cells)[None],
+                lambda number, cells, _, own=families: own[number].log_predictive(cells)[None],  # type: ignore[misc]
             )[0]
         return out
 
@@ -405,15 +413,20 @@ class Averaged(Family[AveragedStatistics]):
         log_density
             From the number of a family, cells (row, 1) and numbers of draws to its log density, (draw, row, outcome).
         """
-        out = np.full((log_shares.shape[1], len(x), len(self.axes.labels)), -np.inf)
+        out = np.full((len(x), len(self.axes.labels), log_shares.shape[1]), -np.inf).transpose(2, 0, 1)
         known = np.zeros(out.shape[:2], dtype=bool)
         for number, log_share in enumerate(log_shares):
-            draws, rows = np.flatnonzero(log_share > -np.inf), np.flatnonzero(_possible(self.names[number], x))
-            if draws.size and rows.size:
-                some = np.ix_(draws, rows)
-                of_family = log_density(number, x[rows, None], draws) - self._log_widths(number, x[rows], j)[:, None]
-                out[some] = np.logaddexp(out[some], of_family + log_share[draws, None, None])
-                known[some] = True
+            draws = np.flatnonzero(log_share > -np.inf)
+            if not draws.size:
+                continue
+            possible = _possible(self.names[number], x)
+            own = log_density(number, np.where(possible, x, np.nan)[:, None], draws)
+            own = own - self._log_widths(number, x, j)[:, None]
+            own[:, ~possible] = -np.inf
+            if (log_share[draws] < 0).any():
+                own = np.logaddexp(out[draws], own + log_share[draws, None, None])
+            out[draws] = own  # of draws that are of one family no other has a share
+            known[draws] |= possible
         out[~known] = 0.0
         return out
 
@@ -426,11 +439,9 @@ class Averaged(Family[AveragedStatistics]):
         """Return the cells (row, feature) that all families can have, NaN for all others."""
         return np.where(np.logical_and.reduce([_possible(name, X) for name in self.names]), X, np.nan)
 
-    def _estimate(self, statistics: AveragedStatistics, of: Callable[[Family[Any], Any], Parameters]) -> Parameters:
-        """Return the most probable family of each feature, and an estimate by each family."""
-        place = self._log_joint(statistics).argmax(axis=0)[None]
-        estimates = [of(family, part) for family, part in zip(self.families, statistics.parts, strict=True)]
-        return self._named(self._indicated(place), estimates)
+    def _modes(self, statistics: AveragedStatistics) -> list[Parameters]:
+        """Return the mode of the parameters given each family."""
+        return [family.map(part) for family, part in zip(self.families, statistics.parts, strict=True)]
 
     def _indicated(self, place: Integers) -> Array:
         """Return 1 for the family of each feature and 0 for others, (draw, family, feature), by (draw, feature)."""
