@@ -15,7 +15,7 @@ from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
-from bayesclf.families.averaged import AveragedByEvidence
+from bayesclf.families.averaged_by_evidence import AveragedByEvidence
 from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected

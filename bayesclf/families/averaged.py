@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
 from typing import Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
@@ -16,89 +15,13 @@ from scipy.special import log_softmax, logsumexp
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
+from bayesclf.families.averaged_statistics import AveragedStatistics
 from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices, Chosen, statistics_of, steps_of
+from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.families.hurdle import HurdleStatistics
 from bayesclf.families.prior_lines import PriorLine, prior_lines, suffixed
 from bayesclf.families.terms import Contributions, Pair, difference, each
-from bayesclf.families.value_counts import ValueCounts
 from bayesclf.typing import Array, Integers, Parameters
-
-NEGLIGIBLE = 1e-12
-"""Probability of a family given a column below which it is left out of the average.
-
-No answer of one cell changes by more, relatively, than the ratio of densities times this; a column with one family left
-is a plain column of it.
-"""
-
-
-@dataclass(frozen=True)
-class AveragedStatistics(Statistics):
-    """The statistics of several families of the same cells.
-
-    Attributes
-    ----------
-    parts
-        Those of each family.
-    """
-
-    parts: tuple[Statistics, ...]
-
-    @property
-    @override
-    def axes(self) -> Axes:  # type: ignore[override]  # all parts have the same
-        """Coordinates of all parts."""
-        return self.parts[0].axes
-
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        y: Integers,
-        axes: Axes,
-        sample_weight: Array | None = None,
-        families: Iterable[Family[Any]] = (),
-    ) -> Self:
-        """Return the statistics that each family has of rows."""
-        return cls(tuple(family.statistics(X, y, axes, sample_weight) for family in families))
-
-    @override
-    def __add__(self, other: Self) -> Self:
-        return type(self)(tuple(one + another for one, another in zip(self.parts, other.parts, strict=True)))
-
-    @override
-    def discounted(self, factor: float) -> Self:
-        """Return all parts with each row's weight times a factor."""
-        return self._each(lambda part: part.discounted(factor))
-
-    @override
-    def pooled(self) -> Self:
-        """Return all parts of all rows under one label."""
-        return self._each(lambda part: part.pooled())
-
-    @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        """Return all parts of some of the features."""
-        return self._each(lambda part: part.select(features))
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return all parts on axes with additional labels."""
-        return self._each(lambda part: part.reindex(axes))
-
-    @override
-    def labeled(self, labels: tuple[str, ...]) -> Self:
-        """Return all parts with other names of the classes."""
-        return self._each(lambda part: part.labeled(labels))
-
-    @override
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays of all parts by number and name."""
-        parts = enumerate(self.parts)
-        return {f"{number}_{name}": values for number, part in parts for name, values in part.arrays().items()}
-
-    def _each(self, function: Callable[[Statistics], Statistics]) -> Self:
-        return type(self)(tuple(map(function, self.parts)))
 
 
 @dataclass(frozen=True)
@@ -457,50 +380,6 @@ class Averaged(Family[AveragedStatistics]):
     def _worded(self, number: int, text: str) -> str:
         """Return a text in which the parameters of a family have the names that they have here."""
         return suffixed(text, self._plain[number].dims(), f"_{_word(self.names[number])}")
-
-
-@dataclass(frozen=True)
-class AveragedByEvidence(ByEvidence):
-    """Numeric columns, each with the average over all families that its evidence leaves, weighted by it."""
-
-    name: ClassVar[str] = "averaged-by-evidence"
-
-    @override
-    def choices(self, statistics: ValueCounts) -> Choices:
-        """Return the evidence of each family for each column, to be averaged by."""
-        return replace(super().choices(statistics), averaged=True)
-
-    @override
-    def chosen(self, statistics: ValueCounts, choices: Choices) -> list[Chosen]:
-        """Return an average for each set of families that columns have left, and plain families where one is left."""
-        most_probable = np.arange(len(self.names)) == choices.chosen[:, None]
-        left = most_probable | (choices.probabilities > NEGLIGIBLE)
-        blocks: list[Chosen] = []
-        for some in np.unique(left, axis=0)[::-1]:
-            own = (left == some).all(axis=1)
-            columns, names = statistics.select(own), tuple(compress(self.names, some))
-            if len(names) == 1:
-                candidate, family = names[0], CANDIDATES[names[0]].family
-                found = statistics_of(family, columns)
-            else:
-                log_weights = _log_prior(names, columns, choices.log_evidence[np.ix_(own, some)].T)
-                candidate, family = "", Averaged(names, steps_of(columns), log_weights)
-                found = AveragedStatistics(tuple(statistics_of(CANDIDATES[name].family, columns) for name in names))
-            blocks.append((candidate, family, columns.axes.features, found))
-        return blocks
-
-
-def _log_prior(names: tuple[str, ...], columns: ValueCounts, log_evidence: Array) -> Array:
-    """Return log P(f) under which the posterior of the families is that of the evidences that compare them.
-
-    It is 0 but for a family that is compared under another prior, (family, feature).
-    """
-    rows = []
-    for name, found in zip(names, log_evidence, strict=True):
-        candidate = CANDIDATES[name]
-        own = found if candidate.compared is None else replace(candidate, compared=None).log_evidence(columns)
-        rows.append(found - own)
-    return np.stack(rows)
 
 
 def _masses(name: str, part: Any) -> Array | float:

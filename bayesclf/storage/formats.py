@@ -165,7 +165,9 @@ def classes() -> dict[str, type]:
         LearntClassPrior,
         Selected,
     )
-    from bayesclf.families.averaged import Averaged, AveragedByEvidence, AveragedStatistics
+    from bayesclf.families.averaged import Averaged
+    from bayesclf.families.averaged_by_evidence import AveragedByEvidence
+    from bayesclf.families.averaged_statistics import AveragedStatistics
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram_cells import CellLayout

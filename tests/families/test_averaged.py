@@ -242,7 +242,7 @@ def test_a_family_below_the_bound_is_left_out_and_missed_by_no_answer(table, fit
     for name, names in left.items():
         weights = fitted.families_.loc[name]
         assert set(names or ["histogram"]) == set(weights.index[weights > 1e-12])
-    monkeypatch.setattr("bayesclf.families.averaged.NEGLIGIBLE", 0.0)
+    monkeypatch.setattr("bayesclf.families.averaged_by_evidence.NEGLIGIBLE", 0.0)
     every = average().fit(frame, y)
     assert families_of(every)["odd"] == ("Gaussian", "histogram")
     assert_same_answers(fitted, every, frame, ("map", "predictive"), 1e-9)
