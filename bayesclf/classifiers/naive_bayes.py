@@ -32,18 +32,20 @@ if TYPE_CHECKING:
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
-    Numbers are Gaussian, or of the family that their evidence prefers; words, booleans and pandas categoricals are
-    categorical.
+    Numbers are Gaussian, of the family that their evidence prefers, or averaged over families; words, booleans and
+    pandas categoricals are categorical.
 
     Parameters
     ----------
     families : str or sequence of str
         Family of the numbers that `blocks` does not name: ``"gaussian"``, or any family of numbers by its name in
-        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; or names of candidates to
-        choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`. Evidence is that of cells as wide as the
-        last recorded decimal, so that densities and masses compare, and joint over the classes; all candidates are
-        equally probable a priori. What was chosen is in `families_`, in the notes of the fit, and in its report. Of
-        other rows, a cell that the chosen family cannot have counts as missing.
+        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; names of candidates to
+        choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`; or ``"average"``, for each column the
+        average over all candidates by their probabilities, `bayesclf.families.Averaged`, without those below 1e-12.
+        Evidence is that of cells as wide as the last recorded decimal, so that densities and masses compare, and joint
+        over the classes; all candidates are equally probable a priori. What was chosen is in `families_`, in the notes
+        of the fit, and in its report. Of other rows, a cell that the chosen family cannot have, or none of those that
+        are averaged, counts as missing.
     blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
@@ -61,8 +63,8 @@ class NaiveBayes(GenerativeClassifier):
     inclusion_ : Series
         Posterior probability that each column depends on the class, with `select`.
     choices_ : tuple of Choices
-        Log evidences of the families of all columns whose family is chosen, `bayesclf.families.by_evidence.Choices`;
-        empty where none is.
+        Log evidences of the families of all columns whose families are chosen or averaged,
+        `bayesclf.families.by_evidence.Choices`; empty where none is.
     families_ : DataFrame of shape (feature, family)
         Posterior probabilities of the families of each column, with families to choose from.
 

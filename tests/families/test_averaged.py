@@ -365,6 +365,12 @@ def test_a_model_in_pymc_is_refused(table, fitted):
         fitted.to_pymc(frame, y)
 
 
+def test_rows_without_labels_are_refused(table):
+    frame, y = table
+    with pytest.raises(Refused, match="not for averages over structures or families, .* or families='auto'"):
+        average(inference="auto").fit(frame, [None, *y[1:]])
+
+
 @pytest.mark.parametrize("names", [(), ("Gaussian", "normal")])
 def test_unknown_families_are_refused(names):
     with pytest.raises(InputError, match="names must"):
