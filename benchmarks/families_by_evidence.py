@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent / "results" / "families_by_evidence.json"
 MOST_ROWS = 3_000
 FEW = {
     **{"adult": (100, 1_000), "sick": (300,), "pima": (100,), "ionosphere": (70,), "breast cancer (Wisconsin)": (60,)},
-    **{"digits": (500,), "optdigits": (500,)},
+    "digits": (500,),
 }
 """Rows of further problems that are small parts of larger tables."""
 BINS = 10
