@@ -92,7 +92,7 @@ class NaiveBayes(GenerativeClassifier):
 
     @property
     def families_(self) -> pd.DataFrame:
-        """P(family | the rows of a column) of each column whose family was chosen, (feature, family).
+        """P(family | the rows of a column) of each column whose families were chosen or averaged, (feature, family).
 
         It compares evidences, so that it depends on the priors: the default ones are set from the pooled rows.
         """

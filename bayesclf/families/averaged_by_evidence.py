@@ -17,8 +17,8 @@ from bayesclf.typing import Array
 NEGLIGIBLE = 1e-12
 """Probability of a family given a column below which it is left out of the average.
 
-No answer of one cell changes by more, relatively, than the ratio of densities times this; a column with one family left
-is a plain column of it.
+What is left out of the density of a cell is at most this times the largest density that any family gives it. A column
+with one family left is a plain column of that family.
 """
 
 
