@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from bayesclf.families.averaged import Averaged
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
@@ -36,6 +37,7 @@ FAMILIES = {family.name: family for family in _ALL}
 __all__ = [
     "FAMILIES",
     "LKJ",
+    "Averaged",
     "Axes",
     "BayesianNetwork",
     "Bernoulli",

@@ -214,6 +214,12 @@ class Family[S: Statistics](ABC):
         """Return a resolved prior in other units, those of axes with the same features."""
         return self
 
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the resolved family of some of the features, which have hyperparameters of their own."""
+        own: Any = self
+        sizes = self.axes.sizes
+        return cast("Self", replace(own, **{f.name: _part(getattr(own, f.name), features, sizes) for f in fields(own)}))
+
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative about the label."""
         return np.ones(len(statistics.axes.features), dtype=bool)
@@ -429,6 +435,15 @@ class Family[S: Statistics](ABC):
             "level_feature": ("level", [name for name, _ in pairs]),
             "level_value": ("level", [str(value) for _, value in pairs]),
         }
+
+
+def _part(value: Any, features: NDArray[np.bool_], sizes: tuple[int, ...]) -> Any:
+    """Return the part of some features of what a family has in a field."""
+    if isinstance(value, np.ndarray):
+        return value[..., np.repeat(features, sizes) if sizes else features]
+    if isinstance(value, tuple):
+        return tuple(_part(one, features, sizes) for one in value)
+    return value.select(features) if isinstance(value, Axes | Family) else value
 
 
 def require_positive(**given: object) -> None:

@@ -60,6 +60,15 @@ class Candidate:
             return False
         return bool(self.possible(values).all())
 
+    def masses(self, values: Array) -> NDArray[np.bool_]:
+        """Return which of the cells that it can have have a mass rather than a density, elementwise."""
+        return ~np.isnan(values) & ((values == 0) if self.has_density else True) & self.has_masses
+
+    @property
+    def has_masses(self) -> bool:
+        """Whether it has a mass at some number."""
+        return self.has_zeros or not self.has_density
+
     def log_evidence(self, columns: ValueCounts) -> Array:
         """Return the log evidence of columns as that of cells, (feature); −∞ where the family has none.
 
@@ -67,7 +76,7 @@ class Candidate:
         numbers that have it is at least one step in each class. A histogram is constant in each cell.
         """
         family = self.family if self.compared is None else self.compared
-        own = _statistics(family, columns)
+        own = statistics_of(family, columns)
         try:
             found = np.asarray(family.resolve_prior(own).log_evidence(own), dtype=float)
         except (InputError, DoesNotExist, Refused):
@@ -77,10 +86,11 @@ class Candidate:
             return np.concatenate([self.log_evidence(columns.select(each == j)) for j in each])
         if self.has_density:
             continuous = columns.without_zeros() if self.has_zeros else columns
-            steps = np.array([columns.step(j) for j in range(len(columns.sizes))])
+            steps = steps_of(columns)
             found = found + continuous.n.sum(axis=0) * np.log(steps)
             if not isinstance(family, Histogram):
-                found = np.where(_smallest_sd(continuous) >= SMOOTH_STEPS * steps, found, -np.inf)
+                smooth = _smallest_sd(continuous) * columns.axes.unit >= SMOOTH_STEPS * steps
+                found = np.where(smooth, found, -np.inf)
         return np.where(np.isnan(found), -np.inf, found)
 
 
@@ -121,8 +131,15 @@ Over all cells, those of a Gaussian add up to 1 but for 2 exp(−2π²σ²/step�
 and up to 1.6 at a quarter of a step.
 """
 
+LEAST_SHOWN = 0.005
+"""Least probability of a family that is named among those of a column."""
+
 MOST_REPEATED = 2**16
 """Most rows of a class whose values are repeated, all columns at once, rather than weighted column by column."""
+
+
+type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
+"""The name of a candidate, its family, its columns, and their statistics; no name for an average of several."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +155,14 @@ class Choices:
     log_evidence
         Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be of, and NaN
         for a column without two different values.
+    averaged
+        Whether the families of a column are averaged by their probabilities rather than the most probable one taken.
     """
 
     features: tuple[str, ...]
     families: tuple[str, ...]
     log_evidence: Array
+    averaged: bool = False
 
     @property
     def probabilities(self) -> Array:
@@ -154,14 +174,29 @@ class Choices:
         """The family of each column, (feature): the most probable one, the first for a column without evidence."""
         return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
 
+    @property
+    def about(self) -> str:
+        """What `sentences` are about."""
+        return "families averaged by evidence" if self.averaged else "family by evidence and its probability"
+
     def sentences(self) -> list[str]:
-        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice."""
+        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice.
+
+        Of an average they name all families above `LEAST_SHOWN`: "capital_gain: histogram .63, gamma .37".
+        """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
+        if self.averaged:
+            return [f"{name}: {self._shown(probability)}" for name, _, probability in rows if probability[0] >= 0]
         return [
             f"{name}: {self.families[family]}, {_short(probability[family])}"
             for name, family, probability in rows
             if not np.isnan(probability[family])
         ]
+
+    def _shown(self, probability: Array) -> str:
+        """Return the names and probabilities of families, the most probable first."""
+        order = [place for place in np.argsort(-probability, kind="stable") if probability[place] >= LEAST_SHOWN]
+        return ", ".join(f"{self.families[place]} {_short(probability[place])}" for place in order)
 
 
 @dataclass(frozen=True)
@@ -211,20 +246,23 @@ class ByEvidence:
         log_evidence[statistics.sizes < 2] = np.nan
         return Choices(features, self.names, log_evidence)
 
-    def chosen(
-        self, statistics: ValueCounts, choices: Choices
-    ) -> list[tuple[str, Family[Any], tuple[str, ...], Statistics]]:
-        """Return the name of each candidate that is chosen, its family, its columns, and their statistics."""
-        blocks: list[tuple[str, Family[Any], tuple[str, ...], Statistics]] = []
+    def chosen(self, statistics: ValueCounts, choices: Choices) -> list[Chosen]:
+        """Return the families that the evidence chooses, their columns and statistics."""
+        blocks: list[Chosen] = []
         for place, name in enumerate(self.names):
             own = choices.chosen == place
             if own.any():
                 family, columns = CANDIDATES[name].family, statistics.select(own)
-                blocks.append((name, family, columns.axes.features, _statistics(family, columns)))
+                blocks.append((name, family, columns.axes.features, statistics_of(family, columns)))
         return blocks
 
 
-def _statistics(family: Family[Any], columns: ValueCounts) -> Statistics:
+def steps_of(columns: ValueCounts) -> Array:
+    """Return the width of the cells that the values of each column stand for, in its own unit, (feature)."""
+    return np.array([columns.step(j) for j in range(len(columns.sizes))]) * columns.axes.unit
+
+
+def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     """Return the statistics of a family from how often each value occurs."""
     if family.statistics_type is ValueCounts:
         return columns

@@ -126,6 +126,13 @@ class Histogram(Family[ValueCounts]):
             return self
         return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
 
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the histograms of some of the features, with their cells and counts."""
+        own, known = np.repeat(features, self.layout.sizes), cast("Array", self.known)
+        layout, counts = self.layout.select(features), self._counts[:, own]
+        return replace(self, axes=self.axes.select(features), layout=layout, counts=counts, known=known[:, own])
+
     def informative(self, statistics: ValueCounts) -> NDArray[np.bool_]:
         """Return False for a feature with one value, or none."""
         return np.asarray(statistics.sizes > 1)

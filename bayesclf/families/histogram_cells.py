@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Self
 
 import numpy as np
@@ -94,6 +94,14 @@ class CellLayout:
         of_border = np.repeat(ratio, np.asarray(self.sizes) - 1)
         decimals = np.where(ratio == 1, self.decimals, REAL)
         return replace(self, borders=self.borders * of_border, widths=self.widths * of_cell, decimals=decimals)
+
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the cells of some of the features."""
+        of_cell = np.repeat(features, self.sizes)
+        of_border = np.repeat(features, np.asarray(self.sizes, dtype=np.intp) - 1)
+        sizes = tuple(compress(self.sizes, features))
+        kept = self.borders[of_border], self.widths[of_cell], self.shares[of_cell], self.decimals[features]
+        return type(self)(sizes, *kept)
 
     def sample(self, codes: Integers, rng: np.random.Generator) -> Array:
         """Draw a value in each cell (row, feature), in the decimals of the feature."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -55,6 +56,17 @@ def written(value: float) -> str:
     ('2', '0.1235', '−1e−09', '∞')
     """
     return f"{value:.4g}".replace("-", "−").replace("inf", "∞")
+
+
+def suffixed(text: str, names: Iterable[str], suffix: str) -> str:
+    """Return a text in which names of parameters have a suffix.
+
+    Examples
+    --------
+    >>> suffixed("Normal(mu, sigma2)", ["mu", "sigma2"], "_2")
+    'Normal(mu_2, sigma2_2)'
+    """
+    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", rf"\1{suffix}", text)
 
 
 def prior_lines(parameter: str, form: str, axes: Names, **numbers: Array) -> list[PriorLine]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes, Family
+from bayesclf.families.base import Axes
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
@@ -158,9 +157,9 @@ class Selected(Wrapper):
         with np.errstate(divide="ignore"):
             log_in, log_out = np.log(inclusion), np.log1p(-inclusion)
         for j in range(inclusion.size):
-            cell = X[:, [j]]
-            of_class = _feature(self.family, j).log_predictive(cell)
-            out += np.logaddexp(log_in[j] + of_class, log_out[j] + _feature(self.pooled, j).log_predictive(cell))
+            cell, own = X[:, [j]], np.arange(inclusion.size) == j
+            of_class = self.family.select(own).log_predictive(cell)
+            out += np.logaddexp(log_in[j] + of_class, log_out[j] + self.pooled.select(own).log_predictive(cell))
         return out
 
     def log_evidence(self, statistics: Any) -> Array:
@@ -178,20 +177,3 @@ class Selected(Wrapper):
             weight = weight[:, None] if dims[0] == "outcome" else weight
             mixed[name] = weight * of_class[name] + (1 - weight) * pooled[name]
         return mixed
-
-
-def _feature(family: Family[Any], j: int) -> Any:
-    """Return a resolved family of one feature only."""
-    return _part(family, np.arange(len(family.axes.features)) == j, family.axes.sizes)
-
-
-def _part(value: Any, keep: NDArray[np.bool_], sizes: tuple[int, ...]) -> Any:
-    """Return the part of some features of what a family has in its fields: arrays, axes, and families in it."""
-    if isinstance(value, np.ndarray):
-        return value[..., np.repeat(keep, sizes) if sizes else keep]
-    if isinstance(value, Axes):
-        return value.select(keep)
-    if isinstance(value, Family):
-        own: Any = value
-        return replace(own, **{f.name: _part(getattr(own, f.name), keep, sizes) for f in fields(own)})
-    return value

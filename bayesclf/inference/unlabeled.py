@@ -22,8 +22,8 @@ TOLERANCE, ITERATIONS = 1e-9, 5_000
 NEGLIGIBLE = 1e-16
 """A label of at most this probability adds no more than rounding to sums over rows, and is left out."""
 
-AVERAGING_TREES = ("every-tree", "one-dependence")
-"""Families that average over structures, whose weights are those of labeled rows."""
+AVERAGING = ("every-tree", "one-dependence", "averaged")
+"""Families that average over structures, or over families, whose weights are those of labeled rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +178,10 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
     for block in partly.model.blocks:
-        if block.family.name in AVERAGING_TREES:
+        if block.family.name in AVERAGING:
             raise Refused(
-                "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
-                "drop these rows, or give edges"
+                "rows without a label are not for averages over structures or families, whose weights are those of "
+                "labeled rows; drop these rows, or give edges or families='auto'"
             )
         if isinstance(block.family, Smoothed):
             raise Refused(

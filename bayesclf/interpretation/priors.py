@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.prior_lines import PriorLine, dirichlet, written
+from bayesclf.families.prior_lines import PriorLine, dirichlet, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
@@ -118,8 +117,7 @@ def _priors(block: Block) -> Iterator[PriorLine]:
 
 def _of_block(text: str, block: Block) -> str:
     """Return a text in which a family's parameters have the names that they have in the block."""
-    names = "|".join(map(re.escape, block.family.dims()))
-    return re.sub(rf"\b({names})\b", rf"\1{block.suffix}", text) if block.suffix else text
+    return suffixed(text, block.family.dims(), block.suffix) if block.suffix else text
 
 
 def _class_prior(prior: Any) -> list[PriorLine]:

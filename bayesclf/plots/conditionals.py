@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
+from bayesclf.families import Averaged
+from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import boundary, style
 from bayesclf.plots.style import Axes, Figure
@@ -154,6 +156,11 @@ class _Panels:
         """Return the block that has a feature."""
         return next(block for block in self.model.blocks if feature in block.statistics.axes.features)
 
+    def names_of(self, feature: str) -> set[str]:
+        """Return the names of the family of a feature, or of those that it may have."""
+        family = self.block_of(feature).family
+        return {one.name for one in family.families} if isinstance(family, Averaged) else {family.name}
+
     def log_density(self, block: Block, values: Mapping[str, Array | Integers]) -> Array:
         """Return log p(x_j | y, θ) of some features of a block (draw, row, outcome), the others integrated out."""
         axes = block.statistics.axes
@@ -218,16 +225,18 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
     known = column[~np.isnan(column)]
     if not known.size:
         raise Refused(f"column {feature!r} has no numbers in these rows")
-    family = panels.block_of(feature).family.name
+    names = panels.names_of(feature)
+    masses = not WHOLE_NUMBERS.isdisjoint(names)
     low, high = known.min(), known.max()
     room = 0.05 * (high - low) or 1.0
-    if family in WHOLE_NUMBERS and high - low < GRID:
+    if masses and high - low < GRID:
         x = np.arange(np.floor(low), np.ceil(high) + 1)
         edges = np.append(x, x[-1] + 1) - 0.5
     else:
         x, edges = np.linspace(low - room, high + room, GRID), np.linspace(low, high, BINS + 1)
         if low == high:
             edges = np.array([low - room, high + room])
+    x = _possible(np.round(x) if masses else x, names)
     density = panels.of_column(feature, x)
     mean = density.mean(axis=0)
     lower, upper = np.quantile(density, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
@@ -240,14 +249,22 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
             ax.stairs(heights, edges, fill=True, color=color, alpha=0.22)
         if len(density) > 1:
             ax.fill_between(x, lower[:, k], upper[:, k], color=color, alpha=0.35, linewidth=0)
-        look: Any = {"marker": "o", "markersize": 3} if family in WHOLE_NUMBERS else {}
+        look: Any = {"marker": "o", "markersize": 3} if masses else {}
         ax.plot(x, mean[:, k], color=color, linewidth=1.6, label=style.plain(panels.classes[k]), **look)
     points, step = decision_points(x, panels.best(mean)), x[1] - x[0] if len(x) > 1 else 1.0
     for place in points[(points > low + step / 2) & (points < high - step / 2)]:  # where there are rows
         ax.axvline(place, color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
     ax.set_ylim(0, 1.15 * max(highest, mean[np.isfinite(mean)].max(initial=0.0)) or 1.0)
     ax.set_xlabel(style.plain(feature))
-    ax.set_ylabel("P(x | y)" if family in WHOLE_NUMBERS else "p(x | y)")
+    ax.set_ylabel("P(x | y)" if masses else "p(x | y)")
+
+
+def _possible(x: Array, names: Collection[str]) -> Array:
+    """Return the numbers that families of these names can all have."""
+    for candidate in CANDIDATES.values():
+        if candidate.family.name in names:
+            x = x[candidate.possible(x)]
+    return x
 
 
 def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
@@ -287,7 +304,7 @@ def _draw_pair(ax: Axes, panels: _Panels, pair: tuple[str, str]) -> None:
             raise InputError(f"column {name!r} is a category; contours need two columns of numbers")
     rows = columns.numbers(panels.frame[list(pair)], pair)
     known = ~np.isnan(rows).any(axis=1)
-    x, y = (boundary.places(values) for values in rows.T)
+    x, y = (_possible(boundary.places(v), panels.names_of(name)) for name, v in zip(pair, rows.T, strict=True))
     density = panels.of_pair(pair, np.tile(x, len(y)), np.repeat(y, len(x))).reshape(len(y), len(x), -1)
     thin = max(1, int(known.sum()) // boundary.MOST_ROWS)
     for k in panels.shown:

@@ -19,6 +19,7 @@ VERSION = 2
 LATER: dict[str, Any] = {
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
+    "Choices.averaged": False,
     "Column.of_numbers": False,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
@@ -164,6 +165,9 @@ def classes() -> dict[str, type]:
         LearntClassPrior,
         Selected,
     )
+    from bayesclf.families.averaged import Averaged
+    from bayesclf.families.averaged_by_evidence import AveragedByEvidence
+    from bayesclf.families.averaged_statistics import AveragedStatistics
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram_cells import CellLayout
@@ -190,6 +194,9 @@ def classes() -> dict[str, type]:
             HalfNormal,
             LearntAlpha,
             LKJ,
+            Averaged,
+            AveragedByEvidence,
+            AveragedStatistics,
             ByEvidence,
             CellLayout,
             Choices,

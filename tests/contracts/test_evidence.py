@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.cases import DISCRETE, PRIORS
+from helpers.cases import AVERAGES, DISCRETE, HISTOGRAMS, PRIORS
 from scipy import integrate, stats
 
 import bayesclf as bc
@@ -63,6 +63,21 @@ def test_evidence_by_feature_is_that_of_each_feature_alone(case):
         others[:, np.arange(3) != j] = case.absent
         alone = case.prior.log_evidence(case.statistics(others, y))
         np.testing.assert_allclose(alone, np.where(np.arange(3) == j, whole, 0.0), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", [*CELLWISE, *HISTOGRAMS, *AVERAGES], ids=lambda case: case.name)
+@pytest.mark.parametrize("features", [(0,), (0, 2)])
+def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case, features):
+    X, y = case.data(5)
+    keep = np.isin(np.arange(3), features)
+    others = np.where(keep, X, case.absent).astype(X.dtype)
+    part = case.prior.select(keep)
+    assert part.axes == case.axes.select(keep)
+    statistics = case.statistics(X, y).select(keep)
+    whole = case.prior.log_evidence(case.statistics(others, y))
+    np.testing.assert_allclose(part.log_evidence(statistics).sum(), whole.sum(), rtol=1e-12)
+    found = case.posterior.select(keep).log_predictive(X[:, keep])
+    np.testing.assert_allclose(found, case.posterior.log_predictive(others), rtol=1e-12, atol=1e-12)
 
 
 def test_evidence_of_two_levels_is_that_of_quadrature():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES
+from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES, WRAPPERS
 
 from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
@@ -41,7 +41,7 @@ def by_chain_rule(case, X, y):
 
 
 def test_every_family_is_tested():
-    assert {type(case.family) for case in (*PRIORS, *DISCRETE, *PLUG_INS)} == set(FAMILIES.values())
+    assert {type(case.family) for case in (*PRIORS, *DISCRETE, *PLUG_INS)} == {*FAMILIES.values(), *WRAPPERS}
 
 
 @every_prior

@@ -9,6 +9,7 @@ from helpers.case import FEATURES, LABELS
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.number_cases import (
+    AveragedCase,
     ExponentialCase,
     GammaCase,
     HistogramCase,
@@ -19,6 +20,7 @@ from helpers.number_cases import (
 )
 
 from bayesclf.families import (
+    Averaged,
     Axes,
     BayesianNetwork,
     Bernoulli,
@@ -165,8 +167,26 @@ HISTOGRAMS = (
 )
 """Families with sets of cuts."""
 
-DISCRETE = (*TREES, *HISTOGRAMS)
+AVERAGES = (
+    AveragedCase("averaged", Averaged(("Gaussian", "log-normal", "gamma", "histogram")), Axes(LABELS, FEATURES)),
+    AveragedCase(
+        "averaged with masses, weights given",
+        Averaged(
+            ("Gaussian", "zero-inflated log-normal", "zero-inflated exponential"),
+            np.array([0.1, 0.1, 0.2]),
+            np.log([[0.2], [0.5], [0.3]]),
+        ),
+        Axes(LABELS, FEATURES),
+        zeros=0.3,
+    ),
+)
+"""Averages over families."""
+
+DISCRETE = (*TREES, *HISTOGRAMS, *AVERAGES)
 """Families with a discrete parameter."""
+
+WRAPPERS = {Averaged}
+"""Families made of others, which have no name of their own."""
 
 EVERY = (*CASES, *DISCRETE, *PLUG_INS)
 """A family without an entry here fails the contract."""

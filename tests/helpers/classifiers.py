@@ -64,6 +64,7 @@ class FilledCase(Case):
 GENERATIVE = (
     Case("nb", bc.NaiveBayes, NUMBERS + WORDS),
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
+    Case("nb average", bc.NaiveBayes, NUMBERS + WORDS, {"families": "average"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),

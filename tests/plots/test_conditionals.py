@@ -113,6 +113,29 @@ def test_every_family_of_numbers_is_drawn(family):
         assert 0.6 < total < 1.1
 
 
+@pytest.mark.parametrize("families", ["auto", "average"])
+def test_families_by_evidence_are_drawn_where_they_have_cells(families):
+    """Numbers near 0 that are above it, a mass at 0, and counts: nothing is drawn below 0."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame(
+        {
+            "a": np.round(rng.lognormal(0.0, 1.0, 200), 2) + 0.01,
+            "z": np.where(rng.random(200) < 0.3, 0.0, np.round(rng.gamma(2.0, 3.0, 200), 1) + 0.1),
+            "c": rng.poisson(5 + y, 200).astype(float),
+            "n": rng.poisson(400 + 9 * y, 200).astype(float),
+        }
+    )
+    clf = bc.NaiveBayes(families=families, random_state=1).fit(X, y)
+    names = list(X)
+    for name, ax in zip(names, plots.class_conditionals(clf, X, y, names).axes, strict=True):
+        for x, density in (curve.T for curve in curves(ax).values()):
+            assert x[0] >= 0
+            total = density.sum() * (x[1] - x[0])
+            assert (0.5 if name == "z" else 0.9) < total < (0.8 if name == "z" else 1.1)
+    assert plots.class_conditionals(clf, X, y, [("a", "z")]).axes
+
+
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(rows):
     X, y = rows
     clf = bc.NaiveBayes(random_state=1).fit(X, y)
