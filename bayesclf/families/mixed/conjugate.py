@@ -265,10 +265,9 @@ def split(regressions: Sequence[Regression], centre: Array, *flat: Array) -> Ite
 
 
 def joined(labels: int, parts: Sequence[NormalInverseGamma]) -> dict[str, Any]:
-    """Return m, Λ, a and b on the flat axes, (outcome, …)."""
+    """Return m, Λ, a and b on the flat axes, (outcome, …); nothing without numbers."""
     return {
-        name: np.concatenate(
-            [np.empty((labels, 0)), *(getattr(part, name).reshape(labels, -1) for part in parts)], axis=1
-        )
+        name: np.concatenate([getattr(part, name).reshape(labels, -1) for part in parts], axis=1)
         for name in ("m", "precision", "a", "b")
+        if parts
     }
