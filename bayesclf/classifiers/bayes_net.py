@@ -13,7 +13,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
-from bayesclf.families import BayesianNetwork, EveryTree, JointTable
+from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
@@ -112,7 +112,9 @@ class BayesNetClassifier(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         edges: list[Edge] = []
         for block in self.model_.blocks:
-            if isinstance(block.family, BayesianNetwork) and not isinstance(block.family.edges, str):
+            if isinstance(block.family, BayesianNetwork | ConditionalGaussian) and not isinstance(
+                block.family.edges, str
+            ):
                 edges += block.family.edges
             elif isinstance(block.family, EveryTree):
                 edges += (edge for tree in _posterior(block).most_probable_trees() for edge in tree)
@@ -163,9 +165,15 @@ class BayesNetClassifier(GenerativeClassifier):
         return isinstance(self.structure, str) and self.structure in (ALL_TREES, ALL_FORESTS)
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns, which must hold categories."""
-        family = self._every_tree() if self._averages_trees else self._network()
-        return (ColumnBlock(family, categories(frame, "a Bayesian network")),)
+        """Return one block of all columns; an average over trees takes categories only."""
+        if self._averages_trees:
+            return (ColumnBlock(self._every_tree(), categories(frame, "an average over all trees")),)
+        network, names = self._network(), tuple(map(str, frame.columns))
+        numbers = numbers_in(frame)
+        if not numbers:
+            return (ColumnBlock(network, names),)
+        family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
+        return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
 
     def _every_tree(self) -> Family[Any]:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""
@@ -179,7 +187,7 @@ class BayesNetClassifier(GenerativeClassifier):
         rows = GRID if self.equivalent_rows is None else _grid(self.equivalent_rows)
         return EveryTree(rows, self.structure == ALL_FORESTS, self.root_weight, self.tree)
 
-    def _network(self) -> Family[Any]:
+    def _network(self) -> BayesianNetwork:
         """Return the family of a network with one structure; raises `InputError` for an option of all trees."""
         if isinstance(self.structure, str) and self.structure not in STRUCTURES:
             raise InputError(
@@ -257,11 +265,16 @@ class JointBayes(GenerativeClassifier):
         return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame, "a joint table")),)
 
 
+def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the columns that hold numbers."""
+    kinds = columns.kinds_of(frame)
+    return tuple(name for name, kind in kinds.items() if kind == "number" and frame[name].notna().any())
+
+
 def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
     """Return the columns' names, or refuse those that hold numbers, for `what`."""
     names = tuple(map(str, frame.columns))
-    numbers = [name for name in names if columns.kind_of(frame[name]) == "number" and frame[name].notna().any()]
-    if numbers:
+    if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
             f"{what} takes categories, but numbers are in {shown}; make them categories with astype('category') if "

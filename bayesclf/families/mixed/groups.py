@@ -117,8 +117,17 @@ class GroupedMoments(Statistics):
             if levels:
                 codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
                 groups[:, j] = codes[groups[:, j]]
+        # A column without a cell so far may turn out to be a category.
+        still = ~are_categories(axes)[~are_categories(self.axes)]
+        mean, scatter = self.mean[:, still], self.scatter[:, still][:, :, still]
         ratio = (self.axes.unit / axes.unit)[~are_categories(axes)]
-        return self._merged(axes, groups, self.n, self.mean * ratio, self.scatter * ratio[:, None] * ratio)
+        return self._merged(axes, groups, self.n, mean * ratio, scatter * ratio[:, None] * ratio)
+
+    def of_pair(self, i: int, j: int) -> Self:
+        """Return the moments of two features, of the rows in which both are observed."""
+        there = self.seen[:, [i, j]].all(axis=1)
+        parts = self.groups[there], self.n[there], self.mean[there], self.scatter[there]
+        return type(self)(self.axes, *parts).select(np.isin(np.arange(len(self.axes.features)), (i, j)))
 
     @property
     def seen(self) -> Booleans:

@@ -131,7 +131,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
             For training rows whose missing cells others depend on, and for too many regressions.
         """
         axes, used = statistics.axes, set(statistics.axes.features)
-        edges = best_tree(statistics, self) if self.edges == LEARNT else self.edges
+        edges = best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
         if not isinstance(edges, str):
             edges = tuple(edge for edge in edges if set(edge) <= used)
         free = tuple(name for name in self.class_free if name in used)
@@ -149,6 +149,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
         if resolved.of_categories is None:
             return resolved
         return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
+
+    def _evidence_with(self, statistics: GroupedMoments, edges: tuple[structure.Edge, ...]) -> float:
+        """Return the log evidence of columns under this prior with other edges."""
+        family = replace(self, edges=edges)
+        return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
 
     @cached_property
     def of_categories(self) -> ConditionalTables | None:
@@ -293,7 +298,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.row_counts(), suffix)
         sums = [Sums.of(own, statistics) for own in self.regressions]
-        observe_sums(add_regressions(self, sums, suffix), sums, suffix)
+        observe_sums(add_regressions(self.axes, list(self.parts()), sums, suffix), sums, suffix)
 
     @override
     def pymc_rows(self, X: Array, rows: LabeledRows, statistics: GroupedMoments, suffix: str) -> None:
@@ -310,7 +315,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
             self.of_categories.pymc_rows(cells, rows, statistics.row_counts(), suffix)
             codes = pm.modelcontext(None)[f"codes{suffix}"]
         sums = [Sums.of(own, statistics) for own in self.regressions]
-        observe_rows(self, add_regressions(self, sums, suffix), X, rows, codes, suffix)
+        variables = add_regressions(self.axes, list(self.parts()), sums, suffix)
+        observe_rows(self.axes, self.regressions, variables, X, rows, codes, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -318,7 +324,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         from bayesclf.families.mixed.pymc import regressions_of
 
         theta = {} if self.of_categories is None else self.of_categories.from_pymc(draws, suffix)
-        return {**theta, **self._flat(regressions_of(self, draws, suffix))}
+        return {**theta, **self._flat(regressions_of(self.regressions, len(self.axes.labels), draws, suffix))}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log p(x | y, θ, β, σ²), (draw, row, outcome), missing cells summed and integrated out."""

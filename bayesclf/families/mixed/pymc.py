@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
+from bayesclf.families.base import Axes
 from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
 from bayesclf.families.mixed.groups import are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression, names
 from bayesclf.families.pymc_rows import LabeledRows, observe
 from bayesclf.families.pymc_statistics import ALL, whole
-from bayesclf.typing import Array, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.mixed.network import ConditionalGaussian
+from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
 """Share of the largest eigenvalue of the parents' correlations, for each, below which one is a rounding error of 0."""
@@ -93,13 +91,17 @@ def sized(regressions: tuple[Regression, ...]) -> Iterator[Sized]:
         yield Sized(*kind, tuple(number for number, own in enumerate(kinds) if own == kind))
 
 
-def add_regressions(family: ConditionalGaussian, sums: list[Sums], suffix: str) -> list[tuple[Sized, Any, Any]]:
+def add_regressions(
+    axes: Axes, prior: list[tuple[Regression, NormalInverseGamma]], sums: list[Sums], suffix: str
+) -> list[tuple[Sized, Any, Any]]:
     """Add σ² ~ InvGamma(a, b) and β ~ Normal(m, σ²Λ⁻¹) to the open model, β0 at parents of 0, for each group.
 
     Parameters
     ----------
-    family
-        With the prior.
+    axes
+        Of the block.
+    prior
+        The regressions of each number, and their distribution.
     sums
         Of the training rows, for each number; they tell where the posterior is, and add nothing to the density.
     suffix
@@ -111,10 +113,10 @@ def add_regressions(family: ConditionalGaussian, sums: list[Sums], suffix: str) 
         The group, β (outcome or 1, regression, term), and σ² (outcome or 1, regression).
     """
     model, out = pm.modelcontext(None), []
-    of_numbers = [names(family.axes, [own])[1] for own in family.regressions]
-    priors = [part for _, part in family.parts()]
+    regressions, priors = tuple(own for own, _ in prior), [part for _, part in prior]
+    of_numbers = [names(axes, [own])[1] for own in regressions]
     posteriors = [part.updated(own) for part, own in zip(priors, sums, strict=True)]
-    for group in sized(family.regressions):
+    for group in sized(regressions):
         name = group.suffix + suffix
         axis, term = f"regression{name}", f"coefficient{name}"
         own_names = [one for number in group.numbers for one in of_numbers[number]]
@@ -140,30 +142,18 @@ def add_regressions(family: ConditionalGaussian, sums: list[Sums], suffix: str) 
     return out
 
 
-def regressions_of(family: ConditionalGaussian, draws: Mapping[str, Array], suffix: str) -> list[tuple[Array, Array]]:
+def regressions_of(
+    regressions: tuple[Regression, ...], labels: int, draws: Mapping[str, Array], suffix: str
+) -> list[tuple[Array, Array]]:
     """Return β (draw, outcome, configuration, term) and σ² (draw, outcome, configuration) of each number from draws."""
     found: dict[int, tuple[Array, Array]] = {}
-    labels = len(family.axes.labels)
-    for group in sized(family.regressions):
+    for group in sized(regressions):
         beta, sigma2 = draws[f"beta{group.suffix}{suffix}"], draws[f"sigma2{group.suffix}{suffix}"]
         if group.class_free:
             beta, sigma2 = (np.repeat(values, labels, axis=1) for values in (beta, sigma2))
-        for number, own in group.starts(family.regressions):
+        for number, own in group.starts(regressions):
             found[number] = beta[:, :, own], sigma2[:, :, own]
     return [found[number] for number in range(len(found))]
-
-
-def grouped(regressions: tuple[Regression, ...], parameters: Parameters) -> dict[str, Array]:
-    """Return β and σ² (draw, outcome, …) by the names of their variables: the inverse of `regressions_of`."""
-    out = {}
-    for group in sized(regressions):
-        own = [regressions[number] for number in group.numbers]
-        one = slice(1) if group.class_free else slice(None)
-        out[f"beta{group.suffix}"] = np.concatenate([r.of_terms(parameters["beta"])[:, one] for r in own], axis=2)
-        out[f"sigma2{group.suffix}"] = np.concatenate(
-            [r.of_regressions(parameters["sigma2"])[:, one] for r in own], axis=2
-        )
-    return out
 
 
 def _location(part: NormalInverseGamma) -> tuple[Array, Array]:
@@ -257,7 +247,8 @@ def _sums_dist(beta: Any, sigma2: Any, n: Any, z: Any, within: Any, root: Any, r
 
 
 def observe_rows(
-    family: ConditionalGaussian,
+    axes: Axes,
+    regressions: tuple[Regression, ...],
     variables: list[tuple[Sized, Any, Any]],
     X: Array,
     rows: LabeledRows,
@@ -268,8 +259,8 @@ def observe_rows(
 
     Parameters
     ----------
-    family
-        With axes and regressions.
+    axes, regressions
+        Of the block, and of its numbers.
     variables
         As `add_regressions` returns them.
     X
@@ -281,15 +272,15 @@ def observe_rows(
     suffix
         What is added to the names.
     """
-    axes, seen = family.axes, are_seen(X, family.axes)
+    seen = are_seen(X, axes)
     place = np.cumsum(are_categories(axes)) - 1
     found = {
         number: (beta[:, own], sigma2[:, own], group.class_free)
         for group, beta, sigma2 in variables
-        for number, own in group.starts(family.regressions)
+        for number, own in group.starts(regressions)
     }
     cells: dict[int, Any] = {}
-    for number, own in enumerate(family.regressions):
+    for number, own in enumerate(regressions):
         beta, sigma2, of_all = found[number]
         label = pt.zeros_like(rows.y) if of_all else rows.y
         configuration = pt.zeros_like(rows.y)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 
@@ -10,62 +11,48 @@ from bayesclf.families.mixed.groups import GroupedMoments, are_categories
 from bayesclf.families.networks.structure import Edge
 from bayesclf.typing import Array
 
-if TYPE_CHECKING:
-    from bayesclf.families.mixed.network import ConditionalGaussian
+type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
 
 DIGITS = 9
 """Decimals, in nats, to which gains are rounded: sums differ in the last bits."""
 
 
-def best_tree(statistics: GroupedMoments, family: ConditionalGaussian) -> tuple[Edge, ...]:
-    """Return the edges, parents first, of the forest of greatest evidence: each column has at most one parent.
+def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...]:
+    """Return the edges of the forest of greatest evidence: each column has at most one parent.
 
-    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, both
-    on the rows in which the two are observed and under the prior of `family`. With the class as parent of all columns
-    the evidence of a forest is that of naive Bayes times the gains of its edges; one whose gain is not positive is left
-    out. No category has a number for a parent, so that the forest of largest total gain is a maximum spanning
-    arborescence, found by the algorithm of Chu and Liu, and Edmonds.
+    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, on the
+    rows in which both are observed. As every column also has the class as a parent, the evidence of a forest is that of
+    naive Bayes times the gains of its edges; one whose gain is not positive is left out. No category has a number as a
+    parent, so that the edges have directions, and the forest of largest total gain is a maximum spanning arborescence,
+    found by the algorithm of Chu and Liu, and Edmonds.
 
     Parameters
     ----------
     statistics
         Of all training rows.
-    family
-        With the prior's options.
+    evidence
+        The log evidence of two columns with the edges given.
 
     References
     ----------
     Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
-    *Optimum branchings*.
+    *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
     """
     features = statistics.axes.features
-    parents = arborescence(gains(statistics, family))
+    parents = arborescence(gains(statistics, evidence))
     return tuple((features[parent], features[child]) for child, parent in enumerate(parents) if parent is not None)
 
 
-def gains(statistics: GroupedMoments, family: ConditionalGaussian) -> Array:
+def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
     """Return the gain of each edge, (parent, child), −∞ from a number to a category and from a column to itself."""
-    from dataclasses import replace
-
-    axes, category, seen = statistics.axes, are_categories(statistics.axes), statistics.seen
-    out = np.full((len(axes.features), len(axes.features)), -np.inf)
-    for i, j in np.ndindex(out.shape):
-        if i == j or (category[j] and not category[i]):
-            continue
-        two = np.isin(np.arange(len(axes.features)), (i, j))
-        there = seen[:, i] & seen[:, j]
-        both = replace(
-            statistics,
-            groups=statistics.groups[there],
-            n=statistics.n[there],
-            mean=statistics.mean[there],
-            scatter=statistics.scatter[there],
-        ).select(two)
-        evidence = [
-            float(replace(family, edges=edges).resolve_prior(both).log_evidence(both).sum())
-            for edges in (((axes.features[i], axes.features[j]),), ())
-        ]
-        out[i, j] = np.round(evidence[0] - evidence[1], DIGITS)
+    names, category = statistics.axes.features, are_categories(statistics.axes)
+    out = np.full((len(names), len(names)), -np.inf)
+    for i, j in combinations(range(len(names)), 2):
+        both = statistics.of_pair(i, j)
+        apart = evidence(both, ())
+        for parent, child in ((i, j), (j, i)):
+            if category[parent] or not category[child]:
+                out[parent, child] = np.round(evidence(both, ((names[parent], names[child]),)) - apart, DIGITS)
     return out
 
 
