@@ -15,12 +15,14 @@ from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family
+from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
-from bayesclf.models.generative import Block
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.typing import Array
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +39,13 @@ class BayesNetClassifier(GenerativeClassifier):
 
     ``structure="tan"`` is tree-augmented naive Bayes: each column has at most one parent in addition to the class,
     along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
-    probabilities given the tree, and ignores the uncertainty of the tree. Columns are categories; numbers are refused.
+    probabilities given the tree, and ignores the uncertainty of the tree.
+
+    Columns of numbers are linear in their parents among the numbers, with coefficients and a variance for each class
+    and configuration of their parents among the categories, `bayesclf.families.ConditionalGaussian`; a category has
+    parents among the categories only. With them ``"tan"`` is the tree of greatest evidence, and rows with missing
+    cells are learned from where no observed column depends on these. Codes of categories that are numbers in the table
+    are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
     probability, and ``"all-forests"`` over all forests, of which naive Bayes is the one without edges. A hypothesis is
@@ -174,6 +182,23 @@ class BayesNetClassifier(GenerativeClassifier):
             return (ColumnBlock(network, names),)
         family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
         return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
+
+    def _conditioned(self) -> GenerativeModel:
+        model = super()._conditioned()
+        for block in model.blocks:
+            statistics = block.statistics
+            if isinstance(statistics, GroupedMoments) and self.structure == LEARNT and self.prior is None:
+                gaps = [
+                    repr(name)
+                    for name, complete in zip(statistics.axes.features, statistics.seen.all(axis=0), strict=True)
+                    if not complete
+                ]
+                if gaps:
+                    self.notes_.append(
+                        f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, for lack of some "
+                        "cells; fill them in to allow it"
+                    )
+        return model
 
     def _every_tree(self) -> Family[Any]:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""

@@ -40,8 +40,8 @@ NONE = "No two columns that the model takes for independent probably depend on e
 NUMBERS = ("linear", "binned")
 """How two numbers are compared."""
 
-JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian"}
-"""Family of a block of two columns, by the kind of the pair; a number and a category have none."""
+JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian", "mixed": "conditional-gaussian"}
+"""Family of a block of two columns, by the kind of the pair."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,16 +74,15 @@ class DependentPairs(Displayed):
     def blocks(self) -> dict[tuple[str, str], str]:
         """Those of `to_join` that can be blocks together, as ``NaiveBayes(blocks=…)`` takes them.
 
-        A column belongs to one block, so that the most probable pairs go first. A number and a category have no joint
-        family and are left out, as are columns that are in a block already.
+        A column belongs to one block, so that the most probable pairs go first. Columns that are in a block already are
+        left out.
         """
         found: dict[tuple[str, str], str] = {}
         taken = {name for line in self.table[self.table["joined"]].itertuples() for name in (line.first, line.second)}
         kinds = {(line.first, line.second): str(line.kind) for line in self.table.itertuples()}
         for pair in self.to_join:
-            family = JOINT_FAMILIES.get(kinds[pair])
-            if family and taken.isdisjoint(pair):
-                found[pair] = family
+            if taken.isdisjoint(pair):
+                found[pair] = JOINT_FAMILIES[kinds[pair]]
                 taken.update(pair)
         return found
 

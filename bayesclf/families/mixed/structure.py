@@ -24,7 +24,8 @@ def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...
     rows in which both are observed. As every column also has the class as a parent, the evidence of a forest is that of
     naive Bayes times the gains of its edges; one whose gain is not positive is left out. No category has a number as a
     parent, so that the edges have directions, and the forest of largest total gain is a maximum spanning arborescence,
-    found by the algorithm of Chu and Liu, and Edmonds.
+    found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
+    would not be conjugate.
 
     Parameters
     ----------
@@ -44,14 +45,15 @@ def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...
 
 
 def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
-    """Return the gain of each edge, (parent, child), −∞ from a number to a category and from a column to itself."""
+    """Return the gain of each edge, (parent, child), −∞ where there can be none."""
     names, category = statistics.axes.features, are_categories(statistics.axes)
+    complete = statistics.seen.all(axis=0)
     out = np.full((len(names), len(names)), -np.inf)
     for i, j in combinations(range(len(names)), 2):
         both = statistics.of_pair(i, j)
         apart = evidence(both, ())
         for parent, child in ((i, j), (j, i)):
-            if category[parent] or not category[child]:
+            if complete[parent] and (category[parent] or not category[child]):
                 out[parent, child] = np.round(evidence(both, ((names[parent], names[child]),)) - apart, DIGITS)
     return out
 
