@@ -149,6 +149,16 @@ def test_a_mixed_pair_and_a_dependence_that_is_not_linear():
     assert ("a", "sign") in linear.to_join
     assert linear.blocks == {("a", "sign"): "conditional-gaussian"}
     assert "{('a', 'sign'): 'conditional-gaussian'}" in linear.next_step
+    X.loc[0, "a"] = np.nan
+    assert pairs(X, y).blocks == linear.blocks
+    X.loc[1, "sign"] = None
+    gaps = pairs(X, y)
+    assert gaps.with_gaps == (("a", "sign"), ("square", "sign"))
+    assert gaps.blocks == {}
+    assert "BayesNetClassifier" in gaps.next_step
+    bc.NaiveBayes(linear.blocks, missing="level").fit(X, y)
+    with pytest.raises(Refused, match=r"column 'sign' has missing cells .* fit with missing='level', fill them in"):
+        bc.NaiveBayes(linear.blocks).fit(X, y)
 
 
 def test_the_blocks_that_it_names_can_be_fitted_and_help():

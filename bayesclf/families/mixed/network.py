@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -143,6 +144,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
                 f"{LARGEST_PARAMETERS:,}); take fewer columns or edges, or naive Bayes"
             )
+        if np.ndim(self.a) or np.ndim(self.kappa):
+            raise InputError("kappa and a must be one number each, for all columns")
         kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else float(np.asarray(self.a))
         centre, parts = conjugate.unit_information(plain.regressions, statistics, kappa, a)
         resolved = replace(plain, centre=centre, **conjugate.joined(labels, parts))
@@ -246,22 +249,24 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return the first column whose missing training cells couple the parameters."""
-        return self._hidden(statistics.seen)
+        for name in self._hidden(statistics.seen):
+            return f"column {name!r} has missing cells that others depend on"
+        return ""
 
-    def _hidden(self, seen: NDArray[np.bool_]) -> str:
-        """Return the first column whose missing cells matter, of observed cells (row, feature); empty without one."""
+    def _hidden(self, seen: NDArray[np.bool_]) -> Iterator[str]:
+        """Yield the columns with missing cells that matter, among observed cells (row, feature)."""
         for pattern in np.unique(seen, axis=0):
             hidden = marginals.needed(pattern, self._layout, self.regressions, self.axes) & ~pattern
-            if hidden.any():
-                return f"column {self.axes.features[int(hidden.argmax())]!r} has missing cells that others depend on"
-        return ""
+            yield from compress(self.axes.features, hidden)
 
     def require_conjugate(self, seen: NDArray[np.bool_]) -> None:
         """Raise `Refused` for missing cells that matter among observed cells (row, feature)."""
-        if reason := self._hidden(seen):
+        for name in self._hidden(seen):
+            as_level = are_categories(self.axes)[self.axes.features.index(name)]
             raise Refused(
-                f"{reason}, which a network with numbers cannot learn from; fill them in, leave out the rows or the "
-                "column, or give edges by which no column depends on it"
+                f"column {name!r} has missing cells that others depend on, which a network with numbers cannot learn "
+                f"from; {'fit with missing=' + repr('level') + ', ' if as_level else ''}fill them in, leave out the "
+                "rows or the column, or give edges by which no column depends on it"
             )
 
     @property
