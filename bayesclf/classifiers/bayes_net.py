@@ -62,7 +62,7 @@ class BayesNetClassifier(GenerativeClassifier):
     class_free : sequence of str
         For edges: columns that do not depend on the class given their parents, P(x_j | x_parents(j)). An observed one
         changes P(y | x) only as a parent of others, or of what is missing; one without parents and children changes
-        nothing. It has one table for all classes, whose values the posterior repeats for each.
+        nothing. It has one table for all classes, or one regression, whose values the posterior repeats for each.
     alpha : float, array or None
         Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell); None is 2. For
         ``"tan"`` and edges; sums over all trees take `equivalent_rows`.

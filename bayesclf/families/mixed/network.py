@@ -144,7 +144,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
                 f"{LARGEST_PARAMETERS:,}); take fewer columns or edges, or naive Bayes"
             )
-        if np.ndim(self.a) or np.ndim(self.kappa):
+        if np.asarray(self.a).ndim or np.asarray(self.kappa).ndim:
             raise InputError("kappa and a must be one number each, for all columns")
         kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else float(np.asarray(self.a))
         centre, parts = conjugate.unit_information(plain.regressions, statistics, kappa, a)

@@ -1,7 +1,7 @@
 """PyMC variables of linear regressions: coefficients, variances, and the observed moments or rows.
 
 The regressions of all numbers with as many coefficients are one variable, those of all classes one of their own. The
-coefficients are sampled in coordinates in which the rows make them about standard normal.
+coefficients are sampled in coordinates that the rows make independent of the variances and standard normal.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ RANK_TOLERANCE = 1e-13
 
 
 class _Located(Transform):  # type: ignore[misc]
-    """Coordinates w of coefficients: β = center + W w; center, W and W⁻¹ are the last three of their six parameters."""
+    """Coordinates w of coefficients: β = center + σFw, given σ² independent and standard normal in the posterior.
+
+    σ², center, F and F⁻¹ are the last four of their six parameters.
+    """
 
     name = "located"
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         """Return w of β."""
-        return _product(inputs[6], value - inputs[4])
+        return _product(inputs[6], value - inputs[4]) / pt.sqrt(inputs[3])[..., None]
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Return β of w."""
-        return inputs[4] + _product(inputs[5], value)
+        return inputs[4] + pt.sqrt(inputs[3])[..., None] * _product(inputs[5], value)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return log|W|, a triangular matrix."""
-        return pt.log(_diagonal(inputs[5])).sum(axis=-1) + 0 * value.sum(axis=-1)
+        """Return log|σF|, F triangular."""
+        return pt.log(_diagonal(inputs[5])).sum(axis=-1) + 0.5 * value.shape[-1] * pt.log(inputs[3])
 
 
 @dataclass(frozen=True)
@@ -125,15 +128,15 @@ def add_regressions(
         a, b = (pm.Data(f"sigma2_{of}{name}", group.joined([getattr(p, of) for p in priors])) for of in ("a", "b"))
         sigma2 = pm.InverseGamma(f"sigma2{name}", a, b, dims=dims)
         m, whiten = (group.joined(list(values)) for values in zip(*map(_location, priors), strict=True))
-        center, W = (group.joined(list(values)) for values in zip(*map(_width, posteriors), strict=True))
-        given = {"m": m, "whiten": whiten, "centre": center, "width": W, "scaled": np.linalg.inv(W)}
+        center, inverse = (group.joined(list(values)) for values in zip(*map(_location, posteriors), strict=True))
+        given = {"m": m, "whiten": whiten, "centre": center, "factor": np.linalg.inv(inverse), "inverse": inverse}
         data = {of: pm.Data(f"beta_{of}{name}", values) for of, values in given.items()}
         beta = pm.CustomDist(
             f"beta{name}",
-            *(data["m"], data["whiten"], sigma2, data["centre"], data["width"], data["scaled"]),
+            *(data["m"], data["whiten"], sigma2, data["centre"], data["factor"], data["inverse"]),
             dist=_normal_dist,
             logp=_normal_logp,
-            support_point=lambda rv, size, m, whiten, sigma2, center, *width: center,
+            support_point=lambda rv, size, m, whiten, sigma2, center, *factors: center,
             signature="(t),(t,t),(),(t),(t,t),(t,t)->(t)",
             transform=_Located(),
             dims=(*dims, term),
@@ -161,12 +164,6 @@ def _location(part: NormalInverseGamma) -> tuple[Array, Array]:
     from_zero = np.eye(part.m.shape[-1])
     from_zero[0, 1:] = part.centre
     return part.moved(part.m), np.linalg.cholesky(part.precision).swapaxes(-1, -2) @ from_zero
-
-
-def _width(part: NormalInverseGamma) -> tuple[Array, Array]:
-    """Return the mean of β, and W with WWᵀ about its covariance."""
-    m, whiten = _location(part)
-    return m, np.linalg.inv(whiten) * np.sqrt(part.b / part.a)[..., None, None]
 
 
 def _product(matrix: Any, vector: Any) -> Any:
