@@ -13,14 +13,16 @@ from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
-from bayesclf.families import BayesianNetwork, EveryTree, JointTable
+from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family
+from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
-from bayesclf.models.generative import Block
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.typing import Array
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +39,13 @@ class BayesNetClassifier(GenerativeClassifier):
 
     ``structure="tan"`` is tree-augmented naive Bayes: each column has at most one parent in addition to the class,
     along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
-    probabilities given the tree, and ignores the uncertainty of the tree. Columns are categories; numbers are refused.
+    probabilities given the tree, and ignores the uncertainty of the tree.
+
+    Columns of numbers are linear in their parents among the numbers, with coefficients and a variance for each class
+    and configuration of their parents among the categories, `bayesclf.families.ConditionalGaussian`; a category has
+    parents among the categories only. With them ``"tan"`` is the tree of greatest evidence, and rows with missing
+    cells are learned from where no observed column depends on these. Codes of categories that are numbers in the table
+    are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
     probability, and ``"all-forests"`` over all forests, of which naive Bayes is the one without edges. A hypothesis is
@@ -54,7 +62,7 @@ class BayesNetClassifier(GenerativeClassifier):
     class_free : sequence of str
         For edges: columns that do not depend on the class given their parents, P(x_j | x_parents(j)). An observed one
         changes P(y | x) only as a parent of others, or of what is missing; one without parents and children changes
-        nothing. It has one table for all classes, whose values the posterior repeats for each.
+        nothing. It has one table for all classes, or one regression, whose values the posterior repeats for each.
     alpha : float, array or None
         Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell); None is 2. For
         ``"tan"`` and edges; sums over all trees take `equivalent_rows`.
@@ -112,7 +120,9 @@ class BayesNetClassifier(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         edges: list[Edge] = []
         for block in self.model_.blocks:
-            if isinstance(block.family, BayesianNetwork) and not isinstance(block.family.edges, str):
+            if isinstance(block.family, BayesianNetwork | ConditionalGaussian) and not isinstance(
+                block.family.edges, str
+            ):
                 edges += block.family.edges
             elif isinstance(block.family, EveryTree):
                 edges += (edge for tree in _posterior(block).most_probable_trees() for edge in tree)
@@ -163,11 +173,34 @@ class BayesNetClassifier(GenerativeClassifier):
         return isinstance(self.structure, str) and self.structure in (ALL_TREES, ALL_FORESTS)
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns, which must hold categories."""
+        """Return one block of all columns; an average over trees takes categories only."""
         if isinstance(self.structure, str) and self._class_free:
             raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
-        family = self._every_tree() if self._averages_trees else self._network()
-        return (ColumnBlock(family, categories(frame, "a Bayesian network")),)
+        if self._averages_trees:
+            return (ColumnBlock(self._every_tree(), categories(frame, "an average over all trees")),)
+        network, names = self._network(), tuple(map(str, frame.columns))
+        numbers = numbers_in(frame)
+        if not numbers:
+            return (ColumnBlock(network, names),)
+        family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
+        return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
+
+    def _conditioned(self) -> GenerativeModel:
+        model = super()._conditioned()
+        for block in model.blocks:
+            statistics = block.statistics
+            if isinstance(statistics, GroupedMoments) and self.structure == LEARNT and self.prior is None:
+                gaps = [
+                    repr(name)
+                    for name, complete in zip(statistics.axes.features, statistics.seen.all(axis=0), strict=True)
+                    if not complete
+                ]
+                if gaps:
+                    self.notes_.append(
+                        f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, for lack of some "
+                        "cells; fill them in to allow it"
+                    )
+        return model
 
     def _every_tree(self) -> Family[Any]:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""
@@ -179,7 +212,7 @@ class BayesNetClassifier(GenerativeClassifier):
         rows = GRID if self.equivalent_rows is None else _grid(self.equivalent_rows)
         return EveryTree(rows, self.structure == ALL_FORESTS, self.root_weight, self.tree)
 
-    def _network(self) -> Family[Any]:
+    def _network(self) -> BayesianNetwork:
         """Return the family of a network with one structure; raises `InputError` for an option of all trees."""
         if isinstance(self.structure, str) and self.structure not in STRUCTURES:
             raise InputError(
@@ -255,11 +288,16 @@ class JointBayes(GenerativeClassifier):
         return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame, "a joint table")),)
 
 
+def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the columns that hold numbers."""
+    kinds = columns.kinds_of(frame)
+    return tuple(name for name, kind in kinds.items() if kind == "number" and frame[name].notna().any())
+
+
 def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
     """Return the columns' names, or refuse those that hold numbers, for `what`."""
     names = tuple(map(str, frame.columns))
-    numbers = [name for name in names if columns.kind_of(frame[name]) == "number" and frame[name].notna().any()]
-    if numbers:
+    if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
             f"{what} takes categories, but numbers are in {shown}; make them categories with astype('category') if "

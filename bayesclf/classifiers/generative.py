@@ -321,7 +321,7 @@ class GenerativeClassifier(Generating, Updating):
 
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
-        categorical = {name for b in blocks if b.family.kind == "category" and not b.indicator for name in b.names}
+        categorical = {name for b in blocks if not b.indicator for name in b.categories}
         found = {str(name): Column(str(name), "number") for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
@@ -446,8 +446,9 @@ class GenerativeClassifier(Generating, Updating):
 
     def _check_unseen(self, frame: pd.DataFrame, block: ColumnBlock, X: Any) -> None:
         """Raise for unknown levels, if ``unseen="error"``."""
-        if self.unseen == "error" and block.family.kind == "category" and not block.indicator:
-            problem = columns.unseen_cells(X, frame, block.names)
+        if self.unseen == "error" and block.categories and not block.indicator:
+            codes = X[:, np.isin(block.names, block.categories)]
+            problem = columns.unseen_cells(codes, frame, block.categories)
             if problem:
                 raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
 

@@ -49,6 +49,8 @@ class NaiveBayes(GenerativeClassifier):
     blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
+        ``"conditional-gaussian"`` takes categories and numbers: a table of the categories, and the numbers linear in
+        each other for each of its configurations.
     select : bool
         Whether to average over which columns depend on the class at all, `bayesclf.families.Selected`; the posterior
         probabilities that they do are in `inclusion_`.
@@ -187,7 +189,9 @@ class NaiveBayes(GenerativeClassifier):
                 if name in taken:
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
-            given.append(ColumnBlock(_family_of(family, self.alpha), members))
+            own = _family_of(family, self.alpha)
+            kinds = columns.kinds_of(frame[list(members)]) if own.kind == "mixed" else {}
+            given.append(ColumnBlock(own, members, mixed=tuple(n for n in kinds if kinds[n] == "category")))
         rest = [name for name in names if name not in taken]
         kinds = columns.kinds_of(frame[rest] if taken else frame)
         for of_kind in (numbers, Categorical(concentration(self.alpha, LEAST_LEVELS))):

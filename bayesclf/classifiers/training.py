@@ -145,12 +145,20 @@ class ColumnBlock:
     candidate
         Name in `bayesclf.families.by_evidence.CANDIDATES` of a family that was chosen by evidence: cells that it cannot
         have count as missing. Empty for any other.
+    mixed
+        Those of the columns that are categories, where the family takes categories and numbers.
     """
 
     family: Family[Any] | ByEvidence
     names: tuple[str, ...]
     indicator: bool = False
     candidate: str = ""
+    mixed: tuple[str, ...] = ()
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The columns that are categories."""
+        return self.names if self.family.kind == "category" else self.mixed
 
     @property
     def plain(self) -> Family[Any]:
@@ -202,8 +210,9 @@ class Learnt:
         if block.family.kind == "category":
             return Axes(labels, block.names, tuple(self.columns[name].levels for name in block.names))
         known = (self.columns[name] for name in block.names if name in self.columns)  # none of a sparse table
-        units = tuple(column.unit or 1.0 for column in known) if block.family.kind == "number" else ()
-        return Axes(labels, block.names, units=units if any(unit != 1 for unit in units) else ())
+        units = tuple(column.unit or 1.0 for column in known) if block.family.kind != "count" else ()
+        levels = tuple(self.columns[name].levels for name in block.names) if block.mixed else ()
+        return Axes(labels, block.names, levels, units if any(unit != 1 for unit in units) else ())
 
     def measured_in(self, cells: Sequence[Any], known: Mapping[str, Column]) -> Learnt:
         """Return the same with units of columns by the training cells (row, feature) of each block.
@@ -376,7 +385,8 @@ class FrozenPrior:
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
-    names = tuple(name for block in blocks if block.family.kind == "number" for name in block.names)
+    of_numbers = (block for block in blocks if block.family.kind in ("number", "mixed"))
+    names = tuple(name for block in of_numbers for name in block.names if name not in block.mixed)
     selected = [block.family for block in blocks if isinstance(block.family, Selected)]
     family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
     return (ColumnBlock(family, names, indicator=True),) if names else ()
@@ -390,6 +400,8 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         return sparse_numbers(frame, block.names)
     if block.indicator:
         return columns.is_missing(columns.numbers(frame, block.names))
+    if block.family.kind == "mixed":
+        return _mixed_cells(learnt, frame, block)
     if block.family.kind == "number":
         cells = columns.read_numbers(frame, block.names)
         if block.family.reads_numbers and not block.candidate:
@@ -399,9 +411,24 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 
+def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:
+    """Return codes of categories and numbers, (row, feature); NaN in a category that has no level yet."""
+    X = np.empty((len(frame), len(block.names)))
+    is_category = np.isin(block.names, block.mixed)
+    numbers = tuple(name for name in block.names if name not in block.mixed)
+    levels = tuple(learnt.columns[name].levels for name in block.mixed)
+    X[:, ~is_category] = columns.numbers(frame, numbers)
+    codes = columns.codes(frame, block.mixed, levels)
+    X[:, is_category] = np.where([bool(own) for own in levels], codes, np.nan)
+    return X
+
+
 def decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
     """Return the cells (row, feature) of a block as columns by name, level codes turned back into levels."""
     if not axes.levels:
         return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
     levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
-    return {name: values[X[:, j]] for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))}
+    return {
+        name: values[X[:, j].astype(np.intp)] if len(values) else X[:, j] * axes.unit[j]
+        for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))
+    }

@@ -17,6 +17,7 @@ from bayesclf.diagnostics.finding import Answer, NotApplicable, issue, passed, t
 from bayesclf.diagnostics.held_out import correlations
 from bayesclf.families.bernoulli import BernoulliStatistics
 from bayesclf.families.categorical import CategoricalStatistics
+from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.models.generative import GenerativeModel
@@ -73,6 +74,8 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
 
 def _levels(statistics: Any) -> list[tuple[str, tuple[str, ...], Array]]:
     """Return (column, its levels, the weight of rows of each) for the columns of a block that has levels."""
+    if isinstance(statistics, GroupedMoments):
+        statistics = statistics.row_counts()
     axes = statistics.axes
     if isinstance(statistics, CategoricalStatistics):
         counts = np.split(statistics.counts.sum(axis=0), np.cumsum(axes.sizes)[:-1])
@@ -116,6 +119,9 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
         match statistics:
             case CategoricalStatistics() | RowCounts():
                 constant = [np.count_nonzero(counts) < 2 for _, _, counts in _levels(statistics)]
+            case GroupedMoments():
+                yield from (name for name, _, counts in _levels(statistics) if np.count_nonzero(counts) < 2)
+                continue
             case BernoulliStatistics():
                 present = statistics.successes.sum(axis=0)
                 constant = list((present == 0) | (present == statistics.n.sum(axis=0)))

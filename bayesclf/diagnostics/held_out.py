@@ -346,7 +346,9 @@ def dependence(model: GenerativeModel, training: Labelled) -> float:
         sizes = block.statistics.axes.sizes
         for j, name in enumerate(block.statistics.axes.features):
             column = cells[:, [j]]
-            parts.append(np.where(column < 0, np.nan, column == np.arange(sizes[j])) if sizes else column)
+            parts.append(
+                np.where(column < 0, np.nan, column == np.arange(sizes[j])) if any(sizes[j : j + 1]) else column
+            )
             groups += [group_of[name]] * parts[-1].shape[1]
     if not parts:
         return 0.0

@@ -171,14 +171,14 @@ class _Observed:
         """Statistics of each block; of documents only their words, as the model does not say how long they are."""
         if not isinstance(self.model, GenerativeModel):
             return []
-        parts = zip(self.model.blocks, self.rows.parts, strict=True)
-        return [
-            Documents(block, sparse.csr_array(part), self.y)
-            if block.family.kind == "count"
-            else Summary(block, part, self.y)
-            for block, part in parts
-            if block.family.kind == "count" or not sparse.issparse(part)
-        ]
+        found: list[Summary | Documents] = []
+        for block, part in zip(self.model.blocks, self.rows.parts, strict=True):
+            if block.family.kind == "count":
+                found.append(Documents(block, sparse.csr_array(part), self.y))
+            elif not sparse.issparse(part):
+                kinds = np.unique(_are_categories(block))
+                found += [Summary(block, part, self.y, bool(kind)) for kind in kinds]
+        return found
 
     def observed(self) -> dict[str, xr.Dataset]:
         """Return the groups of the observed data."""
@@ -242,22 +242,25 @@ class Summary:
         The observed cells (row, feature).
     y
         Label codes (row).
+    of_categories
+        Whether the statistics are those of its categories, or of its other columns.
     """
 
     block: Block
     X: NDArray[Any]
     y: Integers
+    of_categories: bool
 
     @property
     def axis(self) -> str:
         """Name of the second axis, after the class."""
-        return "feature" if self.block.family.kind == "number" and self._threshold is None else "level"
+        return "level" if self.of_categories or self._threshold is not None else "feature"
 
     @property
     def names(self) -> list[str]:
         """Names along that axis."""
-        axes = self.block.statistics.axes
-        if axes.levels:
+        axes = self.block.statistics.axes.select(_are_categories(self.block) == self.of_categories)
+        if self.of_categories:
             pairs = zip(axes.features, axes.levels, strict=True)
             return [f"{name}={value}" for name, values in pairs for value in values]
         return list(axes.features)
@@ -272,10 +275,11 @@ class Summary:
 
     def _of(self, X: NDArray[Any]) -> dict[str, Array]:
         """Return statistics by class of cells (row, feature)."""
-        axes = self.block.statistics.axes
+        own = _are_categories(self.block) == self.of_categories
+        axes, X = self.block.statistics.axes.select(own), X[:, own]
         if self.axis == "feature":
             return _moments(X, self.y, len(axes.labels))
-        if axes.levels:
+        if self.of_categories:
             events = np.hstack([X[:, [j]] == np.arange(size) for j, size in enumerate(axes.sizes)]).astype(float)
             known = np.repeat(X >= 0, axes.sizes, axis=1).astype(float)
         else:
@@ -293,12 +297,18 @@ class Summary:
         return family.threshold if isinstance(family, Bernoulli) else None
 
 
+def _are_categories(block: Block) -> NDArray[np.bool_]:
+    """Return which features of a block have levels, (feature)."""
+    axes = block.statistics.axes
+    return np.array(axes.sizes) > 0 if axes.levels else np.zeros(len(axes.features), dtype=bool)
+
+
 def replicated_cells(
     block: Block, X: NDArray[Any], y: Integers, parameters: Parameters, rng: np.random.Generator
 ) -> NDArray[Any]:
     """Return cells (row, feature) drawn from one hypothesis given the labels, missing where those of X are."""
     cells = block.family.sample(block.own(parameters), y, rng)
-    missing = np.isnan(X) if X.dtype.kind == "f" else X < 0
+    missing = np.isnan(X) | ((X < 0) & _are_categories(block))
     return np.where(missing, np.nan if X.dtype.kind == "f" else -1, cells)
 
 

@@ -16,6 +16,7 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
@@ -29,7 +30,7 @@ from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
-_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, MultivariateGaussian, *_TABLES)
+_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, MultivariateGaussian, *_TABLES, ConditionalGaussian)
 
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
@@ -42,6 +43,7 @@ __all__ = [
     "BayesianNetwork",
     "Bernoulli",
     "Categorical",
+    "ConditionalGaussian",
     "EveryTree",
     "Exponential",
     "Family",

@@ -163,7 +163,8 @@ class Family[S: Statistics](ABC):
         Its name in `bayesclf.families.FAMILIES`.
     kind
         What its columns hold: ``"number"``, floats with NaN where missing; ``"count"``, numbers without missing
-        cells; or ``"category"``, level codes with a negative one where missing or unseen.
+        cells; ``"category"``, level codes with a negative one where missing or unseen; or ``"mixed"``, both as floats,
+        the categories being the features that have levels.
     axes
         The block's coordinates, set by `resolve_prior`.
     statistics_type

@@ -40,8 +40,8 @@ NONE = "No two columns that the model takes for independent probably depend on e
 NUMBERS = ("linear", "binned")
 """How two numbers are compared."""
 
-JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian"}
-"""Family of a block of two columns, by the kind of the pair; a number and a category have none."""
+JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian", "mixed": "conditional-gaussian"}
+"""Family of a block of two columns, by the kind of the pair."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,11 +58,14 @@ class DependentPairs(Displayed):
         Number of columns that were compared.
     prior_odds
         Of each pair, for dependence.
+    with_gaps
+        Mixed pairs that no block can join, as the column on which the other would depend lacks cells.
     """
 
     table: pd.DataFrame
     columns: int
     prior_odds: float
+    with_gaps: tuple[tuple[str, str], ...] = ()
 
     @property
     def to_join(self) -> tuple[tuple[str, str], ...]:
@@ -74,16 +77,15 @@ class DependentPairs(Displayed):
     def blocks(self) -> dict[tuple[str, str], str]:
         """Those of `to_join` that can be blocks together, as ``NaiveBayes(blocks=…)`` takes them.
 
-        A column belongs to one block, so that the most probable pairs go first. A number and a category have no joint
-        family and are left out, as are columns that are in a block already.
+        A column belongs to one block, so that the most probable pairs go first. Columns that are in a block already are
+        left out, and pairs `with_gaps`.
         """
         found: dict[tuple[str, str], str] = {}
         taken = {name for line in self.table[self.table["joined"]].itertuples() for name in (line.first, line.second)}
         kinds = {(line.first, line.second): str(line.kind) for line in self.table.itertuples()}
         for pair in self.to_join:
-            family = JOINT_FAMILIES.get(kinds[pair])
-            if family and taken.isdisjoint(pair):
-                found[pair] = family
+            if taken.isdisjoint(pair) and pair not in self.with_gaps:
+                found[pair] = JOINT_FAMILIES[kinds[pair]]
                 taken.update(pair)
         return found
 
@@ -209,7 +211,7 @@ def dependent_pairs(
     labels = len(classifier.classes_)
     linear = _linear(compared, codes, labels) if numbers == "linear" else {}
     odds = 2 / max(len(names), 2)
-    lines = []
+    lines, with_gaps = [], []
     for i, j in combinations(range(len(names)), 2):
         both = compared[i].known & compared[j].known
         kinds = {compared[i].is_number, compared[j].is_number}
@@ -218,10 +220,13 @@ def dependent_pairs(
         if found is None:
             found = log_evidence_of_table(_counts(compared[i], compared[j], both, codes, labels))
         joins = group[names[i]] == group[names[j]]
+        parent = j if kept[j].kind == "category" else i
+        if kind == "mixed" and not compared[parent].known.all() and getattr(classifier, "missing", "") != "level":
+            with_gaps.append((names[i], names[j]))
         lines.append((names[i], names[j], kind, int(both.sum()), found, expit(found + np.log(odds)), joins))
     heads = ["first", "second", "kind", "rows", "log_bayes_factor", "probability", "joined"]
     table = pd.DataFrame(lines, columns=heads).sort_values("log_bayes_factor", ascending=False, ignore_index=True)
-    return DependentPairs(table.astype({"joined": bool}), len(names), odds)
+    return DependentPairs(table.astype({"joined": bool}), len(names), odds, tuple(with_gaps))
 
 
 @dataclass(frozen=True, eq=False)

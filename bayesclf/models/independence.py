@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from bayesclf.families.mixed.network import ALL, ConditionalGaussian
 from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.models.generative import GenerativeModel
 
@@ -23,8 +24,10 @@ def independent_groups(model: GenerativeModel) -> dict[str, int]:
         own: Iterable[int] = range(len(features))
         if block.family.name in ("multivariate-gaussian", "joint", "every-tree", "one-dependence"):
             own = [0] * len(features)
-        elif isinstance(block.family, BayesianNetwork):
+        elif isinstance(block.family, BayesianNetwork | ConditionalGaussian):
             edges = block.family.edges
+            if edges == ALL:
+                edges = tuple((features[0], other) for other in features[1:])
             assert not isinstance(edges, str)  # a fit has replaced "tan" by the edges that it learned
             joined = np.zeros((len(features), len(features)))
             for parent, child in edges:

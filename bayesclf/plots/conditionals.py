@@ -87,7 +87,7 @@ def class_conditionals(
     for ax, feature in zip(every, panels.features, strict=True):
         if isinstance(feature, tuple):
             _draw_pair(ax, panels, feature)
-        elif panels.block_of(feature).statistics.axes.levels:
+        elif panels.levels_of(feature):
             _draw_levels(ax, panels, feature)
         else:
             _draw_number(ax, panels, feature)
@@ -125,7 +125,7 @@ class _Panels:
         if not isinstance(model, GenerativeModel):
             raise Refused(f"{type(clf).__name__} has no p(x | y) to draw, only P(y | x); take decision_boundary")
         if isinstance(frame, SparseTable) or any(
-            block.family.kind not in ("number", "category") for block in model.blocks
+            block.family.kind not in ("number", "category", "mixed") for block in model.blocks
         ):
             raise Refused("class-conditional distributions are drawn of numbers and categories, not of words or counts")
         codes = clf.known_codes(checked_labels(y, len(frame)))
@@ -161,17 +161,20 @@ class _Panels:
         family = self.block_of(feature).family
         return {one.name for one in family.families} if isinstance(family, Averaged) else {family.name}
 
+    def levels_of(self, feature: str) -> tuple[Any, ...]:
+        """Return the levels of a feature; a number has none."""
+        axes = self.block_of(feature).statistics.axes
+        return axes.levels[axes.features.index(feature)] if axes.levels else ()
+
     def log_density(self, block: Block, values: Mapping[str, Array | Integers]) -> Array:
         """Return log p(x_j | y, θ) of some features of a block (draw, row, outcome), the others integrated out."""
         axes = block.statistics.axes
         rows = len(next(iter(values.values())))
-        if axes.levels:
-            X: Any = np.full((rows, len(axes.features)), -1)
-        else:
-            X = np.full((rows, len(axes.features)), np.nan)
+        absent: Any = -1 if block.family.kind == "category" else np.nan
+        X = np.full((rows, len(axes.features)), absent)
         for name, column in values.items():
             j = axes.features.index(name)
-            X[:, j] = column if axes.levels else column / axes.unit[j]
+            X[:, j] = column if self.levels_of(name) else column / axes.unit[j]
         return np.asarray(block.family.log_density(X, block.own(self.parameters)))
 
     def of_column(self, feature: str, values: Array | Integers) -> Array:
@@ -269,8 +272,7 @@ def _possible(x: Array, names: Collection[str]) -> Array:
 
 def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
     """Draw probabilities of levels over the rows' shares; a level is set in bold letters in its class's color."""
-    axes = panels.block_of(feature).statistics.axes
-    levels = axes.levels[axes.features.index(feature)]
+    levels = panels.levels_of(feature)
     codes = columns.codes(panels.frame[[feature]], (feature,), (levels,))[:, 0]
     most = np.argsort(-np.bincount(codes[codes >= 0], minlength=len(levels)), kind="stable")[:MOST_LEVELS]
     order = np.sort(most)
@@ -300,7 +302,7 @@ def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
 def _draw_pair(ax: Axes, panels: _Panels, pair: tuple[str, str]) -> None:
     """Draw contours of each class's density, the rows, and the boundary of the two columns alone."""
     for name in pair:
-        if panels.block_of(name).statistics.axes.levels:
+        if panels.levels_of(name):
             raise InputError(f"column {name!r} is a category; contours need two columns of numbers")
     rows = columns.numbers(panels.frame[list(pair)], pair)
     known = ~np.isnan(rows).any(axis=1)

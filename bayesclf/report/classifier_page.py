@@ -349,7 +349,7 @@ def _prediction_figures(classifier: BayesClassifier, X: Any, y: Any) -> list[tup
     """Return figures of what was learned about the columns, of replicated labels, and of the predictions' entropy."""
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     learned: dict[str, Callable[[], Figure]] = {}
-    if kinds and kinds <= {"number", "category"}:
+    if kinds and kinds <= {"number", "category", "mixed"}:
         learned["conditionals"] = lambda: plots.class_conditionals(classifier, X, y)
     return _drawn(
         learned

@@ -21,6 +21,7 @@ LATER: dict[str, Any] = {
     "BayesianNetwork.class_free": (),
     "Choices.averaged": False,
     "Column.of_numbers": False,
+    "ColumnBlock.mixed": (),
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,

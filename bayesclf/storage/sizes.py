@@ -75,6 +75,7 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
+    from bayesclf.families.mixed.network import ConditionalGaussian
     from bayesclf.families.networks.tables import ConditionalTables
     from bayesclf.families.trees.pairs import PairCounts
 
@@ -82,6 +83,10 @@ def _names(block: Block) -> int:
     names = max(len(own.features) + sum(own.sizes) for own in (axes, block.family.axes))
     if isinstance(block.family, ConditionalTables):
         return names + block.family.layout(block.family.axes).cells
+    if isinstance(block.family, ConditionalGaussian):
+        tables = block.family.of_categories
+        cells = 0 if tables is None else tables.layout(tables.axes).cells
+        return names + cells + sum(own.count * (1 + own.width) for own in block.family.regressions)
     if isinstance(block.statistics, PairCounts):
         squares = [sum(axes.sizes) ** 2 - sum(size**2 for size in axes.sizes), len(axes.features) ** 2]
         return names + sum(squares) // 2

@@ -140,11 +140,13 @@ def test_a_file_gives_the_same_answers(kind, play_tennis, tmp_path):
     assert_same_answers(clf, bc.load(tmp_path / "model.nc"), play_tennis.X, RULES, 0)
 
 
-@pytest.mark.parametrize(("kind", "what"), [(JointBayes, "a joint table"), (BayesNetClassifier, "a Bayesian network")])
-def test_numbers_are_refused_by_name(kind, what, mixed_table):
+@pytest.mark.parametrize(
+    ("clf", "what"), [(JointBayes(), "a joint table"), (BayesNetClassifier("all-trees"), "an average over all trees")]
+)
+def test_numbers_are_refused_by_name(clf, what, mixed_table):
     X, y = mixed_table
     with pytest.raises(Refused, match=rf"{what} takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
-        kind().fit(X[["age", "ward", "dose"]], y)
+        clf.fit(X[["age", "ward", "dose"]], y)
 
 
 def test_edges_are_checked_by_the_classifier(play_tennis):

@@ -21,7 +21,7 @@ CELLWISE = [
     case
     for case in PRIORS
     if getattr(case.family, "variance", None) not in ("class", "shared")
-    and case.family.name not in ("joint", "network", "multinomial", "multivariate-gaussian")
+    and case.family.name not in ("joint", "network", "multinomial", "multivariate-gaussian", "conditional-gaussian")
 ]
 every_cellwise = pytest.mark.parametrize("case", CELLWISE, ids=[case.name for case in CELLWISE])
 

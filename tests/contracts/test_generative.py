@@ -329,6 +329,8 @@ def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
                 error = np.sqrt(np.pi / 2) * training.std() / np.sqrt(len(training))
                 assert abs(own[name].median() - training.median()) < 4 * error
                 continue
+            if "beta" in posterior:  # means follow from the categories': tests/classifiers/test_mixed_network.py
+                continue
             mu = posterior["mu"].sel(outcome=label, feature=name)
             sd = np.hypot(own[name].std(), spread["mu"].sel(outcome=label, feature=name))
             assert abs(own[name].mean() - mu) < 5 * sd / np.sqrt(len(own))

@@ -14,6 +14,7 @@ from helpers.cases import (
     GAUSSIAN,
     HURDLE,
     LOG_NORMAL,
+    MIXED,
     MULTINOMIAL,
     MULTIVARIATE_GAUSSIAN,
     NEGATIVE_BINOMIAL,
@@ -41,6 +42,7 @@ CASES = (
     HURDLE[1],
     *(next(case for case in GAUSSIAN if case.family.variance == variance) for variance in SHARED_OVER),
     *MULTIVARIATE_GAUSSIAN[:2],
+    MIXED[2],
 )
 HEAVY_TAILED = "multivariate gaussian class"
 """Without rows the covariance of a class has no variance, and R-hat of its chains rightly warns."""

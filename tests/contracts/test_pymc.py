@@ -49,7 +49,7 @@ def model_of(case, statistics):
 def structure_of(case):
     """Return what the graph of a family depends on; the hyperparameters are data."""
     family = case.family
-    return family.name, family.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
+    return family.name, case.prior.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
 
 
 BY_STRUCTURE = {structure_of(case): case for case in PRIORS}

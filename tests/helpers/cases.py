@@ -8,6 +8,7 @@ import numpy as np
 from helpers.case import FEATURES, LABELS
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
+from helpers.mixed_cases import MixedCase
 from helpers.number_cases import (
     AveragedCase,
     ExponentialCase,
@@ -25,6 +26,7 @@ from bayesclf.families import (
     BayesianNetwork,
     Bernoulli,
     Categorical,
+    ConditionalGaussian,
     EveryTree,
     Exponential,
     Gamma,
@@ -137,8 +139,31 @@ HURDLE = (
         EXPONENTIAL[1],
     ),
 )
+MIXED = (
+    MixedCase(
+        "conditional gaussian all",
+        ConditionalGaussian(),
+        Axes(LABELS, FEATURES, ((), (), ("a", "b"))),
+        (((), (2,)),),
+        ((0, (2,), ()), (1, (2,), (0,))),
+    ),
+    MixedCase(
+        "conditional gaussian of categories",
+        ConditionalGaussian(edges=(("u", "v"), ("u", "w"), ("w", "v"))),
+        Axes(LABELS, FEATURES, ((1, 2), (), (False, True))),
+        (((), (0,)), ((0,), (2,))),
+        ((1, (0, 2), ()),),
+    ),
+    MixedCase(
+        "conditional gaussian prior given",
+        ConditionalGaussian(0.7, "softmax", (("w", "v"), ("u", "w")), kappa=0.7, a=2.5),
+        Axes(LABELS, FEATURES, (("a", "b"), (), ())),
+        (((), (0,)),),
+        ((2, (0,), ()), (1, (), (2,))),
+    ),
+)
 NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)
-CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS)
+CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS, *MIXED)
 """Families whose parameters have a density."""
 
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))

@@ -81,6 +81,13 @@ GENERATIVE = (
         WORDS,
         {"structure": [(WORDS[0], WORDS[1])], "class_free": [WORDS[0]]},
     ),
+    FilledCase(
+        "network of numbers",
+        bc.BayesNetClassifier,
+        NUMBERS + WORDS,
+        {"structure": [("smoker", "age"), ("age", "dose")], "class_free": ["age"]},
+    ),
+    FilledCase("tan of numbers", bc.BayesNetClassifier, NUMBERS + WORDS),
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
     FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests", "tree": "class"}),
 )

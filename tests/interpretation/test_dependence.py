@@ -147,8 +147,18 @@ def test_a_mixed_pair_and_a_dependence_that_is_not_linear():
     assert ("a", "square") in binned.to_join
     assert linear.table.set_index(["first", "second"]).loc[("a", "sign"), "kind"] == "mixed"
     assert ("a", "sign") in linear.to_join
-    assert linear.blocks == {}  # a number and a category have no joint family
-    assert "BayesNetClassifier" in linear.next_step
+    assert linear.blocks == {("a", "sign"): "conditional-gaussian"}
+    assert "{('a', 'sign'): 'conditional-gaussian'}" in linear.next_step
+    X.loc[0, "a"] = np.nan
+    assert pairs(X, y).blocks == linear.blocks
+    X.loc[1, "sign"] = None
+    gaps = pairs(X, y)
+    assert gaps.with_gaps == (("a", "sign"), ("square", "sign"))
+    assert gaps.blocks == {}
+    assert "BayesNetClassifier" in gaps.next_step
+    bc.NaiveBayes(linear.blocks, missing="level").fit(X, y)
+    with pytest.raises(Refused, match=r"column 'sign' has missing cells .* fit with missing='level', fill them in"):
+        bc.NaiveBayes(linear.blocks).fit(X, y)
 
 
 def test_the_blocks_that_it_names_can_be_fitted_and_help():

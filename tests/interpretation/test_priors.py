@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.cases import CASES, EVERY
+from helpers.cases import CASES, EVERY, MIXED
 from helpers.families import ids
 from scipy import stats
 from sklearn.datasets import load_iris
@@ -47,7 +47,7 @@ def dirichlet_alpha(prior, size):
     return np.array([float(value) for value in re.fullmatch(r"Dirichlet\((.*)\)", prior)[1].split(", ")])
 
 
-@pytest.mark.parametrize("case", **ids(CASES))
+@pytest.mark.parametrize("case", **ids([case for case in CASES if case not in MIXED]))
 def test_draws_from_the_prior_follow_its_words(case):
     family, axes = case.prior, case.axes
     draws, lines, dims = family.draw(np.random.default_rng(0), DRAWS), family.priors(), family.dims()

@@ -1,0 +1,1 @@
+"""Categories and numbers that depend on each other: conditional Gaussian networks."""

@@ -1,0 +1,176 @@
+"""Moments of numbers in each group of rows with the same label and categories: statistics of mixed columns.
+
+Which columns of mixed axes are categories is told by their levels: a number has none. A cell of a category is its code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayesclf import memory
+from bayesclf.families.base import MISSING, Axes, Statistics
+from bayesclf.families.moments import Moments
+from bayesclf.families.networks.row_counts import RowCounts, different
+from bayesclf.families.patterns import Booleans
+from bayesclf.typing import Array, Integers
+
+SEEN = 0
+"""Code, in a group, of a number that is observed; that of one that is not is `MISSING`."""
+
+
+def are_categories(axes: Axes) -> Booleans:
+    """Return which features are categories, (feature)."""
+    return np.array(axes.sizes) > 0 if axes.levels else np.zeros(len(axes.features), dtype=bool)
+
+
+def are_seen(X: Array, axes: Axes) -> Booleans:
+    """Return which cells (row, feature) are observed: no NaN, and no negative code of a category."""
+    return ~np.isnan(X) & ~(are_categories(axes) & (X < 0))
+
+
+@dataclass(frozen=True)
+class GroupedMoments(Statistics):
+    """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the numbers of each group of rows.
+
+    The rows of a group have the same label, the same values of all categories and the same cells missing. Groups are
+    merged by the update of Chan, Golub & LeVeque (1983); rows without any cell are left out.
+
+    Attributes
+    ----------
+    axes
+        Labels, features and levels; numbers have no levels.
+    groups
+        Label code, then the code of each feature, (group, 1 + feature), in lexicographic order.
+    n
+        (group).
+    mean
+        (group, number), 0 where it is missing.
+    scatter
+        (group, number, other number), 0 where one of them is missing.
+    """
+
+    axes: Axes
+    groups: Integers
+    n: Array
+    mean: Array
+    scatter: Array
+    averages: ClassVar[tuple[str, ...]] = ("groups", "mean")
+
+    @classmethod
+    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Return the moments of rows `X` (row, feature), codes of categories and numbers, with label codes `y`."""
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        category, seen = are_categories(axes), are_seen(X, axes)
+        codes = np.where(seen, np.where(category, X, SEEN), MISSING).astype(np.intp)
+        numbers = np.where(seen, X, 0.0)[:, ~category]
+        return cls._merged(axes, np.column_stack([y, codes]), weight, numbers, None)
+
+    @classmethod
+    def _merged(cls, axes: Axes, groups: Integers, n: Array, mean: Array, scatter: Array | None) -> Self:
+        """Return the moments of parts, (part, …), of which equal groups are merged; single rows have no scatter."""
+        some = (groups[:, 1:] >= 0).any(axis=1) if groups.shape[1] > 1 else np.zeros(len(groups), dtype=bool)
+        groups, n, mean = groups[some], n[some], mean[some]
+        sizes = [size or 1 for size in axes.sizes] if axes.levels else [1] * len(axes.features)
+        merged, which = different(groups, (len(axes.labels), *sizes))
+        d = mean.shape[1]
+        memory.require(
+            3 * 8.0 * len(merged) * d**2,
+            f"scatters of {d:,} numbers in {len(merged):,} combinations of categories",
+            "take fewer columns (--drop on the command line), or cut numbers into bins with pandas.cut",
+        )
+        moments = merge(which, len(merged), n, mean, None if scatter is None else scatter[some])
+        return cls(axes, merged, *moments)
+
+    @override
+    def __add__(self, other: Self) -> Self:
+        groups, n = np.concatenate([self.groups, other.groups]), np.concatenate([self.n, other.n])
+        moments = (np.concatenate(pair) for pair in ((self.mean, other.mean), (self.scatter, other.scatter)))
+        return self._merged(self.axes, groups, n, *moments)
+
+    @override
+    def pooled(self) -> Self:
+        """Return the moments with all labels as one."""
+        groups = self.groups.copy()
+        groups[:, 0] = 0
+        return self._merged(self.axes.pooled(), groups, self.n, self.mean, self.scatter)
+
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the moments of some of the features; groups that become equal are merged."""
+        own = features[~are_categories(self.axes)]
+        groups = self.groups[:, np.concatenate([[True], features])]
+        axes = self.axes.select(features)
+        return self._merged(axes, groups, self.n, self.mean[:, own], self.scatter[:, own][:, :, own])
+
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        """Return the moments on axes with additional labels or levels, codes by the new ones, in their units."""
+        groups = self.groups.copy()
+        groups[:, 0] = np.array(self.axes.labels_in(axes), dtype=np.intp)[groups[:, 0]]
+        for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True), start=1):
+            if levels:
+                codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
+                groups[:, j] = codes[groups[:, j]]
+        # A column without a cell so far may turn out to be a category.
+        still = ~are_categories(axes)[~are_categories(self.axes)]
+        mean, scatter = self.mean[:, still], self.scatter[:, still][:, :, still]
+        ratio = (self.axes.unit / axes.unit)[~are_categories(axes)]
+        return self._merged(axes, groups, self.n, mean * ratio, scatter * ratio[:, None] * ratio)
+
+    def of_pair(self, i: int, j: int) -> Self:
+        """Return the moments of two features, of the rows in which both are observed."""
+        there = self.seen[:, [i, j]].all(axis=1)
+        parts = self.groups[there], self.n[there], self.mean[there], self.scatter[there]
+        return type(self)(self.axes, *parts).select(np.isin(np.arange(len(self.axes.features)), (i, j)))
+
+    @property
+    def seen(self) -> Booleans:
+        """Which features are observed, (group, feature)."""
+        return np.asarray(self.groups[:, 1:] >= 0)
+
+    def row_counts(self) -> RowCounts:
+        """Return the counts of the different rows of the categories alone."""
+        category = are_categories(self.axes)
+        axes, codes = self.axes.select(category), self.groups[:, 1:][:, category]
+        return RowCounts.of(codes, self.groups[:, 0], axes, self.n)
+
+    def cells(self) -> Moments:
+        """Return the pooled moments of each number by itself, over all its observed cells."""
+        number = ~are_categories(self.axes)
+        seen = self.seen[:, number]
+        n = self.n[:, None] * seen
+        place = np.zeros(len(n), dtype=np.intp)
+        parts = [
+            merge(place, 1, n[:, j], self.mean[:, [j]], self.scatter[:, [j]][:, :, [j]]) for j in range(n.shape[1])
+        ]
+        total, mean, scatter = (np.array([part[of].ravel() for part in parts]).reshape(1, -1) for of in range(3))
+        return Moments(self.axes.select(number).pooled(), total, mean, scatter)
+
+
+def merge(which: Integers, length: int, n: Array, mean: Array, scatter: Array | None) -> tuple[Array, Array, Array]:
+    """Return weight (place), mean (place, number) and scatter of parts (part, …) merged by their place, `which` (part).
+
+    Means are measured from that of the first part of a place, which makes the mean of equal cells exact.
+    """
+    d = mean.shape[1]
+    order = np.argsort(which, kind="stable")[::-1]
+    first = np.zeros(length, dtype=np.intp)
+    first[which[order]] = order
+    origin = mean[first] if len(which) else np.zeros((length, d))
+    at = sparse.csr_array((np.ones(len(which)), (which, np.arange(len(which)))), shape=(length, len(which)))
+    total = np.asarray(at @ n)
+    share = np.divide(n, total[which], out=np.zeros_like(n), where=total[which] > 0)
+    merged = origin + at @ (share[:, None] * (mean - origin[which]))
+    away = mean - merged[which]
+    out = (
+        np.zeros((length, d, d)) if scatter is None else (at @ scatter.reshape(len(which), d * d)).reshape(length, d, d)
+    )
+    for j in range(d):
+        out[:, j] += at @ ((n * away[:, j])[:, None] * away)
+    return total, merged, out

@@ -1,0 +1,135 @@
+"""Densities of rows of categories and numbers, missing cells summed and integrated out.
+
+A missing cell on which nothing observed depends drops out. A missing category that a number depends on is summed over;
+the others are left to the tables. Given the categories the numbers are jointly normal, and a missing number is
+integrated out in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from bayesclf.errors import Refused
+from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.mixed.groups import are_categories, are_seen
+from bayesclf.families.mixed.regressions import Regression
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.patterns import Booleans, by_pattern
+from bayesclf.typing import Array, Integers, Parameters
+
+LARGEST_SUM = 2**12
+"""Combinations of missing categories, on which numbers depend, above which summing over them is refused."""
+
+type OfNumbers = Callable[[tuple[Regression, ...], Array, tuple[int, ...]], Array]
+"""The log density of numbers: of their regressions, rows without missing categories, and the missing numbers."""
+
+
+def needed(seen: Booleans, layout: Layout | None, regressions: Sequence[Regression], axes: Axes) -> Booleans:
+    """Return which features are observed, or something observed depends on, (feature)."""
+    out = seen.copy()
+    for own in reversed(regressions):
+        if out[own.of]:
+            out[list(own.parents)] = True
+    category = np.flatnonzero(are_categories(axes))
+    for factor in reversed(layout.factors if layout else ()):
+        if out[category[list(factor.of)]].any():
+            out[category[list(factor.scope)]] = True
+    return out
+
+
+def log_density(
+    X: Array,
+    layout: Layout | None,
+    regressions: tuple[Regression, ...],
+    axes: Axes,
+    of_categories: Callable[[Integers], Array],
+    of_numbers: OfNumbers,
+) -> Array:
+    """Return the log density of the observed cells, (draw, row, outcome).
+
+    Parameters
+    ----------
+    X
+        Cells (row, feature).
+    layout
+        The tables of the categories; None without any.
+    regressions
+        Those of the numbers, parents first.
+    axes
+        Of the block.
+    of_categories
+        Log density (draw, row, outcome) of codes of the categories, negative where missing.
+    of_numbers
+        The same of the numbers.
+
+    Raises
+    ------
+    Refused
+        For too many combinations of missing categories.
+    """
+    category, seen = are_categories(axes), are_seen(X, axes)
+    X = np.where(category & ~seen, MISSING, X)
+    total = of_categories(X[:0, category].astype(np.intp))
+    total = np.zeros((len(total), len(X), total.shape[2]))
+    for pattern, rows in by_pattern(~seen):
+        wanted = needed(pattern, layout, regressions, axes)
+        used = tuple(own for own in regressions if wanted[own.of])
+        gaps = sorted({j for own in used for j in own.given if not pattern[j]})
+        hidden = tuple(np.flatnonzero(wanted & ~pattern & ~category).tolist())
+        sizes = [axes.sizes[j] for j in gaps]
+        if prod(sizes) > LARGEST_SUM:
+            names = ", ".join(repr(axes.features[j]) for j in gaps)
+            raise Refused(
+                f"summing out the missing cells of columns {names} takes {prod(sizes):,} combinations (limit "
+                f"{LARGEST_SUM:,}); fill some in, or fit with missing='level', or with fewer edges"
+            )
+        filled, density = X[rows], None
+        for values in product(*map(range, sizes)):
+            filled[:, gaps] = values
+            term = of_categories(filled[:, category].astype(np.intp))
+            term = term + of_numbers(used, filled, hidden) if used else term
+            density = term if density is None else np.logaddexp(density, term)
+        total[:, rows] = density
+    if axes.units:
+        total -= axes.log_units(seen)[None, :, None]
+    return total
+
+
+def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters) -> Array:
+    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions.
+
+    With r = x − β0 − βᵀx_on of all regressions, where the hidden x are at their conditional means, u the hidden
+    numbers' deviations from these, and A_fh = ∂r_f/∂u_h, it is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u, D
+    the diagonal of 1/σ²: a regression of −r on A.
+    """
+    values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
+    beta, sigma2 = parameters["beta"], parameters["sigma2"]
+    residuals, slopes, weights = [], [], []
+    for own in regressions:
+        place = own.configuration(X)
+        terms = own.of_terms(beta)[:, :, place]
+        variance = own.of_regressions(sigma2)[:, :, place]
+        expected = terms[..., 0] + sum(terms[..., 1 + i] * values[j] for i, j in enumerate(own.on))
+        slope = {j: -terms[..., 1 + i] for i, j in enumerate(own.on)}
+        if own.of in hidden:
+            values[own.of], slope[own.of] = expected, np.ones_like(expected)
+            residuals.append(np.zeros_like(expected))
+        else:
+            residuals.append(values[own.of] - expected)
+        weights.append(1 / variance)
+        slopes.append([slope.get(h, np.zeros_like(expected)) for h in hidden])
+    logs = [np.log(w) - np.log(2 * np.pi) - w * r**2 for w, r in zip(weights, residuals, strict=True)]
+    total = 0.5 * np.sum(logs, axis=0)
+    if hidden:
+        D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
+        A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
+        right = np.einsum("...fh,...f->...h", A, D * r)
+        factor = np.linalg.cholesky(np.einsum("...fh,...f,...fi->...hi", A, D, A))
+        solved = np.linalg.solve(factor, right[..., None])[..., 0]
+        log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+        total = total + 0.5 * ((solved**2).sum(axis=-1) - log_det + len(hidden) * np.log(2 * np.pi))
+    return np.asarray(np.swapaxes(total, 1, 2))

@@ -1,0 +1,473 @@
+"""Conditional Gaussian networks: categories in tables, numbers linear in their parents among the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import compress
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesclf.constraints import Number, OrNone, require
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import units
+from bayesclf.families.base import MISSING, Axes, Family, Statistics, require_choice, require_each, require_positive
+from bayesclf.families.mixed import conjugate, estimates, marginals, regressions
+from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
+from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
+from bayesclf.families.mixed.regressions import Regression
+from bayesclf.families.mixed.structure import best_tree
+from bayesclf.families.networks import structure
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.network import LEARNT, BayesianNetwork, JointTable
+from bayesclf.families.networks.tables import ConditionalTables
+from bayesclf.families.prior_lines import PriorLine
+from bayesclf.families.simplexes import BASES
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc_rows import LabeledRows
+
+ALL = "all"
+"""One table of all categories, and each number on all of them and on the numbers before it."""
+
+LARGEST_PARAMETERS = 2**15
+"""Terms (outcome × term) of one hypothesis above which the regressions are refused."""
+
+
+@dataclass(frozen=True)
+class ConditionalGaussian(Family[GroupedMoments]):
+    """P(x | y) = Π_j P(x_j | x_parents(j), y) over categories and numbers: a conditional Gaussian network.
+
+    A category has parents among the categories, and a table with a Dirichlet for each configuration of them and the
+    class. A number x is linear in its parents among the numbers, z = (1, x_parents), with coefficients and a variance
+    for each configuration u of its parents among the categories and the class:
+
+    ========= ======== ==================== ===========================================================
+    parameter support  prior                posterior
+    ========= ======== ==================== ===========================================================
+    θ_u       simplex  Dirichlet(α_u)       Dirichlet(α_u + n_u)
+    σ²_u      above 0  InvGamma(a, b)       InvGamma(a + n/2, b + ½ Σ(x − m_nᵀz)² + ½ (m_n − m)ᵀΛ(m_n − m))
+    β_u | σ²  real     Normal(m, σ²Λ⁻¹)     Normal(m_n, σ²(Λ + Σzzᵀ)⁻¹), m_n = (Λ + Σzzᵀ)⁻¹(Λm + Σzx)
+    ========= ======== ==================== ===========================================================
+
+    The sums are over the rows of a class and configuration. MLE: least squares, σ² the mean squared residual. MAP: the
+    joint mode in (β, σ²), σ² = b_n/(a_n + 1 + w/2) with w coefficients. The predictive is a product of tables' means
+    and of Student's t with 2a_n degrees of freedom. Without categories and edges it is `Gaussian`; with all edges among
+    numbers its MLE has the mean and covariance of `MultivariateGaussian`.
+
+    A missing cell that no observed cell depends on drops out. Others are summed and integrated out in prediction; in
+    training rows they are refused, as they couple the parameters, and the predictive in closed form needs the numbers
+    on which observed ones depend.
+
+    Parameters
+    ----------
+    alpha, basis
+        Those of the tables, as in `BayesianNetwork`.
+    edges
+        ``"all"``: one table of all categories, and each number on all categories and the numbers before it.
+        ``"tan"``: the tree of greatest evidence, `structure.best_tree`. Or pairs of column names, (parent, child); a
+        number has no edge to a category.
+    class_free
+        Columns that do not depend on the class given their parents. Only for edges that are given.
+    kappa
+        Rows that the prior of β is worth, above 0; None is 1. Λ is κ diag(1, s²), s² the parents' variances in the
+        pooled rows, in coordinates where the parents have mean 0; m is the number's pooled mean, and slopes of 0.
+    a
+        Shape of the inverse gamma, above 1; None is 3/2. b is (a − 1) times the number's pooled variance, so that
+        E[σ²] is that variance.
+    axes, m, precision, b, centre
+        Set by `resolve_prior`: m (outcome, term), Λ (outcome, entry) and b (outcome, regression) along the flat axes of
+        `regressions`, and the parents' pooled means (feature).
+
+    References
+    ----------
+    Lauritzen and Wermuth (1989), *Graphical models for associations between variables, some of which are qualitative
+    and some quantitative*, Annals of Statistics 17; Geiger and Heckerman (1994), *Learning Gaussian networks*, UAI;
+    Murphy (2012), *Machine Learning: A Probabilistic Perspective*, §7.6.3 (normal-inverse-gamma regression).
+    """
+
+    alpha: float | Array = 2.0
+    basis: str = "simplex"
+    edges: str | tuple[structure.Edge, ...] = ALL
+    class_free: tuple[str, ...] = ()
+    kappa: float | None = None
+    a: float | Array | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    m: Array | None = field(default=None, repr=False)
+    precision: Array | None = field(default=None, repr=False)
+    b: Array | None = field(default=None, repr=False)
+    centre: Array | None = field(default=None, repr=False)
+    name: ClassVar[str] = "conditional-gaussian"
+    kind: ClassVar[str] = "mixed"
+    likelihood: ClassVar[str] = (
+        "Categorical(theta) of each category and Normal(beta z, sigma2) of each number given its parents"
+    )
+    statistics_type: ClassVar[type[Statistics]] = GroupedMoments
+
+    def __post_init__(self) -> None:
+        require_positive(alpha=self.alpha, kappa=self.kappa)
+        require_choice("basis", self.basis, BASES)
+        require(OrNone(Number(above=1, array=True)), a=self.a)
+        if not isinstance(self.edges, str):
+            object.__setattr__(self, "edges", structure.check_edges(self.edges))
+        elif self.edges not in (ALL, LEARNT):
+            raise InputError(
+                f"edges must be {ALL!r}, {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}"
+            )
+        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
+        if self.class_free and isinstance(self.edges, str):
+            raise InputError(f"class_free is for edges that are given; give them, or leave it out with {self.edges!r}")
+
+    def resolve_prior(self, statistics: GroupedMoments) -> Self:
+        """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
+
+        Raises
+        ------
+        Refused
+            For training rows whose missing cells others depend on, and for too many regressions.
+        """
+        axes, used = statistics.axes, set(statistics.axes.features)
+        edges = best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
+        if not isinstance(edges, str):
+            edges = tuple(edge for edge in edges if set(edge) <= used)
+        free = tuple(name for name in self.class_free if name in used)
+        plain = replace(self, edges=edges, class_free=free, axes=axes)
+        plain.require_conjugate(statistics.seen)
+        labels = len(axes.labels)
+        if plain.regressions and labels * plain.regressions[-1].ends[1] > LARGEST_PARAMETERS:
+            raise Refused(
+                f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
+                f"{LARGEST_PARAMETERS:,}); take fewer columns or edges, or naive Bayes"
+            )
+        if np.asarray(self.a).ndim or np.asarray(self.kappa).ndim:
+            raise InputError("kappa and a must be one number each, for all columns")
+        kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else float(np.asarray(self.a))
+        centre, parts = conjugate.unit_information(plain.regressions, statistics, kappa, a)
+        resolved = replace(plain, centre=centre, **conjugate.joined(labels, parts))
+        if resolved.of_categories is None:
+            return resolved
+        return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
+
+    def _evidence_with(self, statistics: GroupedMoments, edges: tuple[structure.Edge, ...]) -> float:
+        """Return the log evidence of columns under this prior with other edges."""
+        family = replace(self, edges=edges)
+        return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
+
+    @cached_property
+    def of_categories(self) -> ConditionalTables | None:
+        """The tables of the categories; None without any."""
+        axes = self.axes.select(are_categories(self.axes))
+        if not axes.features:
+            return None
+        if self.edges == ALL:
+            return JointTable(self.alpha, self.basis, axes)
+        assert not isinstance(self.edges, str)
+        edges = tuple(edge for edge in self.edges if set(edge) <= set(axes.features))
+        free = tuple(name for name in self.class_free if name in axes.features)
+        return BayesianNetwork(self.alpha, self.basis, axes, edges, free)
+
+    @cached_property
+    def regressions(self) -> tuple[Regression, ...]:
+        """The regressions of the numbers, parents first."""
+        category = are_categories(self.axes)
+        position = {name: j for j, name in enumerate(self.axes.features)}
+        parents: dict[int, tuple[int, ...]] = {}
+        if isinstance(self.edges, str):
+            numbers, before = np.flatnonzero(~category).tolist(), tuple(np.flatnonzero(category).tolist())
+            parents = {j: (*before, *numbers[:i]) for i, j in enumerate(numbers)}
+        else:
+            for parent, child in self.edges:
+                parents[position[child]] = (*parents.get(position[child], ()), position[parent])
+        return regressions.in_order(self.axes, parents, self.class_free)
+
+    @override
+    def units(self, X: Array) -> Array:
+        """Return the units of columns by their cells; 1 for codes of categories, or 0 where all are 0."""
+        return units.unit_of(units.extent(X))
+
+    @override
+    def measured(self, X: Array, axes: Axes) -> Array:
+        """Return cells (row, feature) in the units of the axes, changed in place."""
+        return units.measured(X, axes.unit)
+
+    @override
+    def in_units(self, axes: Axes) -> Self:
+        """Return the prior with m, Λ and b in other units."""
+        if self.axes.units == axes.units:
+            return self
+        ratio = self.axes.unit / axes.unit
+        parts = [part.in_units(ratio[own.of], ratio[list(own.on)]) for own, part in self.parts()]
+        flat = conjugate.joined(len(self.axes.labels), parts)
+        return replace(self, centre=np.asarray(self.centre) * ratio, axes=axes, **flat)
+
+    def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
+        """Return False for a constant number and a category without an observed cell; check the edges' columns."""
+        axes, category = statistics.axes, are_categories(statistics.axes)
+        if not isinstance(self.edges, str):
+            structure.check_columns(self.edges, axes.features)
+            structure.check_known(self.class_free, axes.features)
+            for parent, child in self.edges:
+                if category[axes.features.index(child)] and not category[axes.features.index(parent)]:
+                    raise InputError(
+                        f"the edge {(parent, child)} leads from a number to a category; reverse it, or cut "
+                        f"{parent!r} into a few bins with pandas.cut"
+                    )
+        out = statistics.seen.any(axis=0)
+        out[~category] = ~statistics.cells().constant()
+        return np.asarray(out)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the priors of the tables, and of the variances and coefficients given these."""
+        lines = [] if self.of_categories is None else self.of_categories.priors()
+        for own, part in self.parts():
+            lines += conjugate.priors_of(own, part, self.axes)
+        return lines
+
+    def mle(self, statistics: GroupedMoments) -> Parameters:
+        """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
+        plain = replace(self, axes=statistics.axes)
+        plain.require_conjugate(statistics.seen)
+        label = statistics.groups[:, 0] == np.arange(len(statistics.axes.labels))[:, None]
+        there = (label * statistics.n) @ statistics.seen > 0
+        of_all = [name in self.class_free for name in statistics.axes.features]
+        require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
+        theta = {} if plain.of_categories is None else plain.of_categories.mle(statistics.row_counts())
+        return {**theta, **estimates.least_squares(statistics, plain.regressions, plain.of_categories, theta)}
+
+    def map(self, statistics: GroupedMoments) -> Parameters:
+        """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
+        posterior = self.posterior(statistics)
+        theta = {} if self.of_categories is None else self.of_categories.map(statistics.row_counts())
+        values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
+        return {**theta, **self._flat([(beta[None], sigma2[None]) for beta, sigma2 in values])}
+
+    def not_conjugate(self, statistics: GroupedMoments) -> str:
+        """Return the first column whose missing training cells couple the parameters."""
+        for name in self._hidden(statistics.seen):
+            return f"column {name!r} has missing cells that others depend on"
+        return ""
+
+    def _hidden(self, seen: NDArray[np.bool_]) -> Iterator[str]:
+        """Yield the columns with missing cells that matter, among observed cells (row, feature)."""
+        for pattern in np.unique(seen, axis=0):
+            hidden = marginals.needed(pattern, self._layout, self.regressions, self.axes) & ~pattern
+            yield from compress(self.axes.features, hidden)
+
+    def require_conjugate(self, seen: NDArray[np.bool_]) -> None:
+        """Raise `Refused` for missing cells that matter among observed cells (row, feature)."""
+        for name in self._hidden(seen):
+            as_level = are_categories(self.axes)[self.axes.features.index(name)]
+            raise Refused(
+                f"column {name!r} has missing cells that others depend on, which a network with numbers cannot learn "
+                f"from; {'fit with missing=' + repr('level') + ', ' if as_level else ''}fill them in, leave out the "
+                "rows or the column, or give edges by which no column depends on it"
+            )
+
+    @property
+    def _layout(self) -> Layout | None:
+        return None if self.of_categories is None else self.of_categories.layout(self.of_categories.axes)
+
+    def posterior(self, statistics: GroupedMoments) -> Self:
+        """Return the posterior of the prior's family, for rows without missing cells that matter."""
+        self.require_conjugate(statistics.seen)
+        parts = [part.updated(Sums.of(own, statistics)) for own, part in self.parts()]
+        flat = conjugate.joined(len(self.axes.labels), parts)
+        alpha = (
+            self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.row_counts()).alpha
+        )
+        return replace(self, alpha=alpha, **flat)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ, σ² and β | σ², those of all classes once."""
+        theta = {} if self.of_categories is None else self.of_categories.draw(rng, draws)
+        return {**theta, **self._flat([part.draw(rng, draws) for _, part in self.parts()])}
+
+    def mean(self) -> Parameters:
+        """Return the posterior means of θ, β and σ²."""
+        theta = {} if self.of_categories is None else self.of_categories.mean()
+        parts = [(part.moved(part.m)[None], (part.b / (part.a - 1))[None]) for _, part in self.parts()]
+        return {**theta, **self._flat(parts)}
+
+    @override
+    def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
+        """Add θ, σ² and β; they observe counts, and the moments of numbers given those of their parents."""
+        from bayesclf.families.mixed.pymc import add_regressions, observe_sums
+
+        self.require_conjugate(statistics.seen)
+        if self.of_categories is not None:
+            self.of_categories.pymc(statistics.row_counts(), suffix)
+        sums = [Sums.of(own, statistics) for own in self.regressions]
+        observe_sums(add_regressions(self.axes, list(self.parts()), sums, suffix), sums, suffix)
+
+    @override
+    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: GroupedMoments, suffix: str) -> None:
+        """Add θ, σ² and β; they observe codes, and numbers given these and each other."""
+        from bayesclf.families.mixed.pymc import add_regressions, observe_rows
+
+        category, seen = are_categories(self.axes), are_seen(X, self.axes)
+        self.require_conjugate(seen)
+        codes = None
+        if self.of_categories is not None:
+            import pymc as pm
+
+            cells = np.where(seen, X, MISSING)[:, category].astype(np.intp)
+            self.of_categories.pymc_rows(cells, rows, statistics.row_counts(), suffix)
+            codes = pm.modelcontext(None)[f"codes{suffix}"]
+        sums = [Sums.of(own, statistics) for own in self.regressions]
+        variables = add_regressions(self.axes, list(self.parts()), sums, suffix)
+        observe_rows(self.axes, self.regressions, variables, X, rows, codes, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, β and σ² from variables of one size each."""
+        from bayesclf.families.mixed.pymc import regressions_of
+
+        theta = {} if self.of_categories is None else self.of_categories.from_pymc(draws, suffix)
+        return {**theta, **self._flat(regressions_of(self.regressions, len(self.axes.labels), draws, suffix))}
+
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return log p(x | y, θ, β, σ²), (draw, row, outcome), missing cells summed and integrated out."""
+        draws = len(next(iter(parameters.values())))
+
+        def of_categories(codes: Integers) -> Array:
+            """Return the log density of the tables."""
+            if self.of_categories is None:
+                return np.zeros((draws, len(codes), len(self.axes.labels)))
+            return self.of_categories.log_density(codes, parameters)
+
+        of_numbers = partial(marginals.log_normal, parameters=parameters)
+        return self._summed_out(X, of_categories, of_numbers)
+
+    def log_predictive(self, X: Array) -> Array:
+        """Return the log density of tables' means and of Student's t, (row, outcome).
+
+        Raises
+        ------
+        Refused
+            For a row with a missing number on which an observed one depends.
+        """
+        parts = dict(self.parts())
+
+        def of_categories(codes: Integers) -> Array:
+            """Return that of the tables."""
+            if self.of_categories is None:
+                return np.zeros((1, len(codes), len(self.axes.labels)))
+            return self.of_categories.log_predictive(codes)[None]
+
+        def of_numbers(used: tuple[Regression, ...], cells: Array, hidden: tuple[int, ...]) -> Array:
+            """Return that of the numbers."""
+            if hidden:
+                raise Refused(
+                    f"column {self.axes.features[hidden[0]]!r} has missing cells and other numbers depend on it, where "
+                    "the predictive has no closed form; fill them in, or take the rule 'bayes-optimal'"
+                )
+            terms = (
+                parts[own].log_predictive(cells[:, own.of], cells[:, own.on], own.configuration(cells)) for own in used
+            )
+            return np.sum(list(terms), axis=0)[None]
+
+        return np.asarray(self._summed_out(X, of_categories, of_numbers)[0])
+
+    def _summed_out(self, X: Array, of_categories: Any, of_numbers: marginals.OfNumbers) -> Array:
+        return marginals.log_density(X, self._layout, self.regressions, self.axes, of_categories, of_numbers)
+
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Own class: the tables' and the regressions' predictives without the row; what all classes share, in all."""
+        category, seen = are_categories(self.axes), are_seen(X, self.axes)
+        out = np.zeros((len(X), len(self.axes.labels)))
+        if self.of_categories is not None:
+            codes = np.where(seen, X, MISSING)[:, category].astype(np.intp)
+            out += self.of_categories.log_predictive_without(codes, y)
+        for own, part in self.parts():
+            rows = np.flatnonzero(seen[:, own.of])
+            cells = X[rows]
+            given = cells[:, own.of], cells[:, own.on], own.configuration(cells)
+            density, kept = part.log_predictive_without(*given, y[rows])
+            density = np.where(kept, density, np.nan)
+            if own.class_free:
+                out[rows] += density[:, None]
+            else:
+                others = part.log_predictive(*given)
+                others[np.arange(len(rows)), y[rows]] = density
+                out[rows] += others
+        return out - self.axes.log_units(seen)[:, None]
+
+    def log_normalizer(self) -> Array:
+        """log B(α) of the tables, and log Γ(a) b^−a |Λ|^−½ of the regressions; those of all classes count once."""
+        labels = len(self.axes.labels)
+        total = np.zeros((labels, 1)) if self.of_categories is None else self.of_categories.log_normalizer()
+        for own, part in self.parts():
+            total = total + regressions.once(own, part.log_normalizer()).sum(axis=1, keepdims=True)
+        return total
+
+    def log_base(self, statistics: GroupedMoments) -> Array:
+        """log (2π)^(−n/2), and the Jacobian of the units."""
+        category, seen = are_categories(self.axes), statistics.seen
+        constant = seen @ np.where(category, 0.0, -0.5 * np.log(2 * np.pi) - np.log(self.axes.unit))
+        label = statistics.groups[:, 0]
+        return np.bincount(label, statistics.n * constant, minlength=len(self.axes.labels))[:, None]
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex, a normal-inverse-gamma for each regression, those of all classes once."""
+        own = conjugate.log_prior(tuple(self.parts()), len(self.axes.labels), parameters)
+        return own if self.of_categories is None else Density.joined(self.of_categories.log_prior(parameters), own)
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw cells (row, feature): codes of categories, then the numbers, parents first."""
+        X = np.zeros((len(y), len(self.axes.features)))
+        if self.of_categories is not None:
+            X[:, are_categories(self.axes)] = self.of_categories.sample(parameters, y, rng)
+        for own in self.regressions:
+            place = own.configuration(X)
+            beta = own.of_terms(parameters["beta"])[0][y, place]
+            sd = np.sqrt(own.of_regressions(parameters["sigma2"])[0][y, place])
+            X[:, own.of] = beta[:, 0] + (beta[:, 1:] * X[:, own.on]).sum(axis=1) + sd * rng.standard_normal(len(y))
+        return X
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ, where there are categories, and of β and σ², where there are numbers."""
+        category = are_categories(self.axes)
+        dims: dict[str, tuple[str, ...]] = {}
+        if category.any() or not category.size:
+            dims["theta"] = ("outcome", "cell")
+        if not category.all() or not category.size:
+            dims |= {"beta": ("outcome", "term"), "sigma2": ("outcome", "regression")}
+        return dims
+
+    @property
+    @override
+    def variant(self) -> str:
+        """The tables' own, and the shapes of the regressions."""
+        shapes = sorted((own.width, own.count, own.class_free) for own in self.regressions)
+        return f"{'' if self.of_categories is None else self.of_categories.variant} {shapes}"
+
+    def coords(self) -> dict[str, Any]:
+        """Return the names of cells, such as "wind=weak | outlook=sunny", of terms and of regressions."""
+        coords = {} if self.of_categories is None else self.of_categories.coords()
+        if not self.regressions:
+            return coords
+        of_terms, of_regressions = regressions.names(self.axes, self.regressions)
+        return {**coords, "term": of_terms, "regression": of_regressions}
+
+    def parts(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
+        """Yield the regressions of each number, and their distribution."""
+        flat = (np.asarray(values) for values in (self.centre, self.m, self.precision, self.a, self.b))
+        return zip(self.regressions, conjugate.split(self.regressions, *flat), strict=True)
+
+    def _flat(self, parts: list[tuple[Array, Array]]) -> Parameters:
+        """Return β and σ² on the flat axes from (draw, outcome, configuration, term) and so on; those of all tied."""
+        if not parts:
+            return {}
+        tied = [
+            tuple(np.broadcast_to(v[:, :1], v.shape) if own.class_free else v for v in part)
+            for own, part in zip(self.regressions, parts, strict=True)
+        ]
+        joined = (np.concatenate([v.reshape(*v.shape[:2], -1) for v in of], axis=2) for of in zip(*tied, strict=True))
+        return dict(zip(("beta", "sigma2"), joined, strict=True))

@@ -1,0 +1,199 @@
+"""Classifiers with categories and numbers in one block: networks with given edges, learned trees, naive Bayes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.classifiers import CLOSED_FORM, assert_same_answers
+from scipy import stats
+
+import bayesclf as bc
+from bayesclf import BayesNetClassifier, NaiveBayes
+from bayesclf.errors import InputError, Refused
+from bayesclf.families import BayesianNetwork, ConditionalGaussian
+
+EDGES = (("color", "weight"), ("weight", "height"))
+
+
+@pytest.fixture(scope="module")
+def fruit():
+    """Return rows in which the class shows in how color, weight and height go together."""
+    rng = np.random.default_rng(1)
+    y = rng.choice(["apple", "pear"], 160)
+    color = rng.choice(["green", "red"], 160)
+    weight = 5.0 + np.where((color == "red") == (y == "apple"), 2.0, -2.0) + rng.normal(size=160)
+    height = np.where(y == "apple", 0.8, -0.5) * weight + rng.normal(size=160)
+    return pd.DataFrame({"color": color, "weight": weight, "height": height}), y
+
+
+def test_numbers_of_a_network_are_linear_in_their_parents(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
+    assert clf.edges_ == EDGES
+    assert clf.score(X, y) > 0.95
+    assert clf.model_.log_evidence() > NaiveBayes(random_state=1).fit(X, y).model_.log_evidence() + 50
+    mle = clf.posterior_["mle"]
+    for label in ("apple", "pear"):
+        own = X[y == label]
+        for color, part in own.groupby("color"):
+            name = f"weight | color={color}"
+            np.testing.assert_allclose(mle["beta"].sel(outcome=label, term=name), part["weight"].mean(), rtol=1e-12)
+            variance = mle["sigma2"].sel(outcome=label, regression=name)
+            np.testing.assert_allclose(variance, part["weight"].var(ddof=0), rtol=1e-12)
+        slope, intercept = np.polyfit(own["weight"], own["height"], 1)
+        np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height on weight"), slope, rtol=1e-10)
+        np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height"), intercept, rtol=1e-9)
+
+
+def test_probabilities_are_those_of_the_product_of_densities(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, inference="mle").fit(X, y)
+    joint = np.empty((len(X), 2))
+    for k, label in enumerate(("apple", "pear")):
+        own = X[y == label]
+        slope, intercept = np.polyfit(own["weight"], own["height"], 1)
+        residual = own["height"] - intercept - slope * own["weight"]
+        joint[:, k] = len(own) * stats.norm.pdf(X["height"], intercept + slope * X["weight"], residual.std(ddof=0))
+        of_color = own.groupby("color")["weight"].agg(["mean", lambda w: w.std(ddof=0), "size"]).loc[X["color"]]
+        mean, sd, size = of_color.to_numpy().T
+        joint[:, k] *= stats.norm.pdf(X["weight"], mean, sd) * size / len(own)
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"structure": EDGES, "class_free": ["weight"]}, {}], ids=["edges", "tan"])
+def test_a_file_and_parts_and_yesterdays_posterior_give_the_same_answers(options, fruit, tmp_path):
+    X, y = fruit
+    whole = BayesNetClassifier(random_state=1, **options).fit(X, y)
+    whole.save(tmp_path / "model.nc")
+    assert_same_answers(whole, bc.load(tmp_path / "model.nc"), X, ("bayes-optimal", "gibbs", *CLOSED_FORM), 0)
+    parts = BayesNetClassifier(random_state=1, **options)
+    for start in range(0, 160, 40):
+        parts.partial_fit(X[start : start + 40], y[start : start + 40], classes=["apple", "pear"])
+    assert parts.edges_ == whole.edges_
+    assert_same_answers(whole, parts, X, CLOSED_FORM)
+    first = BayesNetClassifier(random_state=1, **options).fit(X[:80], y[:80])
+    second = first.as_prior().fit(X[80:], y[80:])
+    evidence = first.model_.log_evidence() + second.model_.log_evidence()
+    at_once = first.model_.posterior().blocks[0].family.posterior(second.model_.blocks[0].statistics)
+    found = second.model_.posterior().blocks[0].family
+    np.testing.assert_allclose(found.m, at_once.m, rtol=1e-10)
+    assert np.isfinite(evidence)
+
+
+def test_a_network_without_numbers_is_one_of_tables(play_tennis):
+    clf = BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
+    assert type(clf.model_.blocks[0].family) is BayesianNetwork
+
+
+def test_codes_that_are_said_to_be_categories_stay_categories(fruit):
+    X, y = fruit
+    coded = X.assign(color=X["color"].map({"green": 1, "red": 2}))
+    said = coded.astype({"color": "category"})
+    clf = BayesNetClassifier(EDGES, random_state=1).fit(said, y)
+    assert clf.model_.blocks[0].statistics.axes.levels == ((1, 2), (), ())
+    assert_same_answers(BayesNetClassifier(EDGES, random_state=1).fit(X, y), clf, X, CLOSED_FORM, other_X=said)
+    as_number = BayesNetClassifier(EDGES, random_state=1).fit(coded, y)
+    assert as_number.model_.blocks[0].statistics.axes.levels == ()
+
+
+def test_generated_rows_have_the_means_of_the_network(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
+    generated, labels = clf.sample(8000, random_state=2)
+    assert list(generated.columns) == list(X.columns)
+    for label in ("apple", "pear"):
+        own, training = generated[labels == label], X[y == label]
+        for name in ("weight", "height"):
+            error = training[name].std() * np.hypot(1 / np.sqrt(len(training)), 1 / np.sqrt(len(own)))
+            assert abs(own[name].mean() - training[name].mean()) < 4 * error
+        slope = np.polyfit(own["weight"], own["height"], 1)[0]
+        assert abs(slope - np.polyfit(training["weight"], training["height"], 1)[0]) < 0.15
+
+
+def test_the_tree_leaves_columns_with_gaps_without_children(fruit):
+    X, y = fruit
+    assert BayesNetClassifier(random_state=1).fit(X, y).edges_ == EDGES
+    gaps = X.copy()
+    gaps.loc[3, "weight"] = np.nan
+    clf = BayesNetClassifier(random_state=1).fit(gaps, y)
+    assert clf.edges_ == (("color", "weight"), ("color", "height"))
+    assert any("no column depends on 'weight' in the tree" in note for note in clf.notes_)
+    assert np.isfinite(clf.predict_proba(gaps)).all()
+    with pytest.raises(Refused, match="column 'weight' has missing cells that others depend on"):
+        BayesNetClassifier(EDGES).fit(gaps, y)
+
+
+def test_missing_cells_of_new_rows_are_integrated_out(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
+    some = X[:5].copy()
+    some.loc[0, "weight"], some.loc[1, "color"], some.loc[2, ["weight", "height"]] = np.nan, None, np.nan
+    assert np.isfinite(clf.predict_proba(some)).all()
+    # The closed form of a row without its leaf is the average over it, and so is that of draws.
+    exact, drawn = (clf.predict_proba(some[1:], rule=rule) for rule in ("predictive", "bayes-optimal"))
+    np.testing.assert_allclose(drawn, exact, atol=0.02)
+    with pytest.raises(Refused, match=r"take the rule 'bayes-optimal'"):
+        clf.predict_proba(some[:1], rule="predictive")
+
+
+def test_levels_and_numbers_that_come_later(fruit):
+    X, y = fruit
+    early, late = X[:80].copy(), X[80:].assign(color=np.where(X["weight"][80:] > 5, "blue", X["color"][80:]))
+    early["color"] = None
+    clf = BayesNetClassifier(EDGES, random_state=1).partial_fit(early, y[:80], classes=["apple", "pear"])
+    with pytest.raises(Refused, match="column 'color' has missing cells that others depend on"):
+        clf.partial_fit(late, y[80:])
+    free = (("weight", "height"),)
+    parts = BayesNetClassifier(free, random_state=1).partial_fit(early, y[:80], classes=["apple", "pear"])
+    parts.partial_fit(late, y[80:])
+    both = pd.concat([early, late])
+    assert_same_answers(BayesNetClassifier(free, random_state=1).fit(both, y), parts, late, CLOSED_FORM)
+    with pytest.raises(InputError, match="column 'color' has levels that the training rows lack"):
+        BayesNetClassifier(EDGES, unseen="error").fit(X, y).predict(late)
+
+
+def test_an_edge_from_a_number_to_a_category_is_refused(fruit):
+    with pytest.raises(InputError, match=r"edge \('weight', 'color'\) leads from a number to a category; reverse it"):
+        BayesNetClassifier((("weight", "color"),)).fit(*fruit)
+
+
+def test_naive_bayes_joins_a_category_and_a_number(fruit):
+    X, y = fruit
+    blocks = {("color", "weight"): "conditional-gaussian"}
+    clf = NaiveBayes(blocks, random_state=1).fit(X, y)
+    assert type(clf.model_.blocks[0].family) is ConditionalGaussian
+    network = BayesNetClassifier((("color", "weight"),), random_state=1).fit(X, y)
+    assert_same_answers(network, clf, X, CLOSED_FORM)
+    np.testing.assert_allclose(clf.model_.log_evidence(), network.model_.log_evidence(), rtol=1e-12)
+    two = X[["color", "weight"]]
+    found = bc.dependent_pairs(NaiveBayes(random_state=1).fit(two, y), two, y)
+    assert found.blocks == blocks
+    assert NaiveBayes(found.blocks, random_state=1).fit(two, y).score(two, y) > 0.9
+    joined = bc.dependent_pairs(clf, X, y).table.set_index(["first", "second"])["joined"]
+    assert joined[("color", "weight")]
+    assert not joined[("weight", "height")]
+
+
+def test_what_a_fit_shows_and_checks(fruit, tmp_path):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
+    priors = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
+    assert priors["sigma2", "weight"].startswith("InvGamma(1.5, ")
+    assert priors["beta", "height on weight"].startswith("Normal(0, sigma2/")
+    figure = bc.plots.class_conditionals(clf, X, y, ["color", "weight", ("weight", "height")])
+    assert len(figure.axes) == 3
+    check = clf.predictive_check(X, y)
+    shares, means = (check["observed_statistics"][name] for name in ("share", "mean"))
+    expected = np.mean(X["color"][y == "pear"] == "red")
+    np.testing.assert_allclose(shares.sel(outcome="pear", level="color=red"), expected)
+    np.testing.assert_allclose(means.sel(outcome="pear", feature="height"), X["height"][y == "pear"].mean())
+    titles = {finding.code for finding in clf.diagnose(X, y).findings}
+    assert {"M05", "M06", "M08"} <= titles
+    elpd = bc.loo(clf, X, y)
+    left_out = BayesNetClassifier(EDGES, random_state=1).fit(X[1:], y[1:])
+    prior = clf.model_.blocks[0].family
+    without = prior.posterior(left_out.model_.blocks[0].statistics)
+    row = clf.encode(clf.frame(X[:1])).parts[0]
+    closed = clf.model_.posterior().blocks[0].family.log_predictive_without(row, np.array([int(y[0] == "pear")]))
+    np.testing.assert_allclose(closed, without.log_predictive(row), rtol=1e-9)
+    assert np.isfinite(elpd.elpd)

@@ -1,0 +1,283 @@
+"""Conditional Gaussian networks, against quadrature, other families, and enumeration."""
+
+import re
+
+import numpy as np
+import pymc as pm
+import pytest
+from helpers.cases import MIXED
+from helpers.families import PYTHON, STANDARD_ERRORS, ids
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy import stats
+
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import Axes, BayesianNetwork, ConditionalGaussian, Gaussian, MultivariateGaussian
+from bayesclf.families.pymc_rows import LabeledRows
+
+NUMBERS = Axes(("a", "b"), ("u", "v", "w"), ((), (), ()))
+BOTH = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))
+
+
+def numbers(rng, n=40):
+    y = rng.integers(2, size=n)
+    return rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3)) + 3.0 * y[:, None], y
+
+
+def mixed(rng, n=40):
+    y, c = rng.integers(2, size=(2, n))
+    u = rng.normal(size=n) + 2 * c
+    return np.column_stack([c, u, 0.7 * u * (1 - 2 * c) + y + rng.normal(size=n)]), y
+
+
+def conditioned(family, X, y, axes):
+    statistics = family.statistics(X, y, axes)
+    return family.resolve_prior(statistics), statistics
+
+
+def test_evidence_is_that_of_quadrature():
+    rng = np.random.default_rng(0)
+    X, y = mixed(rng, 4)
+    axes = Axes(("a",), ("u", "v"), ((), ()))
+    prior, statistics = conditioned(ConditionalGaussian(kappa=0.8, a=3.0), X[:, 1:], 0 * y, axes)
+    (_, of_u), (_, of_v) = prior.parts()
+    # Even grids in standardized coefficients and in log σ²: the sums converge faster than any power of the step.
+    t, s = np.linspace(-9, 9, 61), np.linspace(-5, 7, 161)
+    total = 0.0
+    for part, x, on in ((of_u, X[:, 1], X[:, :0]), (of_v, X[:, 2], X[:, 1:2])):
+        sd = 1 / np.sqrt(np.diag(part.precision[0, 0]))
+        z = np.column_stack([np.ones(len(x)), on - part.centre])
+        grids = np.meshgrid(*[t] * len(sd), s, indexing="ij")
+        sigma2, standard = np.exp(grids[-1]), np.stack(grids[:-1], axis=-1)
+        beta = part.m[0, 0] + np.sqrt(sigma2)[..., None] * sd * standard
+        log_joint = stats.norm.logpdf(standard).sum(axis=-1) + grids[-1]
+        log_joint += stats.invgamma.logpdf(sigma2, part.a[0, 0], scale=part.b[0, 0])
+        log_joint += sum(stats.norm.logpdf(xi, beta @ zi, np.sqrt(sigma2)) for xi, zi in zip(x, z, strict=True))
+        total += np.log(np.exp(log_joint).sum() * (t[1] - t[0]) ** len(sd) * (s[1] - s[0]))
+    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), total, rtol=1e-6)
+
+
+def test_without_categories_and_edges_it_is_independent_gaussians(rng):
+    X, y = numbers(rng)
+    X[::7, 1] = np.nan
+    plain = Axes(NUMBERS.labels, NUMBERS.features)
+    network, statistics = conditioned(ConditionalGaussian(edges=()), X, y, NUMBERS)
+    gaussian, moments = conditioned(Gaussian(), X, y, plain)
+    np.testing.assert_allclose(network.log_evidence(statistics).sum(), gaussian.log_evidence(moments).sum(), rtol=1e-12)
+    rows = rng.normal(size=(5, 3))
+    for one, other in (
+        (network.posterior(statistics), gaussian.posterior(moments)),
+        (network, gaussian),
+    ):
+        np.testing.assert_allclose(one.log_predictive(rows), other.log_predictive(rows), rtol=1e-11)
+    for estimate in ("mle", "map"):
+        found, expected = (getattr(f, estimate)(s) for f, s in ((network, statistics), (gaussian, moments)))
+        np.testing.assert_allclose(found["beta"], expected["mu"], rtol=1e-12)
+        np.testing.assert_allclose(found["sigma2"], expected["sigma2"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_all_edges_among_numbers_have_the_mle_of_the_multivariate_gaussian(rng, far):
+    X, y = numbers(rng)
+    X += far
+    edges = (("w", "u"), ("w", "v"), ("v", "u"))
+    family = ConditionalGaussian(edges=edges)
+    found = family.mle(family.statistics(X, y, NUMBERS))
+    general = MultivariateGaussian("class")
+    expected = general.mle(general.statistics(X, y, Axes(NUMBERS.labels, NUMBERS.features)))
+    for k in range(2):
+        (w0,), (v0, vw), (u0, uv, uw) = np.split(found["beta"][0, k], [1, 3])
+        of_w, of_v, of_u = found["sigma2"][0, k]
+        B = np.array([[0, uv, uw], [0, 0, vw], [0, 0, 0]])
+        total = np.linalg.inv(np.eye(3) - B)
+        np.testing.assert_allclose(total @ [u0, v0, w0], expected["mu"][0, k], rtol=1e-8)
+        covariance = total @ np.diag([of_u, of_v, of_w]) @ total.T
+        np.testing.assert_allclose(covariance, expected["Sigma"][0, k], rtol=1e-8, atol=1e-8)
+
+
+def test_without_numbers_it_is_the_network_of_tables(rng):
+    axes = Axes(("a", "b"), ("c", "d"), (("x", "y"), (1, 2, 3)))
+    X, y = np.column_stack([rng.integers(2, size=30), rng.integers(3, size=30)]), rng.integers(2, size=30)
+    edges = (("c", "d"),)
+    found, statistics = conditioned(ConditionalGaussian(edges=edges), X.astype(float), y, axes)
+    tables, counts = conditioned(BayesianNetwork(edges=edges), X, y, axes)
+    np.testing.assert_allclose(found.log_evidence(statistics), tables.log_evidence(counts), rtol=1e-12)
+    assert found.dims() == tables.dims()
+
+
+@pytest.mark.parametrize("free", [("v",), ("c", "u", "v")])
+def test_regressions_of_all_classes_are_those_of_rows_without_classes(rng, free):
+    X, y = mixed(rng)
+    edges = (("c", "u"), ("c", "v"), ("u", "v"))
+    prior, statistics = conditioned(ConditionalGaussian(edges=edges, class_free=free), X, y, BOTH)
+    one = Axes(("all",), BOTH.features, BOTH.levels)
+    apart, pooled = conditioned(ConditionalGaussian(edges=edges), X, 0 * y, one)
+    posterior, of_all = prior.posterior(statistics), apart.posterior(pooled)
+    (_, own), (_, expected) = list(posterior.parts())[-1], list(of_all.parts())[-1]
+    for name in ("m", "precision", "a", "b"):
+        np.testing.assert_allclose(getattr(own, name), np.repeat(getattr(expected, name), 2, axis=0), rtol=1e-12)
+    for values in (posterior.draw(rng, 3), prior.mle(statistics), prior.map(statistics)):
+        np.testing.assert_array_equal(values["beta"][:, 0, -4:], values["beta"][:, 1, -4:])
+    evidence, now = 0.0, prior
+    for x, k in zip(X, y, strict=True):
+        evidence += now.log_predictive(x[None])[0, k]
+        now = now.posterior(prior.statistics(x[None], np.array([k]), BOTH))
+    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), evidence, rtol=1e-10)
+    if len(free) == 3:
+        np.testing.assert_allclose(evidence, apart.log_evidence(pooled).sum(), rtol=1e-12)
+    without = posterior.log_predictive_without(X, y)
+    for i in (0, 1, 2):
+        others = np.arange(len(y)) != i
+        less = prior.posterior(prior.statistics(X[others], y[others], BOTH))
+        np.testing.assert_allclose(without[i], less.log_predictive(X[i : i + 1])[0], rtol=1e-9)
+
+
+def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
+    X, y = mixed(rng)
+    edges = (("c", "v"), ("u", "v"))
+    prior, statistics = conditioned(ConditionalGaussian(edges=edges, class_free=("v",)), X, y, BOTH)
+    with pm.Model(coords={"outcome": BOTH.labels, **prior.coords()}) as model:
+        prior.pymc(statistics, "")
+    plain = remove_value_transforms(model)
+    shapes = {variable.name: variable.eval().shape for variable in model.free_RVs}
+    assert shapes["beta_2_terms_shared"] == (1, 2, 2)
+    differences = []
+    for point in (prior.draw(rng, 1) for _ in range(3)):
+        values = {"theta_2": point["theta"][0][:, None], "beta_1_terms": point["beta"][0, :, None, :1]}
+        values |= {"sigma2_1_terms": point["sigma2"][0, :, :1], "sigma2_2_terms_shared": point["sigma2"][0, :1, 1:]}
+        values["beta_2_terms_shared"] = point["beta"][0, :1, 1:].reshape(1, 2, 2)
+        found = plain.compile_logp(mode=PYTHON)(values)
+        density = prior.log_density(X, point)[0, np.arange(len(y)), y].sum()
+        # `log_prior` is with respect to log σ², and up to a constant.
+        of_prior = prior.log_prior(point).log_density.sum() - np.log(point["sigma2"][0, :, 0]).sum()
+        differences.append(found - density - of_prior + np.log(point["sigma2"][0, 0, 1:]).sum())
+        back = prior.from_pymc({name: value[None] for name, value in values.items()}, "")
+        for name, value in point.items():
+            np.testing.assert_array_equal(back[name], value)
+    np.testing.assert_allclose(differences, differences[0], rtol=1e-9)
+
+
+def test_the_pymc_model_of_rows_has_their_density(rng):
+    X, y = mixed(rng, 12)
+    X[3, 2] = np.nan
+    prior, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
+    weight = np.where(np.arange(12) == 5, 2.0, 1.0)
+    with pm.Model(coords={"outcome": BOTH.labels, "row": range(12), **prior.coords()}) as model:
+        label = pm.Categorical("y", np.array([0.5, 0.5]), observed=y, dims="row")
+        prior.pymc_rows(X, LabeledRows(label, weight), statistics, "")
+    plain = remove_value_transforms(model)
+    observed = [variable for variable in plain.observed_RVs if variable.name != "y"]
+    log_density = plain.compile_logp(observed, mode=PYTHON)
+    for point in (prior.draw(rng, 1) for _ in range(3)):
+        values = {"theta_2": point["theta"][0][:, None], "beta_1_terms": point["beta"][0, :, :2, None]}
+        values["beta_2_terms"] = point["beta"][0, :, 2:].reshape(2, 2, 2)
+        values |= {"sigma2_1_terms": point["sigma2"][0, :, :2], "sigma2_2_terms": point["sigma2"][0, :, 2:]}
+        expected = weight @ prior.log_density(X, point)[0, np.arange(12), y]
+        np.testing.assert_allclose(log_density(values), expected, rtol=1e-10)
+    X[0, 1] = np.nan
+    with pytest.raises(Refused, match="column 'u' has missing cells that others depend on"), model:
+        prior.pymc_rows(X, LabeledRows(label, weight), statistics, "_2")
+
+
+def test_generated_moments_are_those_of_generated_rows(rng):
+    X, y = mixed(rng)
+    prior, statistics = conditioned(ConditionalGaussian(edges=(("u", "v"),), a=4.0), X, y, BOTH)
+    with pm.Model(coords={"outcome": BOTH.labels, **prior.coords()}) as model:
+        prior.pymc(statistics, "")
+    names = ["x_2_terms", "beta_2_terms", "sigma2_2_terms"]
+    drawn = pm.draw([model[name] for name in names], draws=4000, random_seed=1, mode="FAST_COMPILE")
+    moments, beta, sigma2 = (values[:, :, 0] for values in drawn)
+    for k in range(2):
+        u = X[y == k, 1]
+        n, within = len(u), np.sum((u - u.mean()) ** 2)
+        slope, variance = beta[:, k, 1], sigma2[:, k]
+        expected = [beta[:, k, 0] + slope * u.mean(), slope * within, slope**2 * within + variance * (n - 1)]
+        for found, mean in zip(moments[:, k].T, expected, strict=True):
+            error = (found - mean) / np.sqrt(variance)
+            assert abs(error.mean()) < STANDARD_ERRORS * error.std() / np.sqrt(len(error))
+        residual = moments[:, k, 2] - 2 * slope * moments[:, k, 1] + slope**2 * within
+        assert stats.kstest(residual / variance, stats.chi2(n - 1).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("case", **ids(MIXED))
+def test_the_words_of_the_prior_are_those_of_its_draws(case):
+    family = case.prior
+    draws, names = family.draw(np.random.default_rng(0), 500), family.coords()
+    lines = [line for line in family.priors() if line.parameter != "theta"]
+    assert {line.parameter for line in lines} == {"beta", "sigma2"}
+    for line in lines:
+        name, _, where = line.feature.partition(" | ")
+        name, _, at = name.partition(" at ")
+        axis = names["term" if line.parameter == "beta" else "regression"]
+        for place, full in enumerate(axis):
+            if full.partition(" | ")[0] != name or (where and full.partition(" | ")[2] != where):
+                continue
+            regression = names["regression"].index(full.replace(f"{name}", name.partition(" on ")[0], 1))
+            sigma2, values = draws["sigma2"][:, 0, regression], draws[line.parameter][:, 0, place]
+            for parent, center in re.findall(r"(\w+)=(\S+?)(?:,|$)", at.replace("−", "-")):
+                slope = axis.index(full.replace(name, f"{name} on {parent}", 1))
+                values = values + float(center) * draws["beta"][:, 0, slope]
+            found = [float(number) for number in re.findall(r"[0-9.]+", line.prior.replace("sigma2", ""))]
+            sign = -1 if line.prior.startswith("Normal(−") else 1
+            if line.parameter == "beta":
+                u = stats.norm(sign * found[0], np.sqrt(sigma2 / found[1])).cdf(values)
+            else:
+                u = stats.invgamma(found[0], scale=found[1]).cdf(values)
+            assert stats.kstest(u, "uniform").pvalue > 1e-4
+
+
+def test_a_missing_number_that_others_depend_on_is_refused_where_there_is_no_closed_form(rng):
+    X, y = mixed(rng)
+    prior, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
+    posterior = prior.posterior(statistics)
+    row = np.array([[0.0, np.nan, 1.0]])
+    with pytest.raises(Refused, match=r"'u' has missing cells and other numbers depend on it.*'bayes-optimal'"):
+        posterior.log_predictive(row)
+    gap = np.array([[0.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
+    expected = np.array([posterior.of_categories.log_predictive(np.array([[0]]))[0], [0.0, 0.0]])
+    np.testing.assert_allclose(posterior.log_predictive(gap), expected, rtol=1e-12)
+    X[0, 1] = np.nan
+    with pytest.raises(Refused, match=r"column 'u' has missing cells that others depend on, .*; fill them in"):
+        conditioned(ConditionalGaussian(), X, y, BOTH)
+    X[0, 2] = np.nan
+    prior, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
+    assert not prior.not_conjugate(statistics)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"edges": (("u", "c"),)}, r"edge \('u', 'c'\) leads from a number to a category; reverse it, or cut 'u'"),
+        ({"edges": (("u", "x"),)}, "names column 'x', but the table has"),
+        ({"edges": "every"}, "edges must be 'all', 'tan' or pairs"),
+        ({"class_free": ("u",)}, "class_free is for edges that are given"),
+        ({"edges": (), "class_free": ("x",)}, "class_free names column 'x'"),
+        ({"kappa": 0.0}, "kappa must be above 0"),
+        ({"a": 1.0}, "a must be above 1 and finite, or None"),
+    ],
+)
+def test_options_are_checked(rng, options, message):
+    X, y = mixed(rng)
+    with pytest.raises(InputError, match=message):
+        ConditionalGaussian(**options).informative(ConditionalGaussian().statistics(X, y, BOTH))
+
+
+def test_collinear_parents_have_no_mle(rng):
+    X, y = numbers(rng)
+    X[:, 1] = 2 * X[:, 0] + 1
+    family = ConditionalGaussian(edges=(("u", "w"), ("v", "w")))
+    with pytest.raises(DoesNotExist, match="class 'a' has too few different values in column 'w' and of 'u', 'v'"):
+        family.mle(family.statistics(X, y, NUMBERS))
+
+
+def test_other_units_give_the_same_answers(rng):
+    X, y = mixed(rng)
+    unit = np.array([1.0, 2.0**9, 2.0**-7])
+    axes = Axes(BOTH.labels, BOTH.features, BOTH.levels, tuple(unit))
+    plain, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
+    scaled, small = conditioned(ConditionalGaussian(), X / unit, y, axes)
+    np.testing.assert_allclose(scaled.log_evidence(small), plain.log_evidence(statistics), rtol=1e-12)
+    posterior = plain.posterior(statistics)
+    expected = posterior.log_predictive(X)
+    np.testing.assert_allclose(scaled.posterior(small).log_predictive(X / unit), expected, rtol=1e-11)
+    np.testing.assert_allclose(posterior.in_units(axes).log_predictive(X / unit), expected, rtol=1e-11)
+    np.testing.assert_allclose(statistics.reindex(axes).scatter, small.scatter, rtol=1e-12)
