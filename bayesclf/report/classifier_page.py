@@ -21,7 +21,7 @@ from bayesclf.diagnostics.finding import as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
-from bayesclf.interpretation.priors import prior_summary, together
+from bayesclf.interpretation.priors import Priors, priors_of, together
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
@@ -92,8 +92,8 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         tips=diagnosis.tips,
         notes=classifier.notes_,
         groups=groups(diagnosis),
-        model=content.priors.attrs["model"],
-        priors=together(content.priors.itertuples(index=False, name=None)),
+        model=content.priors.model,
+        priors=together(content.priors.lines),
         most=MOST_PARAMETERS,
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
@@ -150,7 +150,7 @@ class Content:
     base_rates
         What answers would be worth for other base rates; None for other than two classes.
     priors
-        As `prior_summary` returns them.
+        What was assumed before any row was seen.
     paragraph
         The report in a few sentences.
     """
@@ -163,7 +163,7 @@ class Content:
     codes: Integers | None
     answers: dict[str, Any] | None
     base_rates: BaseRates | None
-    priors: pd.DataFrame
+    priors: Priors
     paragraph: str
 
     @classmethod
@@ -175,7 +175,7 @@ class Content:
         codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
         answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
         rates = None if answers is None else of_base_rates(classifier, diagnosis.held_out, answers["rule"])
-        priors = prior_summary(classifier)
+        priors = priors_of(classifier)
         said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
         subtitle = _subtitle(classifier, frame, codes)
         return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, rates, priors, said)

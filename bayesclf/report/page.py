@@ -18,7 +18,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
 from bayesclf.evaluation.standing import BASELINE
-from bayesclf.interpretation.priors import prior_summary, together
+from bayesclf.interpretation.priors import Priors, priors_of, together
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.plots.scores import draw_standings
@@ -139,7 +139,7 @@ class Content:
     scores
         The table of the comparison.
     diagnoses, priors
-        Checks, and the table of `prior_summary`, of the fits on all rows, by model.
+        Checks, and what was assumed before any row was seen, of the fits on all rows, by model.
     verdict
         What to conclude.
     anchors
@@ -150,7 +150,7 @@ class Content:
 
     scores: pd.DataFrame
     diagnoses: dict[str, Diagnosis]
-    priors: dict[str, pd.DataFrame]
+    priors: dict[str, Priors]
     verdict: verdict.Verdict
     anchors: dict[str, str]
     paragraph: str
@@ -167,7 +167,7 @@ class Content:
         order = [model for model in (standing.model for standing in judged.models) if model in comparison.models]
         order += [model for model in comparison.models if model not in order]
         anchors = {model: f"model-{index}" for index, model in enumerate(order, 1)}
-        priors = {name: prior_summary(fit) for name, fit in comparison.fits.items()}
+        priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
         paragraph = methods.of_comparison(comparison, judged, priors)
         return cls(scores, diagnoses, priors, judged, anchors, paragraph)
 
@@ -311,8 +311,8 @@ def _section(
         "rows": _disagreeing_rows(comparison, name, rows[:MOST_DISAGREEMENTS]),
         "disagreeing": len(rows),
         "groups": groups(content.diagnoses[name], f"{anchor}-"),
-        "model": priors.attrs["model"],
-        "priors": together(priors.itertuples(index=False, name=None)),
+        "model": priors.model,
+        "priors": together(priors.lines),
     }
 
 
