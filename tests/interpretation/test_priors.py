@@ -178,7 +178,7 @@ def test_columns_that_are_not_selected_have_a_prior_too():
 )
 def test_words_are_made_of_the_numbers_that_the_form_names(clf):
     X, y = load_iris(return_X_y=True, as_frame=True)
-    stated = priors_of(clf.fit(X.round().astype(int), y))
+    stated = priors_of(clf.fit(1 + X.round().astype(int), y))
     for line in stated.lines:
         assert set(re.findall(r"{(\w+)}", line.form)) == set(line.numbers)
         assert line.numbers
