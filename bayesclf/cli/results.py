@@ -79,7 +79,7 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
         console.print()
     said = verdict(comparison, table)
     console.print(" ".join([said.headline, *said.findings]))
-    console.print(f"± is one standard error. {DEFINED}", style="dim")
+    console.print(DEFINED, style="dim")
     console.print(_time(comparison, seconds), style="dim")
 
 

@@ -120,12 +120,13 @@ class Comparison(Displayed):
     def table(self) -> pd.DataFrame:
         """One row per model and rule, in the order given.
 
-        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
-        are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
-        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
-        `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
+        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error over the folds (`_se`); for
+        `gibbs` they are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0
+        in some repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval,
+        and `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
         Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows that are decided differently from
-        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold.
+        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold, and
+        its Nadeau–Bengio standard error over the folds; the verdict's standard errors of differences are over the rows.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
         price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are

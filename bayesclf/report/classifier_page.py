@@ -23,6 +23,7 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
 from bayesclf.interpretation.priors import Priors, priors_of, together
 from bayesclf.plots.calibration import draw_reliability
+from bayesclf.plots.class_calibration import BAND, draw_by_class
 from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
@@ -86,8 +87,10 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         title=content.title,
         subtitle=content.subtitle,
         headline=headline(diagnosis),
+        band=BAND,
         answers=content.answers,
         reliability=_reliability(classifier, diagnosis.held_out, content.answers),
+        by_class=_by_class(classifier, diagnosis.held_out, content.answers),
         issues=diagnosis.issues,
         tips=diagnosis.tips,
         notes=classifier.notes_,
@@ -248,6 +251,20 @@ def _reliability(classifier: BayesClassifier, held_out: HeldOut | None, answers:
         "held-out-reliability",
         "Reliability of the predicted probabilities",
         "Share of right predictions on held-out rows against predicted probability.",
+    )
+
+
+def _by_class(classifier: BayesClassifier, held_out: HeldOut | None, answers: dict[str, Any] | None) -> Markup | str:
+    """Draw how often each class comes true against its probability, on held-out rows."""
+    if held_out is None or answers is None:
+        return ""
+    rule = answers["rule"]
+    log_proba = held_out.answered[rule].log_proba
+    return figures.drawn(
+        lambda: draw_by_class(log_proba, held_out.y, classifier.classes_, rule, classifier.seed_),
+        "held-out-by-class",
+        "Calibration of the probability of each class",
+        "Share of held-out rows of a class against its predicted probability, one panel per class.",
     )
 
 

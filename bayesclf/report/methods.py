@@ -69,7 +69,7 @@ def of_classifier(
             sentences.append("These are the posterior of an earlier fit.")
     sentences.append(_engine(classifier))
     if answers is not None:
-        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error."]
+        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(

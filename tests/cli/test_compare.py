@@ -34,7 +34,9 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     words = " ".join(said.out.split())
     assert "No model is clearly better than always giving the shares of the classes" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
-    assert "± is one standard error. Clear differences hold for all entries together" in words
+    assert "Clear differences hold for all entries together" in words
+    assert "± after a difference in these sentences is one standard error over the rows" in words
+    assert "± of a score, and of differences in the table of scores, is one over the folds" in words
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.pages import IMAGE, SCRIPT
+from helpers.pages import IMAGE, SCRIPT, Page
 from markdown_it import MarkdownIt
 from sklearn.datasets import load_iris
 
@@ -186,3 +186,18 @@ def test_costs_are_part_of_the_text():
     assert "## Costs" in text
     assert "A rejected row costs 0.3." in text
     assert "| 2 | 7.5 | 1 | 0 |" in text
+
+
+def test_both_standard_errors_are_named_where_they_stand(comparison):
+    """Those of differences are over the rows in the verdict, and over the folds in the table."""
+    text, markup = page.text(comparison), Page(page.render(comparison)).words
+    parts = {part.heading: part for part in text.parts}
+    rows = "± after a difference in these sentences is one standard error over the rows"
+    assert rows in parts["Verdict"].sentences[-1]
+    assert parts["Scores of every model under every rule"].sentences == [
+        "Columns that end in se are one standard error over the folds (Nadeau–Bengio)."
+    ]
+    assert "± is one standard error over the folds (Nadeau–Bengio). Hover over" in markup
+    assert "± is one standard error over the folds (Nadeau–Bengio). Δ columns" in markup
+    assert rows in markup
+    assert "Calibration by class" in markup
