@@ -40,6 +40,26 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
 
 
+def test_columns_that_name_the_rows_are_told_in_the_terminal_too(capsys):
+    rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
+    table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
+    base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
+    assert run(base) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "M08 Identifiers among the columns: 'id' looks like the name or number of a row" in words
+    assert run([*base, "--drop", "id"]) == 0
+    assert "M08" not in capsys.readouterr().out
+
+
+def test_an_allowed_time_is_answered_by_what_is_expected_before_the_work(capsys):
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3", "--max-minutes", "5"]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "bayesclf: fitting the models to few rows, to see how long they take"
+    assert re.fullmatch(r"bayesclf: about \S+ s in all \(nb \S+ s, lr \S+ s\)", second)
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_an_engine_that_a_model_lacks_is_said(capsys):
     assert run(["compare", "play_tennis", "--inference", "exact", "--rules", "map,bayes-optimal"]) == 0
     said = capsys.readouterr().out
