@@ -106,7 +106,8 @@ def predict(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     class_prior: Annotated[
-        str | None, option("--class-prior", "LABEL=P,…", "Base rates to use instead of those of the training rows.")
+        str | None,
+        option("--class-prior", "LABEL=P,…", "Base rates to use instead of those of the training rows; or uniform."),
     ] = None,
     sets: Annotated[
         float | None, option("--sets", "P", "Add the smallest set of labels whose probability is at least P.")
