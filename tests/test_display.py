@@ -70,6 +70,7 @@ def results(table):
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
         "more rows": bc.more_rows({HOSTILE: bc.GaussianNB("feature")}, X, y),
         "instability": bc.instability(clf, X, y, refits=2),
+        "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P05"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
         "outcome": Outcome(X, Results(HOSTILE, (HOSTILE,) * 3, (), ()), Path("folder")),
@@ -79,7 +80,7 @@ def results(table):
 KINDS = [
     *("comparison", "with costs", "explanation", "explanation of one row", "explanation without intervals"),
     *("prediction sets", "uncertainty", "implied logistic", "implied by a point", "diagnosis", "data set", "outcome"),
-    *("more rows", "instability"),
+    *("more rows", "instability", "trace"),
 ]
 
 
@@ -166,3 +167,19 @@ def test_what_does_not_fit_is_counted():
     shown = Display("Rows", ("row",), [[row] for row in range(MOST_LINES + 3)], left_out=1_000)
     assert shown.text().split("\n")[-1] == "  … and 1,003 more"
     assert "<p>… and 1,003 more</p>" in shown.html()
+
+
+def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]] * 5), np.array([0, 0, 1, 1, 0] * 4)
+    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.GradientAscent(passes=200))).fit(X, y).trace_
+    lines = repr(trace).splitlines()
+    assert lines[0] == f"Trace of {len(trace.objective) - 1:,} steps, of 1 × 2 weights"
+    assert lines[2].split() == ["0", f"{trace.objective[0]:.6g}", f"{trace.gradient_norm[0]:.2e}"]
+    assert lines[7].split() == [
+        str(trace.certificate.steps),
+        f"{trace.objective[-1]:.6g}",
+        f"{trace.gradient_norm[-1]:.2e}",
+    ]
+    assert trace.certificate.message in " ".join(lines[-2:]).replace("Converged", "converged").replace(
+        "Stopped", "stopped"
+    )

@@ -69,7 +69,7 @@ class GenerativeAttributes(PointAttributes):
         rule
             As in `predict`, any but ``"gibbs"``.
         class_prior
-            Other base rates (outcome) than the training rows'.
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         resolved, _ = rules.resolve(self.requested_rule(rule))
         if resolved.name == "gibbs":

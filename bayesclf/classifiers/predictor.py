@@ -158,7 +158,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         reject
             Largest acceptable expected cost; rows above it get None.
         class_prior
-            Other base rates (outcome) than the training rows'.
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         rule
             Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
         class_prior
-            Other base rates (outcome) than the training rows'.
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
@@ -317,7 +317,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         source
             ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
         class_prior
-            Other base rates (outcome) than the training rows'.
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
         Raises
         ------

@@ -53,7 +53,9 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
-    """Return given base rates, an array in the order of `classes` or a mapping from label to probability."""
+    """Return given base rates: an array in the order of `classes`, a mapping from label to probability, "uniform"."""
+    if isinstance(class_prior, str) and class_prior == "uniform":
+        return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
     if isinstance(class_prior, dict):
         unknown = [label for label in class_prior if label not in classes]
         if unknown:
@@ -67,7 +69,9 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     try:
         pi = np.asarray(class_prior, dtype=float)
     except (ValueError, TypeError):
-        raise InputError(f"class_prior must be {len(classes)} probabilities, not {class_prior!r}") from None
+        raise InputError(
+            f"class_prior must be {len(classes)} probabilities or 'uniform', not {class_prior!r}"
+        ) from None
     if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
         raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
     return KnownClassPrior(pi / pi.sum())
@@ -95,7 +99,7 @@ def resolved_class_prior(
         case "empirical":
             return KnownClassPrior(counts / counts.sum())
         case "uniform":
-            return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
+            return known_class_prior(class_prior, classes)
     raise InputError(f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {class_prior!r}")
 
 

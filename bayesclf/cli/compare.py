@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout
+from bayesclf.cli.console import complain, stdout
 from bayesclf.cli.options import option
 from bayesclf.cli.settings import AUTO
 from bayesclf.errors import Refused
@@ -82,7 +84,11 @@ def compare(
     if not quiet:
         show_training(stdout(), training)
     allowed = None if max_minutes is None else 60 * max_minutes
-    comparison = _compare(training, chosen, {"cost": costs, "reject": reject, "stack": stack, "max_seconds": allowed})
+    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "max_seconds": allowed}
+    if allowed is not None and not (sys.stderr and sys.stderr.isatty()):  # where no bar would show what is being done
+        complain("fitting the models to few rows, to see how long they take")
+        more["progress"] = _say_once(chosen.models)
+    comparison = _compare(training, chosen, more)
     if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(comparison, training, chosen))
     if (path := outputs["--report"]) is not None:
@@ -92,6 +98,16 @@ def compare(
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
+
+
+def _say_once(models: Sequence[str]) -> Callable[[str, int, int], None]:
+    """Return what prints news other than the name of a model: the forecast, which is told before the work starts."""
+
+    def tell(what: str, done: int, total: int, /) -> None:
+        if what not in models:
+            complain(what)
+
+    return tell
 
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:

@@ -106,7 +106,8 @@ def predict(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     class_prior: Annotated[
-        str | None, option("--class-prior", "LABEL=P,…", "Base rates to use instead of those of the training rows.")
+        str | None,
+        option("--class-prior", "LABEL=P,…", "Base rates to use instead of those of the training rows; or uniform."),
     ] = None,
     sets: Annotated[
         float | None, option("--sets", "P", "Add the smallest set of labels whose probability is at least P.")
@@ -177,6 +178,14 @@ def report(
     target: options.Target = None,
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
+    refits: Annotated[
+        bool | None,
+        typer.Option(
+            "--refits/--no-refits",
+            help="Fit again, to tell how far answers move under other samples; by default where it takes seconds.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -195,5 +204,5 @@ def report(
         y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty, max_bytes).y
         X = read_features(table, classifier, empty, max_bytes)
     with shown(f"checking {model}"):
-        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
+        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]), refits=refits)
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -225,7 +225,7 @@ def missing_values(given: Sequence[str] | None) -> dict[str, list[object]]:
 
 
 def probabilities(text: str | None, labels: Sequence[str]) -> list[float] | None:
-    """Return base rates in the order of the labels, from ``LABEL=P,LABEL=P`` or ``P,P`` in that order.
+    """Return base rates in the order of the labels, from ``LABEL=P,LABEL=P``, ``P,P`` in that order, or ``uniform``.
 
     Raises
     ------
@@ -234,6 +234,8 @@ def probabilities(text: str | None, labels: Sequence[str]) -> list[float] | None
     """
     if text is None:
         return None
+    if text.strip() == "uniform":
+        return [1 / len(labels)] * len(labels)
     parts = [part.strip() for part in text.split(",")]
     if all("=" in part for part in parts):
         given: dict[str, float] = {}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
     from bayesclf.cli.options import Settings
+    from bayesclf.diagnostics import Finding
     from bayesclf.evaluation.comparison import Comparison
 
 WIDE, WIDE_WITH_COSTS = 100, 126
@@ -42,6 +43,9 @@ LEGEND = {
 INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the mean over the others"
 NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+OF_COLUMNS = ("M06", "M07", "M08", "M09")
+"""Checks that are about the columns, not about a model."""
 
 LIBRARIES = ("bayesclf", "numpy", "scipy", "pandas", "scikit-learn", "pymc", "arviz", "nutpie")
 """Packages whose versions are recorded."""
@@ -79,8 +83,24 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
         console.print()
     said = verdict(comparison, table)
     console.print(" ".join([said.headline, *said.findings]))
-    console.print(f"± is one standard error. {DEFINED}", style="dim")
+    for finding in _issues_of_columns(comparison):
+        sentence = f"{finding.title}: {finding.reason}; {finding.next_step}."
+        _print_hanging(console, f"{finding.code} ", printable(sentence))
+    console.print(DEFINED, style="dim")
     console.print(_time(comparison, seconds), style="dim")
+
+
+def _issues_of_columns(comparison: Comparison) -> tuple[Finding, ...]:
+    """Return what is wrong with the columns, whatever the model, by the checks of one fit on all rows.
+
+    The verdict has what the fits report themselves; the page of a report checks every fit.
+    """
+    from bayesclf.diagnostics import diagnose
+
+    fit = next(iter(comparison.fits.values()), None)
+    if fit is None:
+        return ()
+    return diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues
 
 
 def engine_name(classifier: BayesClassifier) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -129,6 +130,8 @@ class HeldOut:
         The numbers of training and held-out rows, in words.
     train
         Mean number of rows that the classifiers were fitted on.
+    seconds
+        Mean time of a fit and its answers.
     """
 
     own: str
@@ -140,6 +143,7 @@ class HeldOut:
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
     train: float
+    seconds: float = np.nan
 
     def of(self, rule: str) -> RowScores:
         """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
@@ -217,8 +221,10 @@ def held_out(
     """
     own = rules.resolve(_own_rule(classifier))[0].name
     names = tuple(dict.fromkeys((*compared, own)))
+    start = time.perf_counter()
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
+    seconds = (time.perf_counter() - start) / len(parts)
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
     base_rates = [getattr(fit, "class_prior_", share) for fit, share in zip(fits, shares, strict=True)]
     sizes = [len(test) for _, test in parts]
@@ -233,6 +239,7 @@ def held_out(
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
         _setting(parts, len(training)) + _labeled_only(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),
+        seconds,
     )
 
 

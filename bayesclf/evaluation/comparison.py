@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date as day
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, net_benefit, peers, selective
+from bayesclf.evaluation.allowed_time import AllowedTime, planned
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.forecast import Forecast, Limits, of_comparison
+from bayesclf.evaluation.forecast import Forecast, Limits
 from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
 from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
 from bayesclf.evaluation.stack import STACK, Stack, with_line
@@ -121,12 +122,13 @@ class Comparison(Displayed):
     def table(self) -> pd.DataFrame:
         """One row per model and rule, in the order given.
 
-        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error (`_se`); for `gibbs` they
-        are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some
-        repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
-        `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
+        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error over the folds (`_se`); for
+        `gibbs` they are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0
+        in some repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval,
+        and `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
         Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows that are decided differently from
-        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold.
+        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold, and
+        its Nadeau–Bengio standard error over the folds; the verdict's standard errors of differences are over the rows.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
         price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
@@ -398,8 +400,9 @@ def compare(
         Name of the table, for the report.
     max_seconds
         Time allowed; None for no limit. Fits to few rows first tell what each model will take, which is shown with the
-        progress, and the most expensive models are left out, with a reason, until the others fit. It is a forecast:
-        what was begun is not ended. So the result may depend on the machine, as it does not otherwise.
+        progress, and the most expensive models are left out, with a reason, until the others fit. A model that turns
+        out slower is left out between two of its folds, unless it is the last. So the result may depend on the
+        machine, as it does not otherwise.
 
     Returns
     -------
@@ -437,27 +440,26 @@ def compare(
     folds = folds_of(cv, repeats, frame, labels, codes, seed)
     table = (frame, codes, classes)
     question = Question(tuple(rules), costs)
-    ahead: Forecast | None = None
+    allowed: AllowedTime | None = None
     finished: dict[tuple[str, int], Any] = {}
     if max_seconds is not None or is_watched(progress):
-        tasks = len(models) * (len(folds.splits) + 1)
-        limits = Limits(processes(n_jobs, tasks), max_seconds)
-        with shown("estimating the time", None, progress):
-            ahead, tried = of_comparison(models, table, folds.splits, question, seed, limits)
-        finished = {(name, 0): answers for name, answers in tried.items()}
-    left_out = {} if ahead is None else ahead.left_out
-    taken = [name for name in models if name not in left_out]
+        limits = Limits(processes(n_jobs, len(models) * (len(folds.splits) + 1)), max_seconds)
+        allowed, finished = planned(models, table, folds.splits, question, seed, limits, progress)
+    taken = [name for name in models if allowed is None or name not in allowed.ahead.left_out]
     units = [(name, index) for name in taken for index in range(len(folds.splits))] + [(name, -1) for name in taken]
     with shown(next(iter(models)), len(units), progress) as tell:
         for done, (name, _) in enumerate(finished, 1):
             tell(name, done, len(units))
-        if ahead is not None:
-            tell(ahead.sentence, len(finished), len(units))
+        if allowed is not None:
+            tell(allowed.ahead.sentence, len(finished), len(units))
         waiting = [unit for unit in units if unit not in finished]
-        results = cross_validation.run(models, table, folds.splits, question, waiting, seed, n_jobs)
+        run = partial(cross_validation.run, models, table, folds.splits, question, seed=seed, n_jobs=n_jobs)
+        results = run(waiting) if allowed is None else allowed.results(run, waiting)
         for done, (unit, result) in enumerate(results, len(finished) + 1):
             finished[unit] = result
             tell(unit[0], done, len(units))
+    ahead = None if allowed is None else allowed.ahead
+    left_out = {} if ahead is None else ahead.left_out
     answers: dict[Key, Answers] = {}
     notes, seconds = {}, {}
     runs = cross_validation.runs(folds.splits)
@@ -474,9 +476,9 @@ def compare(
         sentences = with_news([*folds.remarks, *finished[name, -1][1]], of_folds)
         notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
-    fitted = {name: finished[name, -1][0] for name in taken if finished[name, -1][0] is not None}
+    fitted = {name: finished[name, -1][0] for name in models if name not in left_out}
     fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}
-    others = {name: fit for name, fit in fitted.items() if name not in fits}
+    others = {name: fit for name, fit in fitted.items() if fit is not None and name not in fits}
     comparison = Comparison(
         answers,
         fits,

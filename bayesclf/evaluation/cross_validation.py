@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -181,14 +182,15 @@ def run(
     units: list[tuple[str, int]],
     seed: int,
     n_jobs: int,
-) -> Iterator[tuple[tuple[str, int], Any]]:
+) -> Generator[tuple[tuple[str, int], Any]]:
     """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
     order = {name: place for place, name in enumerate(models)}
     tasks = (
         (models[name], table, splits[index] if index >= 0 else None, question, unit_seed(seed, order[name], index))
         for name, index in units
     )
-    return zip(units, workers.each(unit, tasks, workers.processes(n_jobs, len(units))), strict=True)
+    with closing(workers.each(unit, tasks, workers.processes(n_jobs, len(units)))) as results:
+        yield from zip(units, results, strict=True)
 
 
 def unit_seed(seed: int, model: int, index: int) -> int:

@@ -121,7 +121,7 @@ def forecast(measure: Measure, names: Sequence[str], plan: Plan) -> tuple[Foreca
 
     Each model is fitted to `FIRST_ROWS` of the rows, then to `FACTOR` times as many, until that takes `LONG_ENOUGH`.
     A line through the last two trials, as the cost of most models is linear in the rows, leads to all rows. The most
-    expensive models are left out until the others fit into the time that is allowed.
+    expensive models are left out until the others fit into the time that is allowed, of which the trials are a part.
 
     Parameters
     ----------
@@ -132,12 +132,14 @@ def forecast(measure: Measure, names: Sequence[str], plan: Plan) -> tuple[Foreca
     plan
         The work, and the time allowed.
     """
+    start = time.perf_counter()
     trials = {name: _trials(measure, name, plan) for name in names}
+    spent = time.perf_counter() - start
     rows, units, max_seconds = len(plan.split[0]), plan.units, plan.max_seconds
     seconds = {name: units * _at(found, rows) + max(trial.once for trial in found) for name, found in trials.items()}
     kept, left_out = dict(seconds), {}
     for name in sorted(seconds, key=lambda name: -seconds[name]):
-        if max_seconds is None or _total(kept, plan) <= max_seconds:
+        if max_seconds is None or spent + _total(kept, plan) <= max_seconds:
             break
         left_out[name] = (
             f"it was left out, as it would take about {duration(kept.pop(name))} and {duration(max_seconds)} are "

@@ -75,11 +75,11 @@ class Instability(Displayed):
         low, high = (self.table[f"refit_{end}"] for end in ("low", "high"))
         says = (
             f"in {self.refits} samples of as many rows, drawn from the table, probabilities move by {self.change:.3f} "
-            f"on average, and {self.decided_otherwise:.1%} of the rows are decided differently; half of the "
-            f"{CI_PROB:.0%} intervals are wider than {(high - low).median():.3f}"
+            f"on average, and {self.decided_otherwise:.1%} of the rows are decided differently; the {CI_PROB:.0%} "
+            f"intervals are {(high - low).mean():.3f} wide on average"
         )
-        posterior = (self.table["posterior_high"] - self.table["posterior_low"]).median()
-        return says if np.isnan(posterior) else f"{says}, half of those of the posterior than {posterior:.3f}"
+        posterior = (self.table["posterior_high"] - self.table["posterior_low"]).mean()
+        return says if np.isnan(posterior) else f"{says}, those of the posterior {posterior:.3f}"
 
     def plot(self, **arguments: Any) -> Any:
         """Draw both intervals by probability; see `bayesclf.plots.instability`."""

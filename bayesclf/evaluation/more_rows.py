@@ -20,6 +20,9 @@ from bayesclf.wording import first_upper
 FACTORS = (2, 4)
 """How many times as many rows are asked about."""
 
+MOST_TIMES = 1_000
+"""Most times as many rows that can be asked about: a curve over a factor of 8 says nothing of what is far beyond it."""
+
 HALVINGS = 5
 """How often the training rows are halved for the sizes of the curve."""
 
@@ -154,7 +157,7 @@ def more_rows(
     rules
         Names of rules, of `bayesclf.rules.RULES`.
     factors
-        How many times as many rows to ask about, each above 1.
+        How many times as many rows to ask about, each above 1 and at most 1,000.
 
     Returns
     -------
@@ -186,8 +189,8 @@ def more_rows(
         asked = [float(factor) for factor in factors]
     except (TypeError, ValueError):
         asked = []
-    if not asked or not all(1 < factor < np.inf for factor in asked):
-        raise InputError(f"factors are numbers above 1, such as [2, 4], not {factors!r}")
+    if not asked or not all(1 < factor <= MOST_TIMES for factor in asked):
+        raise InputError(f"factors are numbers above 1 and at most {MOST_TIMES:,}, such as [2, 4], not {factors!r}")
     shares = [share for share in 0.5 ** np.arange(HALVINGS + 1) if share == 1 or share * len(y) >= LEAST_SIZE]
     curve = learning_curve(models, X, y, rules, shares, cv, repeats, random_state, n_jobs, progress)
     table, trial = [], []
@@ -298,7 +301,7 @@ def _tried(m: Array, mean: Array, errors: Array, seed: int) -> list[dict[str, An
     gain = np.linalg.solve(of_known, across)
     rest = np.sqrt(max(errors[-1, -1] - across @ gain, 0.0))
     noise = (mean[known] - drawn.at(m[known])) @ gain + rest * np.random.default_rng([seed, 1]).standard_normal(DRAWS)
-    expected, low, high = _interval(drawn.at(m[-1:])[:, 0] + noise)
+    expected, low, high = _interval(np.maximum(drawn.at(m[-1:])[:, 0] + noise, 0.0))
     line = {"known": int(m[known][-1]), "rows": int(m[-1]), "expected": expected, "low": low, "high": high}
     return [line | {"observed": mean[-1], "inside": bool(low <= mean[-1] <= high)}]
 

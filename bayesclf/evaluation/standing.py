@@ -56,7 +56,8 @@ class Standing:
     loss
         Its mean loss over the rows.
     difference, error
-        The loss minus that of the best entry, and the standard error of this difference.
+        The loss minus that of the best entry, and the standard error of this difference over the rows, as `standings`
+        has it; the table of a comparison has that over the folds.
     kind
         ``"best"``; ``"behind"``: clearly, by an amount that matters; ``"tied"``: a difference is too small to matter;
         ``"open"``: these rows do not tell.

@@ -137,8 +137,8 @@ class Averaged(Family[AveragedStatistics]):
             share = np.exp(self._log_weights[number][None])
             lines += prior_lines(_share(name), "1 with probability {share}, else 0", self.axes, share=share)
             for line in family.priors():
-                parameter, prior = self._worded(number, line.parameter), self._worded(number, line.prior)
-                lines.append(line._replace(parameter=parameter, prior=prior))
+                parameter, form = self._worded(number, line.parameter), self._worded(number, line.form)
+                lines.append(line._replace(parameter=parameter, form=form))
         return lines
 
     def mle(self, statistics: AveragedStatistics) -> Parameters:

@@ -19,7 +19,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
-from bayesclf.families.prior_lines import PriorLine, written
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
@@ -262,8 +262,8 @@ class Smoothed(Wrapper):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the log-normal prior of α, and the Dirichlet prior of θ given it."""
-        median, spread = written(self.settings.median), written(self.settings.spread)
-        alpha = PriorLine("alpha", "", "", f"LogNormal(log {median}, {spread})")
+        numbers = {"median": float(self.settings.median), "spread": float(self.settings.spread)}
+        alpha = PriorLine("alpha", "", "", "LogNormal(log {median}, {spread})", numbers)
         return [alpha, PriorLine("theta", "", "", "Dirichlet(alpha in each cell)")]
 
     def log_predictive(self, X: Any) -> NoReturn:

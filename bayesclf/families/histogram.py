@@ -16,11 +16,10 @@ from bayesclf.families import dirichlet, units
 from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
 from bayesclf.families.histogram_bins import Bins, Segments, Smoothings
 from bayesclf.families.histogram_cells import CellLayout, layout_of
-from bayesclf.families.prior_lines import PriorLine, written
+from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
@@ -140,9 +139,9 @@ class Histogram(Family[ValueCounts]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of cuts, and of the probabilities of bins given them."""
-        rows = listed(written(value) for value in np.ravel(self.a))
+        rows, numbers = listing("a", np.ravel(self.a))
         cuts = f"sets of cuts uniform given their number; Dirichlet(worth {rows} in rows, by the share of each bin)"
-        return [PriorLine("theta", "", name, cuts) for name in self.axes.features]
+        return [PriorLine("theta", "", name, cuts, numbers) for name in self.axes.features]
 
     def mle(self, statistics: ValueCounts) -> Parameters:
         """Return the share of each cell; raises `DoesNotExist` where a class has no number in a column."""

@@ -1,17 +1,22 @@
-"""Priors in words: which distribution each parameter has before any row is seen, with its numbers."""
+"""Priors, form and numbers apart: which distribution each parameter has before any row is seen."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from bayesclf.typing import Array
+from bayesclf.wording import listed
 
 MOST_VALUES = 8
 """Concentrations of a Dirichlet that are written one by one where they differ."""
+
+type Hyperparameter = int | float | tuple[float, float]
+"""A number of a prior: a count, a number, or the least and the largest of many."""
 
 
 class Names(Protocol):
@@ -37,14 +42,27 @@ class PriorLine(NamedTuple):
         The class; empty where the prior is the same in all classes.
     feature
         The column; empty where it is the same for all columns, or of all together.
-    prior
-        Such as "Gamma(1.5, 1)".
+    form
+        The distribution, with the names of its numbers in braces, such as "Gamma({a}, {b})".
+    numbers
+        Its numbers, by these names. An `int` is a count; a pair of numbers, the least and the largest of many.
     """
 
     parameter: str
     outcome: str
     feature: str
-    prior: str
+    form: str
+    numbers: Mapping[str, Hyperparameter] = MappingProxyType({})
+
+    @property
+    def prior(self) -> str:
+        """The prior in words, such as "Gamma(1.5, 1)"."""
+        return self.form.format(**{name: span([value]) for name, value in self.numbers.items()})
+
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """Parameter, outcome, feature and prior."""
+        return self.parameter, self.outcome, self.feature, self.prior
 
 
 def written(value: float) -> str:
@@ -59,18 +77,45 @@ def written(value: float) -> str:
 
 
 def suffixed(text: str, names: Iterable[str], suffix: str) -> str:
-    """Return a text in which names of parameters have a suffix.
+    """Return a text in which names of parameters have a suffix; what is in braces names a number of a form and stays.
 
     Examples
     --------
-    >>> suffixed("Normal(mu, sigma2)", ["mu", "sigma2"], "_2")
-    'Normal(mu_2, sigma2_2)'
+    >>> suffixed("Normal({mu}, sigma2)", ["mu", "sigma2"], "_2")
+    'Normal({mu}, sigma2_2)'
     """
-    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", rf"\1{suffix}", text)
+    return re.sub(rf"(?<!{{)\b({'|'.join(map(re.escape, names))})\b", rf"\1{suffix}", text)
+
+
+def span(values: Iterable[Hyperparameter]) -> str:
+    """Return numbers, or pairs of ends, as one range; counts in full, and what is written alike once.
+
+    Examples
+    --------
+    >>> span([2_000]), span([2.5, 2.5]), span([(1.0, 3.0), (2.0, 2_500.0)]), span([-1.0, 0.5])
+    ('2,000', '2.5', '1 to 2500', '−1 to 0.5')
+    """
+    ends = [end for value in values for end in (value if isinstance(value, tuple) else (value,))]
+    said = [f"{end:,}" if isinstance(end, int) else written(end) for end in (min(ends), max(ends))]
+    return " to ".join(dict.fromkeys(said))
+
+
+def listing(
+    name: str, values: Iterable[float], limit: int | None = None, last: str = ", "
+) -> tuple[str, dict[str, Hyperparameter]]:
+    """Return the part of a form that lists values, as `bayesclf.wording.listed` does, and these as numbers.
+
+    Examples
+    --------
+    >>> listing("alpha", [1.0, 2.5])
+    ('{alpha_1}, {alpha_2}', {'alpha_1': 1.0, 'alpha_2': 2.5})
+    """
+    numbers: dict[str, Hyperparameter] = {f"{name}_{place}": float(value) for place, value in enumerate(values, 1)}
+    return listed((f"{{{key}}}" for key in numbers), limit, last=last), numbers
 
 
 def prior_lines(parameter: str, form: str, axes: Names, **numbers: Array) -> list[PriorLine]:
-    """Return a line for each feature, for each outcome too where their numbers differ.
+    """Return a line for each feature, for each outcome too where their numbers differ in words.
 
     Parameters
     ----------
@@ -88,12 +133,19 @@ def prior_lines(parameter: str, form: str, axes: Names, **numbers: Array) -> lis
     lines = []
     for j in range(features):
         name = axes.features[j] if features == len(axes.features) else ""
-        said = [form.format(**{key: written(values[k, j]) for key, values in arrays.items()}) for k in range(outcomes)]
-        if len(set(said)) == 1:
-            lines.append(PriorLine(parameter, "", name, said[0]))
-        else:
-            lines += [PriorLine(parameter, label, name, one) for label, one in zip(axes.labels, said, strict=True)]
+        own = [(form, {key: float(values[k, j]) for key, values in arrays.items()}) for k in range(outcomes)]
+        lines += by_outcome(parameter, name, axes.labels, own)
     return lines
+
+
+def by_outcome(
+    parameter: str, feature: str, labels: Iterable[str], priors: Sequence[tuple[str, Mapping[str, Hyperparameter]]]
+) -> list[PriorLine]:
+    """Return one line for priors (outcome), each a form and its numbers, that are alike in words, else one for each."""
+    lines = [PriorLine(parameter, "", feature, form, numbers) for form, numbers in priors]
+    if len({line.prior for line in lines}) == 1:
+        return lines[:1]
+    return [line._replace(outcome=label) for line, label in zip(lines, labels, strict=True)]
 
 
 def dirichlet_lines(
@@ -116,24 +168,24 @@ def dirichlet_lines(
     """
     lines = []
     for name, own in zip(names, np.split(alpha, np.cumsum(sizes)[:-1], axis=1), strict=True):
-        said = [dirichlet(row) for row in own]
-        if len(set(said)) == 1:
-            lines.append(PriorLine(parameter, "", name, said[0]))
-        else:
-            lines += [PriorLine(parameter, label, name, one) for label, one in zip(labels, said, strict=True)]
+        lines += by_outcome(parameter, name, labels, [dirichlet(row) for row in own])
     return lines
 
 
-def dirichlet(alpha: Array) -> str:
-    """Return a Dirichlet in words.
+def dirichlet(alpha: Array) -> tuple[str, dict[str, Hyperparameter]]:
+    """Return the form of a Dirichlet, and its numbers.
 
     Examples
     --------
-    >>> dirichlet(np.array([2.0, 2.0, 2.0])), dirichlet(np.array([1.0, 2.5]))
-    ('Dirichlet(2 in each of 3 cells)', 'Dirichlet(1, 2.5)')
+    >>> for alpha in ([2.0, 2.0, 2.0], [1.0, 2.5]):
+    ...     print(PriorLine("theta", "", "", *dirichlet(np.array(alpha))).prior)
+    Dirichlet(2 in each of 3 cells)
+    Dirichlet(1, 2.5)
     """
     if np.ptp(alpha) == 0:
-        return f"Dirichlet({written(alpha[0])} in each of {alpha.size:,} cells)"
+        return "Dirichlet({alpha} in each of {cells} cells)", {"alpha": float(alpha[0]), "cells": alpha.size}
     if alpha.size <= MOST_VALUES:
-        return f"Dirichlet({', '.join(map(written, alpha))})"
-    return f"Dirichlet({written(alpha.min())} to {written(alpha.max())} in {alpha.size:,} cells)"
+        values, numbers = listing("alpha", alpha)
+        return f"Dirichlet({values})", numbers
+    ends = (float(alpha.min()), float(alpha.max()))
+    return "Dirichlet({alpha} in {cells} cells)", {"alpha": ends, "cells": alpha.size}

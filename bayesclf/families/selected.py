@@ -94,7 +94,8 @@ class Selected(Wrapper):
         """Return the probability that a column is included, and the wrapped family's priors."""
         shares = np.broadcast_to(np.asarray(self.inclusion, dtype=float), (1, len(self.axes.features)))
         of_class, of_all = self.family.priors(), self.pooled.priors()
-        more = [line._replace(prior=f"{line.prior} where included is 0") for line in of_all if line not in of_class]
+        said = {line.words for line in of_class}
+        more = [line._replace(form=f"{line.form} where included is 0") for line in of_all if line.words not in said]
         return [*prior_lines("included", "Bernoulli({share})", self.axes, share=shares), *of_class, *more]
 
     def mle(self, statistics: Any) -> Parameters:

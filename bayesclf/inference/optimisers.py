@@ -14,10 +14,12 @@ import numpy as np
 from scipy import optimize
 
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
+from bayesclf.display import Display, Displayed
 from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
 from bayesclf.typing import Array
+from bayesclf.wording import counted, first_upper
 
 LOG_ODDS, ZERO = "log-odds", "zero"
 STARTS = (LOG_ODDS, ZERO)
@@ -25,6 +27,10 @@ STARTS = (LOG_ODDS, ZERO)
 
 FALLING_STEPS = 5
 """A gradient ascent whose objective fell in this many steps in a row diverges and is stopped."""
+
+
+FIRST_STEPS, LAST_STEPS = 3, 3
+"""Steps of a trace that it shows of itself."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,8 @@ class Certificate:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Displayed):
     """The trajectory of an optimizer.
 
     Attributes
@@ -71,6 +77,17 @@ class Trace:
     objective: Array
     gradient_norm: Array
     certificate: Certificate
+
+    def _display(self) -> Display:
+        """Return the first and the last steps, and what is known of the end."""
+        steps = len(self.objective)
+        shown = sorted({*range(min(FIRST_STEPS, steps)), *range(max(steps - LAST_STEPS, 0), steps)})
+        lines = [(f"{k:,}", f"{self.objective[k]:.6g}", f"{self.gradient_norm[k]:.2e}") for k in shown]
+        headline = (
+            f"Trace of {counted(steps - 1, 'step')}, of {self.theta.shape[0]:,} × {self.theta.shape[1]:,} weights"
+        )
+        said = (f"{first_upper(self.certificate.message)}.",)
+        return Display(headline, ("step", "objective", "gradient norm"), lines, None, steps - len(lines), said)
 
 
 class _Recorder:

@@ -34,7 +34,7 @@ class Decision:
     reject
         Largest expected cost of a decision; None for no limit.
     class_prior
-        Base rates (outcome); None for the training rows'.
+        Base rates: (outcome), by label, or ``"uniform"``; None for the training rows'.
     """
 
     rule: str | Gibbs | None = None

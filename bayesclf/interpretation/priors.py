@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +11,48 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.prior_lines import PriorLine, dirichlet, suffixed, written
+from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior
-from bayesclf.wording import joined, listed
+from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers.base import BayesClassifier
 
 MOST_NAMES = 6
 """Columns of a block, and of a line, that are named."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """What was assumed before any row was seen.
+
+    Attributes
+    ----------
+    model
+        The model in sentences.
+    lines
+        The prior of each parameter, of each outcome and feature where it differs between them.
+    symbols
+        What a symbol of the lines is that is no parameter, as clauses.
+    learned
+        Whether the numbers of some prior were learned from the rows.
+    """
+
+    model: tuple[str, ...]
+    lines: tuple[PriorLine, ...]
+    symbols: tuple[str, ...] = ()
+    learned: bool = False
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The lines in words, as `prior_summary` returns them."""
+        table = pd.DataFrame([line.words for line in self.lines], columns=["parameter", "outcome", "feature", "prior"])
+        table.attrs |= {"model": list(self.model), "learned": self.learned}
+        return table
 
 
 def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
@@ -63,32 +93,37 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     >>> priors.attrs["model"]
     ['outcome ~ Categorical(pi)', 'x0 | outcome ~ Normal(mu, sigma2)']
     """
+    return priors_of(classifier).table
+
+
+def priors_of(classifier: BayesClassifier) -> Priors:
+    """Return what `prior_summary` puts in words, each prior's form and numbers apart."""
     check_is_fitted(classifier, "classes_")
     model: Any = classifier.model_
+    symbols: tuple[str, ...] = ()
     if isinstance(model, GenerativeModel):
         sentences, lines = _generative(model)
     else:
-        sentences, lines = _logistic(model)
-    table = pd.DataFrame(lines, columns=list(PriorLine._fields))
+        sentences, lines, symbols = _logistic(model)
     learned = [note for note in classifier.notes_ if note.startswith("the concentration")]
-    table.attrs |= {"model": [*sentences, *learned], "learned": bool(learned)}
-    return table
+    return Priors((*sentences, *learned), tuple(lines), symbols, bool(learned))
 
 
-def together(lines: Iterable[Sequence[str]]) -> list[PriorLine]:
-    """Return lines in which features of the same prior share one.
+def together(lines: Iterable[PriorLine]) -> list[PriorLine]:
+    """Return lines in which features whose priors are the same in words share one.
 
     Examples
     --------
-    >>> together([("rate", "", "a", "Gamma(2, 1)"), ("rate", "", "b", "Gamma(2, 1)")])
-    [PriorLine(parameter='rate', outcome='', feature='a, b', prior='Gamma(2, 1)')]
+    >>> lines = [PriorLine("rate", "", feature, "Gamma({a}, 1)", {"a": 2.0}) for feature in "ab"]
+    >>> [(line.feature, line.prior) for line in together(lines)]
+    [('a, b', 'Gamma(2, 1)')]
     """
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for parameter, outcome, feature, prior in lines:
-        groups.setdefault((parameter, outcome, prior), []).append(feature)
+    groups: dict[tuple[str, str, str], list[PriorLine]] = {}
+    for line in lines:
+        groups.setdefault((line.parameter, line.outcome, line.prior), []).append(line)
     return [
-        PriorLine(parameter, outcome, listed(features, MOST_NAMES, ", … ({total} in all)"), prior)
-        for (parameter, outcome, prior), features in groups.items()
+        group[0]._replace(feature=listed((line.feature for line in group), MOST_NAMES, IN_ALL))
+        for group in groups.values()
     ]
 
 
@@ -112,7 +147,8 @@ def _priors(block: Block) -> Iterator[PriorLine]:
     for line in block.family.priors():
         size = unit.get(line.feature, 1.0)
         feature = line.feature if size == 1 else f"{line.feature} (in units of {written(size)})"
-        yield PriorLine(_of_block(line.parameter, block), line.outcome, feature, _of_block(line.prior, block))
+        parameter, form = (_of_block(text, block) for text in (line.parameter, line.form))
+        yield line._replace(parameter=parameter, feature=feature, form=form)
 
 
 def _of_block(text: str, block: Block) -> str:
@@ -124,15 +160,16 @@ def _class_prior(prior: Any) -> list[PriorLine]:
     """Return the prior of the classes' probabilities, or these where they are known."""
     match prior:
         case LearntClassPrior(alpha=alpha):
-            return [PriorLine("pi", "", "", dirichlet(np.asarray(alpha)))]
+            return [PriorLine("pi", "", "", *dirichlet(np.asarray(alpha)))]
         case KnownClassPrior(pi=pi):
-            return [PriorLine("pi", "", "", f"fixed at {listed(map(written, pi), MOST_NAMES)}")]
+            values, numbers = listing("pi", pi, MOST_NAMES)
+            return [PriorLine("pi", "", "", f"fixed at {values}", numbers)]
     return []
 
 
-def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
-    """Return what logistic regression says of the labels, and the priors of its weights."""
-    names = listed(model.design.names, MOST_NAMES, ", … ({total} in all)")
+def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[str, ...]]:
+    """Return what logistic regression says of the labels, the priors of its weights, and what symbols in them are."""
+    names = listed(model.design.names, MOST_NAMES, IN_ALL)
     prior: Any = model.weight_prior
     at = "0" if getattr(prior, "at_zero", False) else "the means of the numbers"
     sentences = [
@@ -140,41 +177,43 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine]]:
         f"prior of the intercept is that at {at}"
     ]
     if not isinstance(prior, WeightPrior):
-        return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")]
-    lines: list[PriorLine] = []
-    learned, variance = np.zeros(len(model.design) + 1, dtype=bool), ""
+        return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")], ()
+    learned, lines, symbols = np.zeros(len(model.design) + 1, dtype=bool), list[PriorLine](), tuple[str, ...]()
     if isinstance(model, LearnedScaleModel):
-        settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`, in a model that learns one
         learned = model.scale_prior.learned
-        form = f"LogNormal(log {written(settings.median)}, {written(settings.spread)})"
-        lines.append(PriorLine("prior_scale", "", "", form))
-        if len(settings.powers) > 1:
-            powers = joined(map(written, settings.powers)).replace(" and ", " or ")
-            lines.append(PriorLine("prior_power", "", "", f"{powers}, each as likely as any other"))
-        if learned.any() and max(settings.powers) > 0:
-            of = "prior_power" if len(settings.powers) > 1 else written(settings.powers[0])
-            sentences.append(
-                "weights that share prior_scale are as correlated as their columns: C is the columns' covariance to "
-                f"the power {of}, of average variance 1"
-            )
-            variance = "C·"
+        lines, symbols = _learned_scale(model, bool(learned.any()))
+        sentences += [f"weights that share prior_scale are as correlated as their columns: {one}" for one in symbols]
+    scale = "C·prior_scale" if symbols else "prior_scale"
     for column, name in enumerate(("", *model.design.names)):
-        parameter = "weight" if column else "intercept"
-        sds = [f"{variance}prior_scale" if learned[column] else written(sd) for sd in prior.scale[:, column]]
-        means, flat = prior.mean[:, column], np.isinf(prior.scale[:, column])
+        parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
+        # A mean other than 0 is that of the log-odds against the reference alone.
+        between = ("against the reference class, " if mean.any() else "between any two classes, ") * prior.symmetric
         said = [
-            "flat" if free else f"Normal({written(mean)}, {sd}²)"
-            for mean, sd, free in zip(means, sds, flat, strict=True)
+            _of_weight(float(m), scale if learned[column] else float(sd))
+            for m, sd in zip(mean, prior.scale[:, column], strict=True)
         ]
-        if len(set(said)) == 1:
-            # A mean other than 0 is that of the log-odds against the reference alone.
-            between = "against the reference class, " if means.any() else "between any two classes, "
-            lines.append(PriorLine(parameter, "", name, between * prior.symmetric + said[0]))
-        else:
-            lines += [PriorLine(parameter, label, name, one) for label, one in zip(_others(model), said, strict=True)]
-    return sentences, lines
+        own = by_outcome(parameter, name, model.coords()["outcome"], said)
+        lines += [line._replace(form=between + line.form) for line in own] if len(own) == 1 else own
+    return sentences, lines, symbols
 
 
-def _others(model: LogisticModel) -> list[str]:
-    """Return the classes that have weights, all but the reference."""
-    return [str(label) for label in model.coords()["outcome"]]
+def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperparameter]]:
+    """Return the form and the numbers of a weight's prior; an sd that is a symbol is part of the form."""
+    if isinstance(sd, str):
+        return f"Normal({{mean}}, {sd}²)", {"mean": mean}
+    return ("flat", {}) if np.isinf(sd) else ("Normal({mean}, {sd}²)", {"mean": mean, "sd": sd})
+
+
+def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[PriorLine], tuple[str, ...]]:
+    """Return the priors of a learned scale and of its power, and what C is if some weight's prior has it."""
+    settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`
+    numbers = {"median": float(settings.median), "spread": float(settings.spread)}
+    lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
+    power = written(settings.powers[0])
+    if len(settings.powers) > 1:
+        values, powers = listing("power", settings.powers, last=" or ")
+        power = "prior_power"
+        lines.append(PriorLine("prior_power", "", "", f"{values}, each as likely as any other", powers))
+    if not (any_weight and max(settings.powers) > 0):
+        return lines, ()
+    return lines, (f"C is the columns' covariance to the power {power}, of average variance 1",)

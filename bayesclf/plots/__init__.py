@@ -6,6 +6,7 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import coverage_curve, reliability
 from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
+from bayesclf.plots.class_calibration import class_calibration, loo_calibration
 from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
@@ -25,6 +26,7 @@ from bayesclf.plots.weights import posterior_weights
 __all__ = [
     "RULE_STYLE",
     "RuleStyle",
+    "class_calibration",
     "class_conditionals",
     "confusion",
     "coverage_curve",
@@ -38,6 +40,7 @@ __all__ = [
     "explanation",
     "instability",
     "learning_curve",
+    "loo_calibration",
     "more_rows",
     "optimiser_trace",
     "optimizer_trace",

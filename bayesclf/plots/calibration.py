@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.evaluation import scores
@@ -35,14 +36,14 @@ LEAST_KEPT, LEAST_SHARE = 20, 0.05
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Share of right predictions as a function of the probability of the predicted class.
+    """How often an event happens as a function of its predicted probability: that the prediction is right, or a class.
 
     Attributes
     ----------
     confidence
-        Probability of the predicted class, increasing, each value once, (value).
+        Predicted probability of the event, increasing, each value once, (value).
     accuracy
-        Share of right predictions there: the isotonic least squares fit, (value).
+        How often it happens there: the isotonic least squares fit, (value).
     count
         Rows, (value).
     places
@@ -81,15 +82,41 @@ def reliability_curve(log_proba: Array, y: Integers, seed: int, repeats: int = 1
     """
     proba = np.exp(log_proba)
     best = proba.argmax(axis=1)
-    confidence, value, count = np.unique(proba.max(axis=1), return_inverse=True, return_counts=True)
-    accuracy = _isotonic((best == y).astype(float), value, count)
     below = (proba.cumsum(axis=1) - proba)[np.arange(len(y)), best]
+    return _curve(proba.max(axis=1), best == y, below, seed, repeats)
+
+
+def class_curve(log_proba: Array, y: Integers, k: int, seed: int, repeats: int = 1) -> ReliabilityCurve:
+    """Return the CORP reliability curve of one class against the others, with its consistency band.
+
+    As `reliability_curve`, of [the label is k] on P(k | x).
+
+    Parameters
+    ----------
+    log_proba, y
+        log P(k | x), (row, outcome), and label codes (row).
+    k
+        Code of the class.
+    seed, repeats
+        As for `reliability_curve`.
+    """
+    return _curve(np.exp(log_proba[:, k]), y == k, np.zeros(len(y)), seed, repeats)
+
+
+def _curve(proba: Array, happened: NDArray[np.bool_], below: Array, seed: int, repeats: int) -> ReliabilityCurve:
+    """Return the curve of an event, all (row).
+
+    For the band it happens where a uniform number, one per row whatever the repeats, is from `below` to `below` +
+    `proba`: which part of the unit interval stands for it decides what answers to the same row share.
+    """
+    confidence, value, count = np.unique(proba, return_inverse=True, return_counts=True)
+    accuracy = _isotonic(happened.astype(float), value, count)
     above = below + confidence[value]
     places = np.linspace(confidence[0], confidence[-1], PLACES)
     rng = np.random.default_rng(seed)
     drawn = np.empty((RESAMPLES, PLACES))
     for index in range(RESAMPLES):
-        position = np.tile(rng.random(len(y) // repeats), repeats)
+        position = np.tile(rng.random(len(proba) // repeats), repeats)
         right = ((below <= position) & (position < above)).astype(float)
         drawn[index] = np.interp(places, confidence, _isotonic(right, value, count))
     low, high = np.quantile(drawn, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
@@ -143,9 +170,9 @@ def reliability(
         curve = reliability_curve(log_proba, y, comparison.seed, comparison.repeats)
         name = f"{rule}  {scores.reliability(log_proba, y).error:.3f}"
         if ax is None or len(chosen) == 1:
-            _draw_expected(place, curve)
+            draw_expected(place, curve)
             place.set_title(name, loc="left", fontsize="medium")
-        _draw(place, curve, rule, name)
+        draw_curve(place, curve, rule, name)
         low = min(low, float(curve.confidence[0]))
     room = 0.02 * max(1 - low, 0.1)
     places[0].set(xlim=(low - room, 1 + room), ylim=(-0.02, 1.03))
@@ -172,13 +199,13 @@ def draw_reliability(log_proba: Array, y: Integers, rule: str, seed: int, ax: Ax
     """
     curve = reliability_curve(log_proba, y, seed)
     figure, ax = style.axes(ax, (4.2, 3.4))
-    _draw_expected(ax, curve)
-    _draw(ax, curve, rule, rule)
+    draw_expected(ax, curve)
+    draw_curve(ax, curve, rule, rule)
     ax.set(xlabel="probability of the predicted class", ylabel="share right")
     return figure
 
 
-def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
+def draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
     """Draw where the rows are, and where the curve would lie if the probabilities were calibrated."""
     low, high = curve.confidence[0], curve.confidence[-1]
     edges = np.linspace(low, high, HISTOGRAM_BINS + 1) if low < high else np.array([low - 0.005, low + 0.005])
@@ -187,7 +214,7 @@ def _draw_expected(ax: Axes, curve: ReliabilityCurve) -> None:
     ax.fill_between(curve.places, curve.low, curve.high, color="0.55", alpha=0.28, lw=0, zorder=2)
 
 
-def _draw(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
+def draw_curve(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
     """Draw the diagonal and the curve of one rule; the curve is a point if all probabilities are equal."""
     ax.axline((1, 1), slope=1, color="0.55", linewidth=0.9, zorder=2)
     look = style.look_of(rule)

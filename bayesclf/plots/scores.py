@@ -35,8 +35,8 @@ NOTE_WIDTH = 90
 def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
     """Draw a score of every model under every rule with its standard error.
 
-    Standard errors are Nadeau and Bengio's. An infinite log loss is drawn as ∞ at the right margin; rules that could
-    not answer are left out and named below.
+    Standard errors are Nadeau and Bengio's, over the folds. An infinite log loss is drawn as ∞ at the right margin;
+    rules that could not answer are left out and named below.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def draw(table: pd.DataFrame, metric: str, ax: Axes | None = None) -> Figure:
 
 
 def draw_standings(found: Sequence[Standing], names: Sequence[str]) -> Figure:
-    """Draw the log loss of the best entry of each model, with the standard error of its difference from the first.
+    """Draw the log loss of the best entry of each model, with the standard error over the rows of its difference.
 
     Parameters
     ----------

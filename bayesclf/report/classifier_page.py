@@ -21,11 +21,13 @@ from bayesclf.diagnostics.finding import as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
-from bayesclf.interpretation.priors import prior_summary, together
+from bayesclf.interpretation.priors import Priors, priors_of, together
 from bayesclf.plots.calibration import draw_reliability
+from bayesclf.plots.class_calibration import BAND, draw_by_class
 from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
+from bayesclf.report.other_samples import OtherSamples, of_other_samples
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
@@ -73,32 +75,41 @@ CAPTIONS = {
 """Title and caption of each figure."""
 
 
+OTHER_SAMPLES = "Other samples and more rows"
+"""Heading of what refits tell."""
+
 MOST_PARAMETERS = 100
 """Lines of the table of parameters."""
 
 
-def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
+def render(
+    classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None, refits: bool | None = None
+) -> str:
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
-    content = Content.of(classifier, X, y)
+    content = Content.of(classifier, X, y, refits)
     diagnosis, frame = content.diagnosis, content.frame
     return document.fill(
         "classifier.html.j2",
         title=content.title,
         subtitle=content.subtitle,
         headline=headline(diagnosis),
+        band=BAND,
         answers=content.answers,
         reliability=_reliability(classifier, diagnosis.held_out, content.answers),
+        by_class=_by_class(classifier, diagnosis.held_out, content.answers),
         issues=diagnosis.issues,
         tips=diagnosis.tips,
         notes=classifier.notes_,
         groups=groups(diagnosis),
-        model=content.priors.attrs["model"],
-        priors=together(content.priors.itertuples(index=False, name=None)),
+        model=content.priors.model,
+        priors=together(content.priors.lines),
         most=MOST_PARAMETERS,
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, content.labels),
         base_rates=content.base_rates,
+        other_samples=() if content.other_samples is None else content.other_samples.sentences,
+        refitted=[] if content.other_samples is None else content.other_samples.drawn(),
         classes=[] if content.codes is None else table.class_counts(content.codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
@@ -108,9 +119,11 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
     )
 
 
-def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> TextReport:
+def text(
+    classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None, refits: bool | None = None
+) -> TextReport:
     """Return the report of a fitted classifier without figures."""
-    content = Content.of(classifier, X, y)
+    content = Content.of(classifier, X, y, refits)
     diagnosis, answers, frame = content.diagnosis, content.answers, content.frame
     parts = [Part("Verdict", [headline(diagnosis)])]
     if answers is not None:
@@ -122,6 +135,8 @@ def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     if content.base_rates is not None:
         rates = pd.DataFrame(content.base_rates.lines, columns=list(HEADINGS))
         parts.append(Part("Other base rates", [content.base_rates.caption], table=rates))
+    if content.other_samples is not None:
+        parts.append(Part(OTHER_SAMPLES, content.other_samples.sentences))
     parts += [of_checks(diagnosis), of_priors(content.priors)]
     if (parameters := _summary(classifier)) is not None:
         lines = parameters.reset_index()
@@ -149,8 +164,10 @@ class Content:
         How good answers to held-out rows are; None where there are none.
     base_rates
         What answers would be worth for other base rates; None for other than two classes.
+    other_samples
+        How far answers would move under other samples, and what more rows would give; None where that is not said.
     priors
-        As `prior_summary` returns them.
+        What was assumed before any row was seen.
     paragraph
         The report in a few sentences.
     """
@@ -163,11 +180,12 @@ class Content:
     codes: Integers | None
     answers: dict[str, Any] | None
     base_rates: BaseRates | None
-    priors: pd.DataFrame
+    other_samples: OtherSamples | None
+    priors: Priors
     paragraph: str
 
     @classmethod
-    def of(cls, classifier: BayesClassifier, X: Any, y: Any) -> Content:
+    def of(cls, classifier: BayesClassifier, X: Any, y: Any, refits: bool | None) -> Content:
         """Check a classifier, and gather what there is to say."""
         diagnosis = diagnose(classifier, X, y)
         frame = None if X is None else _shown_columns(classifier, X)
@@ -175,10 +193,13 @@ class Content:
         codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
         answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
         rates = None if answers is None else of_base_rates(classifier, diagnosis.held_out, answers["rule"])
-        priors = prior_summary(classifier)
+        others = None
+        if answers is not None:
+            others = of_other_samples(classifier, X, y, diagnosis.held_out, answers["rule"], refits)
+        priors = priors_of(classifier)
         said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
         subtitle = _subtitle(classifier, frame, codes)
-        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, rates, priors, said)
+        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, rates, others, priors, said)
 
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
@@ -248,6 +269,20 @@ def _reliability(classifier: BayesClassifier, held_out: HeldOut | None, answers:
         "held-out-reliability",
         "Reliability of the predicted probabilities",
         "Share of right predictions on held-out rows against predicted probability.",
+    )
+
+
+def _by_class(classifier: BayesClassifier, held_out: HeldOut | None, answers: dict[str, Any] | None) -> Markup | str:
+    """Draw how often each class comes true against its probability, on held-out rows."""
+    if held_out is None or answers is None:
+        return ""
+    rule = answers["rule"]
+    log_proba = held_out.answered[rule].log_proba
+    return figures.drawn(
+        lambda: draw_by_class(log_proba, held_out.y, classifier.classes_, rule, classifier.seed_),
+        "held-out-by-class",
+        "Calibration of the probability of each class",
+        "Share of held-out rows of a class against its predicted probability, one panel per class.",
     )
 
 

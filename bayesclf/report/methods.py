@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
-
-import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import Diagnosis
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.inference.engines import MLE
+from bayesclf.interpretation.priors import Priors
 from bayesclf.report import names, table
 from bayesclf.report.verdict import DEFINED, Verdict
 from bayesclf.typing import Integers
@@ -20,10 +19,6 @@ from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
 """Classes, and priors, that are named."""
-
-_DIGITS = r"−?\d+(?:,\d{3})*\.?\d*(?:e[+−]\d+)?"
-NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?: to ({_DIGITS}))?(?![A-Za-z_\d])")
-"""A number, or a range of numbers, in words about a prior; digits in a parameter's name are none."""
 
 ENGINES = {
     "MLE": "Parameters were estimated by maximum likelihood.",
@@ -42,7 +37,7 @@ ENGINES = {
 def of_classifier(
     classifier: BayesClassifier,
     codes: Integers | None,
-    priors: pd.DataFrame,
+    priors: Priors,
     answers: Mapping[str, Any] | None,
     diagnosis: Diagnosis,
 ) -> str:
@@ -55,7 +50,7 @@ def of_classifier(
     codes
         Label codes (row) of the training rows; None without them.
     priors
-        As `prior_summary` returns them.
+        What was assumed before any row was seen.
     answers
         How good answers to held-out rows are, with a headline and the setting; None where there are none.
     diagnosis
@@ -74,7 +69,7 @@ def of_classifier(
             sentences.append("These are the posterior of an earlier fit.")
     sentences.append(_engine(classifier))
     if answers is not None:
-        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error."]
+        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(
@@ -85,7 +80,7 @@ def of_classifier(
     return " ".join([*sentences, _computed(classifier.seed_)])
 
 
-def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, pd.DataFrame]) -> str:
+def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, Priors]) -> str:
     """Return what was compared, on what, how, and what came of it.
 
     Parameters
@@ -95,7 +90,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
     judged
         Its verdict.
     priors
-        As `prior_summary` returns them, by model.
+        What was assumed before any row was seen, by model.
     """
     rows, columns = comparison.X.shape
     answered = [model for model in comparison.models if not all(_reasons(comparison, model))]
@@ -143,35 +138,19 @@ def _shares(codes: Integers, classes: Any) -> str:
     return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes)], MOST, ", …")
 
 
-def _priors(priors: pd.DataFrame) -> str:
+def _priors(priors: Priors) -> str:
     """Return the priors as a clause, one entry for each parameter and form; numbers that differ as their range."""
-    forms: dict[tuple[str, str], list[list[str]]] = {}
-    for parameter, prior in zip(priors["parameter"], priors["prior"], strict=True):
-        numbers = [found[0] for found in NUMBER.finditer(prior)]
-        forms.setdefault((parameter, NUMBER.sub("{}", prior)), []).append(numbers)
+    forms: dict[tuple[str, str], list[Mapping[str, Hyperparameter]]] = {}
+    for line in priors.lines:
+        forms.setdefault((line.parameter, line.form), []).append(line.numbers)
     said = [
-        f"{form.format(*map(_range, zip(*numbers, strict=True)))} for {parameter}"
+        f"{form.format(**{name: span(own[name] for own in numbers) for name in numbers[0]})} for {parameter}"
         for (parameter, form), numbers in forms.items()
     ]
     more = f"; … ({len(said)} in all)" if len(said) > MOST else ""
-    learned = " (α learned from the rows)" if priors.attrs.get("learned") else ""
-    return f"priors were {'; '.join(said[:MOST])}{more}{learned}."
-
-
-def _range(texts: Iterable[str]) -> str:
-    """Return numbers, or ranges of numbers, as one: itself where they are all the same.
-
-    Examples
-    --------
-    >>> _range(["2,000", "2,000"]), _range(["1 to 3", "2 to 2,500"]), _range(["−1", "0.5"])
-    ('2,000', '1 to 2,500', '−1 to 0.5')
-    """
-    found = list(dict.fromkeys(texts))
-    if len(found) == 1:
-        return found[0]
-    ends = [end for text in found for end in text.split(" to ")]
-    ends.sort(key=lambda end: float(end.replace(",", "").replace("−", "-")))
-    return f"{ends[0]} to {ends[-1]}"
+    learned = " (α learned from the rows)" if priors.learned else ""
+    symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
+    return f"priors were {'; '.join(said[:MOST])}{more}{learned}{symbols}."
 
 
 def _engine(classifier: BayesClassifier) -> str:

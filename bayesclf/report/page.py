@@ -18,7 +18,8 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
 from bayesclf.evaluation.standing import BASELINE
-from bayesclf.interpretation.priors import prior_summary, together
+from bayesclf.interpretation.priors import Priors, priors_of, together
+from bayesclf.plots.class_calibration import BAND
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.plots.scores import draw_standings
@@ -33,7 +34,7 @@ from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, p
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = ("reliability", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
+FIGURES = ("reliability", "by_class", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
 """Names of the figures of a model."""
 
 MOST_PRIORS = 20
@@ -61,6 +62,8 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         subtitle=_size(comparison),
         verdict=judged,
         defined=verdict.DEFINED,
+        over_folds=verdict.OVER_FOLDS,
+        band=BAND,
         reading=verdict.READING,
         standing=_standing_figure(comparison, judged),
         errors=_errors(comparison) if judged.models else "",
@@ -95,10 +98,13 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     missing = [
         f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
     ]
+    said_of_scores = [f"Columns that end in se are {verdict.OVER_FOLDS}."] if judged.models else []
     parts = [
         Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
         Part("What not to trust here", items=judged.cautions),
-        Part("Scores of every model under every rule", items=missing, table=content.scores.map(_rounded)),
+        Part(
+            "Scores of every model under every rule", said_of_scores, items=missing, table=content.scores.map(_rounded)
+        ),
     ]
     for name in content.anchors:
         full = first_upper(names.full_name(comparison, name))
@@ -139,7 +145,7 @@ class Content:
     scores
         The table of the comparison.
     diagnoses, priors
-        Checks, and the table of `prior_summary`, of the fits on all rows, by model.
+        Checks, and what was assumed before any row was seen, of the fits on all rows, by model.
     verdict
         What to conclude.
     anchors
@@ -150,7 +156,7 @@ class Content:
 
     scores: pd.DataFrame
     diagnoses: dict[str, Diagnosis]
-    priors: dict[str, pd.DataFrame]
+    priors: dict[str, Priors]
     verdict: verdict.Verdict
     anchors: dict[str, str]
     paragraph: str
@@ -167,7 +173,7 @@ class Content:
         order = [model for model in (standing.model for standing in judged.models) if model in comparison.models]
         order += [model for model in comparison.models if model not in order]
         anchors = {model: f"model-{index}" for index, model in enumerate(order, 1)}
-        priors = {name: prior_summary(fit) for name, fit in comparison.fits.items()}
+        priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
         paragraph = methods.of_comparison(comparison, judged, priors)
         return cls(scores, diagnoses, priors, judged, anchors, paragraph)
 
@@ -243,7 +249,7 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
         lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model at its best rule",
-        "Dots from the smallest log loss down; bars are standard errors of the difference from the first.",
+        "Dots from the smallest log loss down; bars are standard errors of the difference, over the rows.",
     )
 
 
@@ -311,8 +317,8 @@ def _section(
         "rows": _disagreeing_rows(comparison, name, rows[:MOST_DISAGREEMENTS]),
         "disagreeing": len(rows),
         "groups": groups(content.diagnoses[name], f"{anchor}-"),
-        "model": priors.attrs["model"],
-        "priors": together(priors.itertuples(index=False, name=None)),
+        "model": priors.model,
+        "priors": together(priors.lines),
     }
 
 
@@ -322,6 +328,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
     found: dict[str, Markup | str] = {
         "reliability": "No rule could answer, so there are no probabilities to judge.",
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
+        "by_class": "",
         "confusion": "",
         "coverage": "",
         "decisions": "",
@@ -353,6 +360,12 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
             partial(plots.reliability, comparison, name),
             f"Reliability of {name}",
             f"Share of right predictions against predicted probability. Calibration errors: {listed(errors)}.",
+        )
+        add(
+            "by_class",
+            partial(plots.class_calibration, comparison, name),
+            f"Calibration of each class by {name}",
+            "Share of held-out rows of a class against its predicted probability, one panel per class.",
         )
         add(
             "confusion",

@@ -29,10 +29,13 @@ LONGEST_LEVEL = 40
 HEADINGS = (
     ("Model", ""),
     ("Rule", ""),
-    ("Accuracy", "share of rows whose class was predicted, ± standard error; for gibbs the expected share"),
-    ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
-    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds"),
-    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points"),
+    (
+        "Accuracy",
+        "share of rows whose class was predicted, ± standard error over the folds; for gibbs the expected share",
+    ),
+    ("Log loss", "mean of −log P(true class), ± standard error over the folds; smaller is better"),
+    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds; ± over the folds"),
+    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points; ± over the folds"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
@@ -41,7 +44,7 @@ HEADINGS = (
 """Headings of the score table and what they mean."""
 
 COST_HEADINGS = (
-    ("Cost", "mean cost of the decisions, ± standard error, including the cost of rejected rows"),
+    ("Cost", "mean cost of the decisions, ± standard error over the folds, including the cost of rejected rows"),
     ("Δ cost", "difference from the entry with the smallest log loss, paired on the same folds"),
     ("Rejected", "share of rows without a decision, because the expected cost of the best one is too large"),
 )

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.diagnostics import Diagnosis
+from bayesclf.interpretation.priors import Priors
 from bayesclf.report.facts import Fact
 from bayesclf.report.table import cell
 from bayesclf.wording import first_upper, visible
@@ -103,9 +104,9 @@ def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
     return pd.DataFrame([(fact.name, fact.value, fact.baseline) for fact in facts], columns=["", "model", "no_model"])
 
 
-def of_priors(priors: pd.DataFrame, heading: str = "Model and priors") -> Part:
-    """Return the section of the model and its priors, as `prior_summary` returns them."""
-    return Part(heading, items=priors.attrs["model"], table=priors)
+def of_priors(priors: Priors, heading: str = "Model and priors") -> Part:
+    """Return the section of the model and its priors."""
+    return Part(heading, items=priors.model, table=priors.table)
 
 
 def of_checks(diagnosis: Diagnosis, of: str = "") -> Part:

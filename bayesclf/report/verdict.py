@@ -35,8 +35,14 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 DEFINED = (
     f"Clear differences hold for all entries together at a confidence level of {100 * CONFIDENCE:.0f} %. Differences "
     f"of log loss below {MATTERS:g}, one percent in the probability of the true class, do not matter and count as ties."
+    " ± after a difference in these sentences is one standard error over the rows, with Nadeau and Bengio's allowance "
+    "for training rows that folds share; ± of a score, and of differences in the table of scores, is one over the "
+    "folds, with the same allowance. Both are of the same uncertainty, and need not be equal."
 )
 """What the words of the verdict mean."""
+
+OVER_FOLDS = "one standard error over the folds (Nadeau–Bengio)"
+"""What ± is after a score of a comparison, and after differences in its table."""
 
 READING = (
     "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "

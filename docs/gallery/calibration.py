@@ -12,6 +12,9 @@ models = {"naive Bayes": bc.GaussianNB(), "discriminant": bc.GaussianDiscriminan
 comparison = bc.compare(models, table.X, table.y, random_state=0)
 bc.plots.reliability(comparison, "naive Bayes", rules=["map", "bayes-optimal"])
 
+# %% The same by class: how often a class comes true against its probability
+bc.plots.class_calibration(comparison, "discriminant", "bayes-optimal", outcomes=["good", "bad"])
+
 # %% Accuracy on the rows that are kept, if the most doubtful are set aside
 bc.plots.coverage_curve(comparison, "discriminant", rules=["map", "bayes-optimal"])
 

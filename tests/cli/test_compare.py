@@ -34,8 +34,30 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     words = " ".join(said.out.split())
     assert "No model is clearly better than always giving the shares of the classes" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
-    assert "± is one standard error. Clear differences hold for all entries together" in words
+    assert "Clear differences hold for all entries together" in words
+    assert "± after a difference in these sentences is one standard error over the rows" in words
+    assert "± of a score, and of differences in the table of scores, is one over the folds" in words
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
+
+
+def test_columns_that_name_the_rows_are_told_in_the_terminal_too(capsys):
+    rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
+    table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
+    base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
+    assert run(base) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "M08 Identifiers among the columns: 'id' looks like the name or number of a row" in words
+    assert run([*base, "--drop", "id"]) == 0
+    assert "M08" not in capsys.readouterr().out
+
+
+def test_an_allowed_time_is_answered_by_what_is_expected_before_the_work(capsys):
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3", "--max-minutes", "5"]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "bayesclf: fitting the models to few rows, to see how long they take"
+    assert re.fullmatch(r"bayesclf: about \S+ s in all \(nb \S+ s, lr \S+ s\)", second)
+    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_engine_that_a_model_lacks_is_said(capsys):

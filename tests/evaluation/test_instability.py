@@ -31,7 +31,9 @@ def test_intervals_surround_the_probabilities(found):
 
 def test_it_is_said_in_words_and_drawn(found):
     assert found.sentence.startswith("in 12 samples of as many rows, drawn from the table, probabilities move by 0.0")
-    assert "half of those of the posterior than 0." in found.sentence
+    refits, posterior = (found.table[f"{of}_high"] - found.table[f"{of}_low"] for of in ("refit", "posterior"))
+    widths = f"intervals are {refits.mean():.3f} wide on average, those of the posterior {posterior.mean():.3f}"
+    assert found.sentence.endswith(widths)
     refits, posterior = found.plot().axes
     segments = refits.collections[0].get_segments()
     np.testing.assert_allclose([part[:, 1] for part in segments], found.table[["refit_low", "refit_high"]])

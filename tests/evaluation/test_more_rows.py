@@ -154,9 +154,9 @@ def test_what_cannot_be_continued_says_why():
         _ = few.best
 
 
-@pytest.mark.parametrize("factors", [[1], [], 2, ["many"], [np.inf]])
+@pytest.mark.parametrize("factors", [[1], [], 2, ["many"], [np.inf], [2, 1e300], [1_001], [np.nan]])
 def test_factors_that_cannot_be_used_are_refused(factors):
-    with pytest.raises(InputError, match="factors are numbers above 1"):
+    with pytest.raises(InputError, match="factors are numbers above 1 and at most 1,000, such as"):
         bc.more_rows(bc.GaussianNB(), [[0.0], [1.0]], [0, 1], factors=factors)
 
 

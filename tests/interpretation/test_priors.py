@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.interpretation.priors import together
+from bayesclf.interpretation.priors import priors_of, together
 
 DRAWS = 400
 DISTRIBUTIONS = {
@@ -118,10 +118,10 @@ def test_an_earlier_posterior_as_prior_is_said_to_be_one():
 
 def test_the_number_of_columns_that_share_a_line_is_said():
     X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 9)), columns=list("abcdefghi"))
-    table = bc.BernoulliNB(alpha=2.0).fit(X, X["a"]).prior_summary()
-    assert len(table) == 10
-    lines = together(table.itertuples(index=False, name=None))
-    assert lines[1] == ("theta", "", "a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
+    clf = bc.BernoulliNB(alpha=2.0).fit(X, X["a"])
+    assert len(clf.prior_summary()) == 10
+    line = together(priors_of(clf).lines)[1]
+    assert (line.feature, line.prior) == ("a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
 
 
 def test_blocks_of_one_family_keep_the_names_of_their_parameters():
@@ -166,3 +166,37 @@ def test_columns_that_are_not_selected_have_a_prior_too():
     pooled = table[table["prior"].str.endswith("where included is 0")]
     assert set(pooled["parameter"]) == {"mu", "sigma2"}
     assert any("included is 0" in sentence for sentence in table.attrs["model"])
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        bc.GaussianNB(),
+        bc.NaiveBayes(dict.fromkeys(load_iris(as_frame=True).data, "gamma")),
+        bc.CategoricalNB(alpha=1.5),
+    ],
+)
+def test_words_are_made_of_the_numbers_that_the_form_names(clf):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    stated = priors_of(clf.fit(1 + X.round().astype(int), y))
+    for line in stated.lines:
+        assert set(re.findall(r"{(\w+)}", line.form)) == set(line.numbers)
+        assert line.numbers
+    assert list(stated.table["prior"]) == [line.prior for line in stated.lines]
+    assert len({line.form for line in stated.lines}) < len({line.prior for line in stated.lines})
+
+
+def test_numbers_are_not_rounded():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    lines = {(line.parameter, line.feature): line for line in priors_of(bc.GaussianNB().fit(X, y)).lines}
+    for name in X:
+        line = lines["mu", name]
+        assert line.numbers["m"] == pytest.approx(X[name].mean(), rel=1e-12)
+        assert line.prior == f"Normal({X[name].mean():.4g}, sigma2/1)"
+
+
+def test_known_class_probabilities_keep_their_numbers():
+    X, y = load_iris(return_X_y=True)
+    line = priors_of(bc.GaussianNB(class_prior=[0.2, 0.3, 0.5]).fit(X, y)).lines[0]
+    assert line.numbers == {"pi_1": 0.2, "pi_2": 0.3, "pi_3": 0.5}
+    assert line.prior == "fixed at 0.2, 0.3, 0.5"

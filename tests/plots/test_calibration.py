@@ -57,8 +57,8 @@ def test_one_row_and_constant_probabilities_are_one_point(rows):
     assert curve.confidence.tolist() == [0.7]
     assert curve.accuracy == pytest.approx([np.mean(np.arange(rows) % 2 == 0)])
     figure, ax = style.axes(None, (2, 2))
-    calibration._draw_expected(ax, curve)
-    calibration._draw(ax, curve, "map", "map")
+    calibration.draw_expected(ax, curve)
+    calibration.draw_curve(ax, curve, "map", "map")
     assert [line.get_marker() for line in ax.lines].count("o") == 1
     assert ax.patches[0].get_data().values.tolist() == [calibration.HISTOGRAM_HEIGHT]
     figure.canvas.draw()

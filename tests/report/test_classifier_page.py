@@ -74,6 +74,15 @@ def test_held_out_scores_come_first(pages, fits, table):
     assert places == sorted(places)
 
 
+def test_held_out_probabilities_are_drawn_by_class(pages, fits):
+    page = Page(pages["nb"])
+    assert "Calibration by class" in page.words
+    assert "The band holds, at each probability, 89 % of the curves" in page.words
+    (drawn,) = (a["aria-labelledby"] for tag, a in page.elements if tag == "svg" and "by-class" in a["aria-labelledby"])
+    assert drawn == "held-out-by-class-title held-out-by-class-description"
+    assert "Calibration by class" not in render(fits["nb"])
+
+
 def test_scores_without_a_model_are_those_of_the_classes():
     rng = np.random.default_rng(3)
     y = np.where(np.arange(200) % 5 == 0, "rare", "common")

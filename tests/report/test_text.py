@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.pages import IMAGE, SCRIPT
+from helpers.pages import IMAGE, SCRIPT, Page
 from markdown_it import MarkdownIt
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.cli import run
+from bayesclf.interpretation.priors import priors_of
 from bayesclf.report import page
 from bayesclf.report.methods import _priors, of_comparison
 from bayesclf.report.text import Part, TextReport
@@ -102,7 +103,7 @@ def test_json_has_the_numbers_of_the_fit(written, fit):
 
 
 def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison):
-    priors = {name: fit.prior_summary() for name, fit in comparison.fits.items()}
+    priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
     said = of_comparison(comparison, verdict(comparison, comparison.table), priors)
     assert said.startswith(
         f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
@@ -144,7 +145,7 @@ def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_n
     }
     comparison = bc.compare(models, X, y, cv=3, rules=["mle"])
     found = verdict(comparison, comparison.table)
-    said = of_comparison(comparison, found, {name: fit.prior_summary() for name, fit in comparison.fits.items()})
+    said = of_comparison(comparison, found, {name: priors_of(fit) for name, fit in comparison.fits.items()})
     assert said.startswith("Gaussian naive Bayes (one) was tried on 150 rows")
     assert "Logistic regression (none) has no answer: " in said
     assert "riors were" not in said  # maximum likelihood has none
@@ -154,14 +155,26 @@ def test_the_paragraph_keeps_thousands_and_joins_ranges():
     rng = np.random.default_rng(0)
     X, y = rng.poisson(1.0, (12, 2_000)), np.arange(12) % 2
     clf = bc.MultinomialNB(alpha=1.0).fit(X, y)
-    assert "Dirichlet(1 in each of 2,000 cells) for theta" in _priors(clf.prior_summary())
+    assert "Dirichlet(1 in each of 2,000 cells) for theta" in _priors(priors_of(clf))
     alpha = rng.uniform(0.5, 3.0, (2, 2_000))
     clf = bc.MultinomialNB(alpha=alpha).fit(X, y)
     expected = f"Dirichlet({alpha.min():.4g} to {alpha.max():.4g} in 2,000 cells) for theta"
-    assert expected in _priors(clf.prior_summary())
+    assert expected in _priors(priors_of(clf))
     scales = {"x0": 1.0, "x1": 2.5, "x2": 4.0}
     lr = bc.LogisticRegression(prior_scale=scales, inference="map").fit(rng.normal(size=(30, 3)), np.arange(30) % 2)
-    assert "Normal(0, 1 to 4²) for weight" in _priors(lr.prior_summary())
+    assert "Normal(0, 1 to 4²) for weight" in _priors(priors_of(lr))
+
+
+@pytest.mark.parametrize(("power", "said"), [((0.5, 1), "prior_power"), (1, "1")])
+def test_the_paragraph_says_what_the_covariance_of_weights_is(power, said):
+    X, y = load_iris(return_X_y=True)
+    lr = bc.LogisticRegression(prior_scale=bc.LearnedScale(power=power), inference="map").fit(X, y)
+    priors = priors_of(lr)
+    text = _priors(priors)
+    assert "Normal(0, C·prior_scale²) for weight" in text
+    assert text.endswith(f", where C is the columns' covariance to the power {said}, of average variance 1.")
+    assert any(priors.symbols[0] in sentence for sentence in priors.model)
+    assert "where C" not in _priors(priors_of(bc.LogisticRegression(inference="map").fit(X, y)))
 
 
 def test_costs_are_part_of_the_text():
@@ -173,3 +186,18 @@ def test_costs_are_part_of_the_text():
     assert "## Costs" in text
     assert "A rejected row costs 0.3." in text
     assert "| 2 | 7.5 | 1 | 0 |" in text
+
+
+def test_both_standard_errors_are_named_where_they_stand(comparison):
+    """Those of differences are over the rows in the verdict, and over the folds in the table."""
+    text, markup = page.text(comparison), Page(page.render(comparison)).words
+    parts = {part.heading: part for part in text.parts}
+    rows = "± after a difference in these sentences is one standard error over the rows"
+    assert rows in parts["Verdict"].sentences[-1]
+    assert parts["Scores of every model under every rule"].sentences == [
+        "Columns that end in se are one standard error over the folds (Nadeau–Bengio)."
+    ]
+    assert "± is one standard error over the folds (Nadeau–Bengio). Hover over" in markup
+    assert "± is one standard error over the folds (Nadeau–Bengio). Δ columns" in markup
+    assert rows in markup
+    assert "Calibration by class" in markup

@@ -12,7 +12,7 @@ from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.evaluation.leave_one_out.importance import RowElpd, reweighted
-from bayesclf.evaluation.leave_one_out.refits import conjugate, exact, quick, too_much_work
+from bayesclf.evaluation.leave_one_out.refits import conjugate, exact_log_proba, quick, too_much_work
 from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
 from bayesclf.evaluation.leave_one_out.weights import stacking_weights
 from bayesclf.progress import Progress, shown
@@ -108,6 +108,14 @@ def loo(
     >>> round(bc.loo(clf, days.X, days.y, rule="predictive").elpd, 3)
     -10.299
     """
+    scores = left_out(clf, X, y, rule, method, progress)
+    return _elpd_data(scores, len(clf.hypotheses(RULES[scored(rule)].source)))
+
+
+def left_out(
+    clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs, method: str = "auto", progress: Progress = None
+) -> RowElpd:
+    """Return the leave-one-out probabilities of the training rows; arguments and errors are those of `loo`."""
     if not isinstance(clf, BayesClassifier):
         raise InputError(f"clf must be a fitted bayesclf classifier, not {clf!r}")
     if X is None or y is None:
@@ -119,8 +127,7 @@ def loo(
         raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
     training = training_rows(clf, X, y)
     with shown("leave-one-out", None, progress):
-        scores = _scores(clf, training, name, method)
-    return _elpd_data(scores, len(clf.hypotheses(RULES[name].source)))
+        return _scores(clf, training, name, method)
 
 
 def scored(rule: str | Gibbs) -> str:
@@ -135,12 +142,13 @@ def scored(rule: str | Gibbs) -> str:
 
 
 def _scores(clf: BayesClassifier, training: TrainingRows, rule: str, method: str) -> RowElpd:
-    """Return the log scores of all rows by the method, or by the one that ``"auto"`` chooses."""
+    """Return the probabilities of all rows by the method, or by the one that ``"auto"`` chooses."""
     closed_form = not RULES[rule].averages or (rule == "predictive" and conjugate(clf.model_))
     if method == "exact" or (method == "auto" and (closed_form or quick(clf, training))):
         with_all = rules.log_proba(rule, clf.hypotheses(RULES[rule].source), training.rows)
         own = with_all[np.arange(len(training)), training.y]
-        return RowElpd(exact(clf, training, rule, np.arange(len(training))), own, np.zeros(len(training)))
+        without = exact_log_proba(clf, training, rule, np.arange(len(training)))
+        return RowElpd(without, training.y, own, np.zeros(len(training)))
     scores = reweighted(clf, training, given_x=rule == "predictive")
     bad = ~(scores.khat <= good_k(len(clf.hypotheses("posterior"))))
     if not bad.any():
@@ -149,7 +157,7 @@ def _scores(clf: BayesClassifier, training: TrainingRows, rule: str, method: str
     if method == "auto" and conjugate(clf.model_):
         reason = too_much_work(clf, training, rule, int(bad.sum()))
         if not reason:
-            return scores.replaced(bad, exact(clf, training, rule, np.flatnonzero(bad)))
+            return scores.replaced(bad, exact_log_proba(clf, training, rule, np.flatnonzero(bad)))
     _warn(np.flatnonzero(bad) + 1, len(training), reason)
     return scores
 

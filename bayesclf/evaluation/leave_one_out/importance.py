@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from bayesclf.inference import Exact
 from bayesclf.inference.convergence import scaled_draws
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 LEAST_DRAWS = 25
 """Draws below which the largest fifth of their weights is too short a tail to fit."""
@@ -27,31 +27,39 @@ NEGLIGIBLE_SPREAD = 1e-9
 
 @dataclass(frozen=True)
 class RowElpd:
-    """Log scores of training rows, each (row).
+    """Leave-one-out probabilities of training rows, and their log scores.
 
     Attributes
     ----------
-    without
-        log P(y_i | x_i, all rows but i): the terms of elpd.
+    log_proba
+        log P(k | x_i, all rows but i), (row, outcome).
+    y
+        Label codes (row).
     with_all
-        log P(y_i | x_i, all rows).
+        log P(y_i | x_i, all rows), (row).
     khat
-        Pareto shape k̂ of the importance ratios; 0 where a row was left out exactly, as `arviz.reloo` has it.
+        Pareto shape k̂ (row) of the importance ratios; 0 where a row was left out exactly, as `arviz.reloo` has it.
     """
 
-    without: Array
+    log_proba: Array
+    y: Integers
     with_all: Array
     khat: Array
 
-    def replaced(self, rows: NDArray[np.bool_], without: Array) -> RowElpd:
-        """Return a copy with exact scores of some rows."""
-        own, khat = self.without.copy(), self.khat.copy()
-        own[rows], khat[rows] = without, 0.0
-        return RowElpd(own, self.with_all, khat)
+    @property
+    def without(self) -> Array:
+        """The terms of elpd, log P(y_i | x_i, all rows but i), (row)."""
+        return np.asarray(self.log_proba[np.arange(len(self.y)), self.y])
+
+    def replaced(self, rows: NDArray[np.bool_], log_proba: Array) -> RowElpd:
+        """Return a copy with exact probabilities of some rows."""
+        own, khat = self.log_proba.copy(), self.khat.copy()
+        own[rows], khat[rows] = log_proba, 0.0
+        return RowElpd(own, self.y, self.with_all, khat)
 
 
 def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> RowElpd:
-    """Return the leave-one-out log scores of all rows, blocks of rows at a time.
+    """Return the leave-one-out probabilities of all rows, blocks of rows at a time.
 
     The posterior was conditioned on p(x_i, y_i | θ), of a discriminative model on P(y_i | x_i, θ): without row i its
     draws have weights r_s proportional to the inverse of that density, whatever the score is.
@@ -83,34 +91,45 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
         _block(hypotheses, training, block, given_x and hypotheses.generative, efficiency)
         for block in averaging.blocks(hypotheses, training.rows)
     ]
-    return RowElpd(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    log_proba, with_all, khat = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return RowElpd(log_proba, training.y, with_all, khat)
 
 
 def row_khat(hypotheses: HypothesisSet, training: TrainingRows) -> Array:
     """Return the Pareto k̂ (row) of the weights that leave out each row, of draws as good as independent."""
     blocks = averaging.blocks(hypotheses, training.rows)
-    return np.concatenate([_block(hypotheses, training, block, False, 1.0)[2] for block in blocks])
+    return np.concatenate([_weighted(hypotheses, training, block, 1.0).khat for block in blocks])
 
 
 def _block(
     hypotheses: HypothesisSet, training: TrainingRows, block: slice, given_x: bool, efficiency: float
 ) -> tuple[Array, Array, Array]:
-    """Return log score without the row, log score with it, and k̂ of some rows, (row)."""
+    """Return log P(k | x) without the row (row, outcome), that of its label with it (row), and k̂ (row) of some rows."""
+    found = _weighted(hypotheses, training, block, efficiency)
+    log_proba, y = found.answer.log_proba, training.y[block]
+    own = log_proba[np.arange(len(y)), y]
+    # Under "predictive" a draw counts as far as x is probable under it; under the other rules x is no evidence.
+    log_x = found.answer.log_x if given_x else np.zeros_like(own)
+    without, with_all = found.log_weight + log_x, log_x
+    left_out = logsumexp(without[:, None] + log_proba, axis=2) - logsumexp(without, axis=1)[:, None]
+    return left_out, logsumexp(with_all + own, axis=1) - logsumexp(with_all, axis=1), found.khat
+
+
+class _Weighted(NamedTuple):
+    """Answers of all draws to some rows, and the log weights (row, draw) that leave each row out, with k̂ (row)."""
+
+    answer: averaging.Conditional
+    log_weight: Array
+    khat: Array
+
+
+def _weighted(hypotheses: HypothesisSet, training: TrainingRows, block: slice, efficiency: float) -> _Weighted:
+    """Answer some rows, and weight the draws as if each had been left out."""
     answer = averaging.conditional(hypotheses, training.rows[block])
     y = training.y[block]
     own = answer.log_proba[np.arange(len(y)), y]
-    joint = own + answer.log_x if hypotheses.generative else own
-    smoothed = [_smoothed(row, efficiency) for row in joint]
-    log_weight = np.stack([weights for weights, _ in smoothed])
-    khat = np.array([k for _, k in smoothed])
-    if not given_x:
-        return logsumexp(log_weight + own, axis=1), logsumexp(own, axis=1) - np.log(own.shape[1]), khat
-    return _ratio(log_weight, joint, answer.log_x), _ratio(np.zeros(1), joint, answer.log_x), khat
-
-
-def _ratio(log_weight: Array, joint: Array, log_x: Array) -> Array:
-    """Return log [Σ w_s p(x, y | θ_s) / Σ w_s p(x | θ_s)], (row)."""
-    return np.asarray(logsumexp(log_weight + joint, axis=1) - logsumexp(log_weight + log_x, axis=1))
+    smoothed = [_smoothed(row, efficiency) for row in (own + answer.log_x if hypotheses.generative else own)]
+    return _Weighted(answer, np.stack([weights for weights, _ in smoothed]), np.array([k for _, k in smoothed]))
 
 
 def _smoothed(log_density: Array, efficiency: float) -> tuple[Array, float]:

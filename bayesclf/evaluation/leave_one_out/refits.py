@@ -43,7 +43,12 @@ REST = "all other words"
 
 
 def exact(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
-    """Return log P(y_i | x_i, all rows but i) of some rows, (wanted).
+    """Return log P(y_i | x_i, all rows but i) of some rows, (wanted); see `exact_log_proba`."""
+    return exact_log_proba(clf, training, rule, wanted)[np.arange(len(wanted)), training.y[wanted]]
+
+
+def exact_log_proba(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(k | x_i, all rows but i) of some rows, (wanted, outcome).
 
     In closed form where the rule is ``"predictive"`` and the model conjugate, else from a model without the row: its
     estimate, or draws of its posterior, made by the classifier's engine with the same seed for every row.
@@ -66,12 +71,11 @@ def exact(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integ
     DoesNotExist
         For a plug-in rule whose estimate does not exist without one of the rows.
     """
-    without = np.full(len(wanted), np.nan)
+    without = np.full((len(wanted), len(clf.classes_)), np.nan)
     if rule == "predictive" and conjugate(clf.model_):
-        labels = training.y[wanted]
-        joint = log_joint_without(clf.model_, training.rows[wanted], labels)
-        without = joint[np.arange(len(wanted)), labels] - logsumexp(joint, axis=1)
-    left = np.isnan(without)
+        joint = log_joint_without(clf.model_, training.rows[wanted], training.y[wanted])
+        without = joint - logsumexp(joint, axis=1, keepdims=True)
+    left = np.isnan(without).any(axis=1)
     if left.any():
         without[left] = _refitted(clf, training, rule, wanted[left])
     return without
@@ -137,7 +141,7 @@ def _engine(clf: BayesClassifier, rule: str) -> Engine | None:
 
 
 def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
-    """Return log P(y_i | x_i) under models conditioned on all rows but one each, (wanted)."""
+    """Return log P(k | x_i) under models conditioned on all rows but one each, (wanted, outcome)."""
     if reason := too_much_work(clf, training, rule, len(wanted)):
         raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
     engine = _engine(clf, rule)
@@ -151,7 +155,7 @@ def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: I
             with warnings.catch_warnings():
                 # A row that is impossible under the model without it shows in its score.
                 warnings.simplefilter("ignore", PredictionWarning)
-                scores.append(rules.log_proba(rule, hypotheses, row)[0, training.y[i]])
+                scores.append(rules.log_proba(rule, hypotheses, row)[0])
             tell("leaving rows out", len(scores), len(wanted))
     return np.array(scores)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
 from bayesclf.families.base import Axes, broadcast, require_positive
-from bayesclf.families.prior_lines import PriorLine, prior_lines, written
+from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
@@ -233,7 +233,7 @@ class LKJ:
         return [
             *prior_lines("mu", "Normal({m}, {reach}²)", axes, m=m, reach=reach),
             *prior_lines("Sigma", "HalfNormal({scale})² on the diagonal", axes, scale=scale),
-            PriorLine("Sigma", "", "", f"LKJ({written(self.eta)}) of the correlations"),
+            PriorLine("Sigma", "", "", "LKJ({eta}) of the correlations", {"eta": float(self.eta)}),
         ]
 
     def draw(self, rng: np.random.Generator, draws: int, groups: int) -> Array:

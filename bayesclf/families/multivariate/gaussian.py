@@ -31,10 +31,9 @@ from bayesclf.families.multivariate.covariance import (
 )
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.patterns import by_pattern
-from bayesclf.families.prior_lines import MOST_VALUES, PriorLine, prior_lines, written
+from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, listing, prior_lines
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -181,7 +180,7 @@ class MultivariateGaussian(Family[Scatters]):
         means = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
         labels = self.axes.labels if len(nu) > 1 else ("",)
         matrices = [
-            PriorLine("Sigma", label, "", f"InvWishart({written(own)}, {_matrix(scale)})")
+            PriorLine("Sigma", label, "", *_inverse_wishart(float(own), scale))
             for label, own, scale in zip(labels, nu, psi, strict=True)
         ]
         return [*means, *matrices]
@@ -475,10 +474,12 @@ class MultivariateGaussian(Family[Scatters]):
         return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.nu), np.asarray(self.psi))
 
 
-def _matrix(psi: Array) -> str:
-    """Return Ψ in words: its diagonal, and whether there is more."""
-    diagonal = listed((written(value) for value in psi.diagonal()), MOST_VALUES)
-    return f"diag({diagonal})" if not (psi - np.diag(psi.diagonal())).any() else f"a matrix of diagonal {diagonal}"
+def _inverse_wishart(nu: float, psi: Array) -> tuple[str, dict[str, Hyperparameter]]:
+    """Return the form of an inverse Wishart and its numbers: ν, and of Ψ its diagonal and whether there is more."""
+    diagonal, numbers = listing("psi", psi.diagonal(), MOST_VALUES)
+    alone = not (psi - np.diag(psi.diagonal())).any()
+    matrix = f"diag({diagonal})" if alone else f"a matrix of diagonal {diagonal}"
+    return f"InvWishart({{nu}}, {matrix})", {"nu": nu, **numbers}
 
 
 def _in_units(psi: Array, ratio: Array) -> Array:

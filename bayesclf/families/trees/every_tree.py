@@ -15,14 +15,14 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
 from bayesclf.families.patterns import by_pattern
-from bayesclf.families.prior_lines import PriorLine, written
+from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
 from bayesclf.families.trees.directed import TreeTables, directed, pairs
 from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
 from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import counted, listed
+from bayesclf.wording import counted
 
 GRID = tuple(2.0**power for power in range(-1, 6))
 """Equivalent numbers of rows that are averaged over by default."""
@@ -239,13 +239,13 @@ class EveryTree(Family[PairCounts]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of trees or forests, and of θ given one."""
-        trees = "Uniform(trees)"
+        trees, numbers = "Uniform(trees)", dict[str, Hyperparameter]()
         if self.forests:
             weight = len(self.axes.features) if self.root_weight is None else self.root_weight
-            trees = f"rooted forests, ∝ {written(weight)}^components"
-        rows = listed(written(value) for value in np.ravel(self.equivalent_rows))
+            trees, numbers = "rooted forests, ∝ {weight}^components", {"weight": float(weight)}
+        rows, worth = listing("rows", np.ravel(self.equivalent_rows))
         cells = f"Dirichlet(worth {rows} in rows in all, the same in each cell of a pair of columns)"
-        return [PriorLine("tree", "", "", trees), PriorLine("theta", "", "", cells)]
+        return [PriorLine("tree", "", "", trees, numbers), PriorLine("theta", "", "", cells, worth)]
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:

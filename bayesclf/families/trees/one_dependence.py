@@ -15,7 +15,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each
-from bayesclf.families.prior_lines import PriorLine, written
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -64,8 +64,8 @@ class OneDependence(Family[PairCounts]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the Dirichlet priors of both tables."""
-        cells = f"Dirichlet(worth {written(self.equivalent_rows)} in rows in all, the same in each cell)"
-        return [PriorLine(name, "", "", cells) for name in self.dims()]
+        cells = "Dirichlet(worth {rows} in rows in all, the same in each cell)"
+        return [PriorLine(name, "", "", cells, {"rows": float(self.equivalent_rows)}) for name in self.dims()]
 
     def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
