@@ -182,10 +182,10 @@ class GenerativeClassifier(Updating):
         weight = np.ones(len(codes)) if weight is None else weight
         labeled, others = frame[known], frame[~known]
         y, own = codes[known], weight[known]
-        learnt = self._learn(labeled, y, own, None, every_row=True)
-        nowhere = np.zeros(len(others), dtype=np.intp)
-        added = self._learn(others, nowhere, weight[~known], learnt.blocks, every_row=False)
-        self._gather(learnt.widened(added))
+        # all rows first, so that what is wrong with a cell is told by its row of the table
+        every = self._learn(frame, np.zeros(len(frame), dtype=np.intp), weight, None, every_row=False)
+        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
+        self._gather(learnt.widened(every))
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
         return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])

@@ -270,6 +270,36 @@ def test_words_of_documents_without_a_label_are_learned():
     assert list(clf.predict(["now", "talk"])) == ["spam", "ham"]
 
 
+def test_words_may_be_in_documents_without_a_label_only():
+    """The labeled ones then say nothing, and P(k | x) of each class is the same by symmetry."""
+    texts, y = ["", "", "win prize", "meet lunch"], ["spam", "ham", None, None]
+    clf = bc.TextNB(inference="map").fit(texts, y)
+    assert clf.vocabulary_ == ("lunch", "meet", "prize", "win")
+    np.testing.assert_allclose(clf.predict_proba(["prize", "lunch"]), 0.5)
+    refused("the training documents have no word at all", lambda: clf.fit([""] * 4, y), InputError)
+
+
+# Cells
+
+
+@pytest.mark.parametrize("row", [3, 10])
+def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
+    infinite = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != row, np.inf))
+    order = np.random.default_rng(0).permutation(11)
+    place = int(np.flatnonzero(order == row)[0])
+    refused(
+        rf"column 'z' has 1 infinite value \(inf; rows {place + 1}\)",
+        lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order]),
+        InputError,
+    )
+    texts = [None if number == place else "word" for number in range(11)]
+    refused(
+        rf"missing document \(row {place + 1}\)",
+        lambda: bc.TextNB("bernoulli", inference="map").fit(texts, OF_NUMBERS[order]),
+        InputError,
+    )
+
+
 # Labels
 
 
