@@ -34,7 +34,7 @@ from bayesclf.classifiers.training import (
     seed_of,
     weighted,
 )
-from bayesclf.classifiers.unlabeled import UNLABELED, about_unlabeled
+from bayesclf.classifiers.unlabeled import ONE_VALUE_LABELED, UNLABELED, about_unlabeled, varying_elsewhere
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
@@ -51,6 +51,7 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,8 +121,9 @@ class GenerativeClassifier(Updating):
         is about right, and can do harm where it is not: compare both on held-out rows with labels. Estimates are found
         by EM, and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn;
         `notes_` says what these rows changed. Default priors, an α that is learned, trees and families that are chosen
-        are those of the labeled rows. The others are not kept: what fits again, such as checks of `diagnose` that hold
-        rows out, learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+        are those of the labeled rows; where a column of numbers has one value only among these, default priors are
+        those of all rows. The others are not kept: what fits again, such as checks of `diagnose` that hold rows out,
+        learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
         ----------
@@ -186,7 +188,9 @@ class GenerativeClassifier(Updating):
         every = self._learn(frame, np.zeros(len(frame), dtype=np.intp), weight, None, every_row=False)
         learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
         self._gather(learnt.widened(every))
-        model = self._conditioned()
+        if any(block.candidate for block in self._learnt.blocks):
+            every = self._learn(frame, np.zeros(len(frame), dtype=np.intp), weight, self._learnt.blocks, every_row=False)
+        model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
         return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
 
@@ -411,19 +415,23 @@ class GenerativeClassifier(Updating):
             raise InputError(f"fit with classes={known.classes.tolist()}: the prior knows classes that these rows lack")
         return replace(learnt, columns=known.columns)
 
-    def _conditioned(self) -> GenerativeModel:
-        """Return the model of prior and statistics, without the uninformative features."""
+    def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
+        """Return the model of prior and statistics, without the uninformative features.
+
+        Where some rows have no label, `of_all` are the statistics of all rows, as if of one class.
+        """
         learnt = self._learnt
+        of_all = learnt.statistics if of_all is None else of_all
         blocks: list[Block] = []
         self.notes_: list[str] = []
         if self.prior is not None:
             families, self._kept = self.prior.families, self.prior.kept
         else:
             families = tuple(block.plain for block in learnt.blocks)
-            self._kept = tuple(map(self._informative, learnt.blocks, learnt.statistics))
+            self._kept = tuple(map(self._informative, learnt.blocks, of_all))
         suffixes = self._suffixes(families)
-        described = zip(learnt.blocks, learnt.statistics, families, self._kept, suffixes, strict=True)
-        for column_block, statistics, family, keep, suffix in described:
+        described = zip(learnt.blocks, learnt.statistics, of_all, families, self._kept, suffixes, strict=True)
+        for column_block, statistics, every, family, keep, suffix in described:
             self._note_unused(column_block, keep)
             if not keep.any():
                 continue
@@ -431,7 +439,11 @@ class GenerativeClassifier(Updating):
             if self.prior is not None:
                 resolved = family.in_units(selected.axes)
             else:
-                resolved = _resolved(family, selected, column_block.names, keep)
+                decisive = selected
+                if lacking := varying_elsewhere(family, selected):
+                    decisive = every.select(keep)
+                    self.notes_.append(ONE_VALUE_LABELED.format(names=listed(map(repr, lacking), LISTED_NAMES, AND_MORE)))
+                resolved = _resolved(family, decisive, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
             self.notes_ += about_units(selected.axes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist
+from bayesclf.families.base import Family, Statistics
 from bayesclf.inference import MLE, PartlyInferred, estimate
 from bayesclf.models.base import Rows
 from bayesclf.models.partly_labeled import PartlyLabeled
@@ -18,6 +20,19 @@ from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 UNLABELED = -1
 """Code of a label that is missing."""
+
+ONE_VALUE_LABELED = (
+    "column {names} has one value only, or none, in the rows with a label, so that its default prior, and that of other "
+    "columns of its family, is set by all rows"
+)
+"""Remark on columns that vary in rows without a label only."""
+
+
+def varying_elsewhere(family: Family[Any], labeled: Statistics) -> tuple[str, ...]:
+    """Return which numbers, of features that vary among all rows, do not vary enough among labeled ones for a prior."""
+    if family.kind != "number":
+        return ()
+    return tuple(np.asarray(labeled.axes.features, dtype=object)[~family.informative(labeled)])
 
 
 def about_unlabeled(partly: PartlyLabeled, found: PartlyInferred, classes: NDArray[np.generic]) -> Iterator[str]:

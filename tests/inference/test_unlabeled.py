@@ -300,6 +300,38 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
     )
 
 
+@pytest.mark.parametrize("cells", [0.5, np.nan], ids=["constant", "empty"])
+@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=200)])
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_rows(cells, engine):
+    """The default prior is worth one row: m the mean, κ = 1, a = 3/2, b half the variance, of all rows."""
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), cells))
+    clf = bc.GaussianNB(inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    prior = {"m": X.mean().to_numpy(), "kappa": 1.0, "a": 1.5, "b": X.var(ddof=0).to_numpy() / 2}
+    given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    np.testing.assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-9)
+    assert not any("contributes nothing" in note for note in clf.notes_)
+    assert clf.notes_[0].startswith("column 'z' has one value only, or none, in the rows with a label, so that its")
+    assert not any("one value" in note for note in given.notes_)
+    nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS)
+    assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
+
+
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.GaussianDiscriminantAnalysis])
+def test_models_use_a_column_that_varies_without_a_label_only(make):
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
+    options = {"families": "auto"} if make is bc.NaiveBayes else {}
+    clf = make(inference="map", **options).fit(X, OF_NUMBERS)
+    assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
+    assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
+
+
+def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
+    X = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != 8))
+    clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS)
+    assert "z is missing" in [name for block in clf.model_.blocks for name in block.statistics.axes.features]
+
+
 # Labels
 
 
