@@ -34,7 +34,7 @@ from bayesclf.classifiers.training import (
     seed_of,
     weighted,
 )
-from bayesclf.classifiers.unlabeled import ONE_VALUE_LABELED, UNLABELED, about_unlabeled, varying_elsewhere
+from bayesclf.classifiers.unlabeled import UNLABELED, about_impossible, about_unlabeled, varying
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
@@ -51,7 +51,6 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,13 +184,15 @@ class GenerativeClassifier(Updating):
         labeled, others = frame[known], frame[~known]
         y, own = codes[known], weight[known]
         # all rows first, so that what is wrong with a cell is told by its row of the table
-        every = self._learn(frame, np.zeros(len(frame), dtype=np.intp), weight, None, every_row=False)
+        of_one_class = np.zeros(len(frame), dtype=np.intp)
+        every = self._learn(frame, of_one_class, weight, None, every_row=False)
         learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
         self._gather(learnt.widened(every))
         if any(block.candidate for block in self._learnt.blocks):
-            every = self._learn(frame, np.zeros(len(frame), dtype=np.intp), weight, self._learnt.blocks, every_row=False)
+            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
         model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
+        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
         return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
 
     def _require_words_in_parts(self, what: str) -> None:
@@ -439,11 +440,9 @@ class GenerativeClassifier(Updating):
             if self.prior is not None:
                 resolved = family.in_units(selected.axes)
             else:
-                decisive = selected
-                if lacking := varying_elsewhere(family, selected):
-                    decisive = every.select(keep)
-                    self.notes_.append(ONE_VALUE_LABELED.format(names=listed(map(repr, lacking), LISTED_NAMES, AND_MORE)))
-                resolved = _resolved(family, decisive, column_block.names, keep)
+                varied, remarks = varying(family, selected, selected if every is statistics else every.select(keep))
+                self.notes_ += remarks
+                resolved = _resolved(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
             self.notes_ += about_units(selected.axes)

@@ -326,6 +326,21 @@ def test_models_use_a_column_that_varies_without_a_label_only(make):
     assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
 
 
+def test_cells_that_a_chosen_family_cannot_have_are_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": [-1.0, *np.exp(rng.normal(0, 2, 40)), -2.0, 3.0, np.nan]})
+    y = [None, *["a", "b"] * 20, None, None, None]
+    clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y)
+    said = [note for note in clf.notes_ if "cannot have" in note]
+    assert said == [
+        "column 'x' has 2 cells without a label that its family 'log-normal', chosen by the labeled rows, cannot have "
+        "(rows 1, 42); there it counts as missing"
+    ]
+    missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y)
+    np.testing.assert_array_equal(clf.predict_proba(X[1:3]), missing.predict_proba(X[1:3]))
+    assert not any("cannot have" in note for note in missing.notes_)
+
+
 def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
     X = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != 8))
     clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS)
