@@ -40,7 +40,7 @@ from bayesclf.constraints import Choice, Number, Whole, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.inference import Engine, Exact, infer_partly
+from bayesclf.inference import Engine, Exact, found_point, infer_partly
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
@@ -108,6 +108,7 @@ class GenerativeClassifier(Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
+    _partly: PartlyLabeled | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -121,8 +122,9 @@ class GenerativeClassifier(Updating):
         by EM, and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn;
         `notes_` says what these rows changed. Default priors, an α that is learned, trees and families that are chosen
         are those of the labeled rows; where a column of numbers has one value only among these, default priors are
-        those of all rows. The others are not kept: what fits again, such as checks of `diagnose` that hold rows out,
-        learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+        those of all rows. Estimates that were not requested are found when a rule, `posterior_` or `save` first needs
+        them; until then the rows without a label are kept. What fits again, such as checks of `diagnose` that hold
+        rows out, learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
         ----------
@@ -205,6 +207,21 @@ class GenerativeClassifier(Updating):
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_ += about_unlabeled(partly, found, self.classes_)
+        self._partly = partly
+
+    @override
+    def _renew(self, model: Model) -> None:
+        super()._renew(model)
+        self._partly = None
+
+    @override
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
+        if self._partly is not None and name not in self.points_:
+            self.points_[name], _ = found_point(self._partly, name)
+        if {"mle", "map"} <= self.points_.keys():
+            self._partly = None
+        return super()._point(name)
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.

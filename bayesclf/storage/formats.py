@@ -20,6 +20,7 @@ LATER: dict[str, Any] = {
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
     "Column.of_numbers": False,
+    "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,

@@ -1,5 +1,6 @@
 """Rows without labels: EM arrives where brute force does, and draws follow the mixture over all possible labels."""
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -145,6 +146,43 @@ def test_em_that_does_not_end_says_so(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="EM has not converged after 2 steps"):
         clf = gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
+
+
+@pytest.mark.parametrize("engine", ["map", "mle", bc.Augmentation(draws=50)])
+@pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
+def test_em_runs_for_what_is_asked_for_only(engine, monkeypatch):
+    """An estimate that nobody asked for is no problem of a fit; it is found when a rule or a file needs it."""
+    ran = []
+    found = unlabeled.expectation_maximization
+    monkeypatch.setattr(
+        unlabeled, "expectation_maximization", lambda partly, name: ran.append(name) or found(partly, name)
+    )
+    clf = categorical(inference=engine).fit(WORDS, OF_WORDS)
+    asked = [engine] if isinstance(engine, str) else []
+    assert ran == asked == list(clf.points_)
+    other = "mle" if engine == "map" else "map"
+    monkeypatch.setattr(unlabeled, "ITERATIONS", 1)
+    copied = pickle.loads(pickle.dumps(clf))
+    with pytest.warns(ConvergenceWarning, match=rf"EM has not converged after 1 steps \(rule '{other}'\)"):
+        first = clf.predict_proba(WORDS, rule=other)
+    assert ran == [*asked, other]
+    np.testing.assert_array_equal(clf.predict_proba(WORDS, rule=other), first)
+    assert not any("EM has not converged" in problem for problem in clf.convergence_problems_)
+    with pytest.warns(ConvergenceWarning, match="EM has not converged"):
+        np.testing.assert_array_equal(copied.predict_proba(WORDS, rule=other), first)
+
+
+def test_em_shows_progress():
+    told = []
+    bc.set_progress(lambda *news: told.append(news))
+    try:
+        gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
+    finally:
+        bc.set_progress(None)
+    own = [news for news in told if news[0].startswith("EM (map), labels' probabilities change by ")]
+    assert [done for _, done, _ in own] == list(range(1, len(own) + 1))
+    assert len(own) > 2
+    assert {total for _, _, total in own} == {unlabeled.ITERATIONS}
 
 
 @pytest.mark.parametrize("rule", ["mle", "map"])
