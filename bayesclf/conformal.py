@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import rules
 from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, take_over_input_tags
+from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, require
@@ -73,7 +73,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     rule : str, optional
         Rule of the probabilities, any but ``"gibbs"``; by default the classifier's own.
     random_state : int, Generator or None
-        Seed of the split and of u. A row has the same u whatever other rows are predicted with it.
+        Seed of the split and of u, and of the classifier that `fit` fits where that has none of its own. A row has
+        the same u whatever other rows are predicted with it.
 
     Attributes
     ----------
@@ -178,9 +179,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = np.arange(len(labels))
         fit, rest = train_test_split(rows, test_size=aside, random_state=self.seed_)
         of_fit = None if weight is None else weight[fit]
-        fitted = fitted_with(
-            clone(self.classifier), _safe_indexing(X, fit), labels[fit], classes=known, sample_weight=of_fit
-        )
+        unfitted = seeded(self.classifier, self.seed_)
+        fitted = fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], classes=known, sample_weight=of_fit)
         return self._calibrate(fitted, _safe_indexing(X, rest), labels[rest])
 
     def calibrate(self, X: Any, y: Any) -> Self:

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import bayesclf as bc
 from bayesclf import conformal
@@ -338,3 +340,22 @@ class TestSplitConformal:
                 bc.SplitConformal(bc.GaussianNB(inference="map"), random_state=0).fit(
                     [[1.0], [2.0], [1.5], [2.5]], [0, 1, 0, 1]
                 )
+
+
+def test_the_seed_is_also_that_of_a_classifier_without_one():
+    """Draws of the posterior, of which `bayes-optimal` is the average, differ between seeds."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+
+    def answers(random_state, own=None):
+        inner = make_pipeline(StandardScaler(), bc.GaussianNB(inference=bc.Exact(draws=5), random_state=own))
+        return conformal.SplitConformal(inner, random_state=random_state).fit(X, y).predict_proba(X)
+
+    np.testing.assert_array_equal(answers(1), answers(1))
+    given = conformal.SplitConformal(bc.GaussianNB(random_state=7), random_state=1).fit(X, y)
+    assert given.classifier_.random_state == 7
+    assert given.classifier.random_state == 7
+    without = bc.GaussianNB()
+    fitted = conformal.SplitConformal(without, random_state=1).fit(X, y)
+    assert fitted.classifier_.random_state is not None
+    assert without.random_state is None

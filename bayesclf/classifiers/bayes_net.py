@@ -14,7 +14,7 @@ from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
-from bayesclf.families.base import Family
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
@@ -185,8 +185,8 @@ class BayesNetClassifier(GenerativeClassifier):
         family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
         return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
 
-    def _conditioned(self) -> GenerativeModel:
-        model = super()._conditioned()
+    def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
+        model = super()._conditioned(of_all)
         for block in model.blocks:
             statistics = block.statistics
             if isinstance(statistics, GroupedMoments) and self.structure == LEARNT and self.prior is None:

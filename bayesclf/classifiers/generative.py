@@ -32,13 +32,13 @@ from bayesclf.classifiers.training import (
     resolved_family,
     weighted,
 )
-from bayesclf.classifiers.unlabeled import UNLABELED, about_unlabeled
+from bayesclf.classifiers.unlabeled import UNLABELED, about_impossible, about_unlabeled, varying
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Family
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.inference import Engine, Exact, infer_partly
+from bayesclf.inference import Engine, Exact, found_point, infer_partly
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.partly_labeled import PartlyLabeled
@@ -102,6 +102,7 @@ class GenerativeClassifier(Generating, Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
+    _partly: PartlyLabeled | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -114,7 +115,9 @@ class GenerativeClassifier(Generating, Updating):
         is about right, and can do harm where it is not: compare both on held-out rows with labels. Estimates are found
         by EM, and the posterior is sampled by data augmentation, which draws the labels and the parameters in turn;
         `notes_` says what these rows changed. Default priors, an α that is learned, trees and families that are chosen
-        are those of the labeled rows. The others are not kept: what fits again, such as checks of `diagnose` that hold
+        are those of the labeled rows; where a column of numbers has one value only among these, default priors are
+        those of all rows. Estimates that were not requested are found when a rule, `posterior_` or `save` first needs
+        them; until then the rows without a label are kept. What fits again, such as checks of `diagnose` that hold
         rows out, learns from labeled rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
         Parameters
@@ -176,12 +179,16 @@ class GenerativeClassifier(Generating, Updating):
         weight = np.ones(len(codes)) if weight is None else weight
         labeled, others = frame[known], frame[~known]
         y, own = codes[known], weight[known]
-        learnt = self._learn(labeled, y, own, None, every_row=True)
-        nowhere = np.zeros(len(others), dtype=np.intp)
-        added = self._learn(others, nowhere, weight[~known], learnt.blocks, every_row=False)
-        self._gather(learnt.widened(added))
-        model = self._conditioned()
+        # all rows first, so that what is wrong with a cell is told by its row of the table
+        of_one_class = np.zeros(len(frame), dtype=np.intp)
+        every = self._learn(frame, of_one_class, weight, None, every_row=False)
+        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
+        self._gather(learnt.widened(every))
+        if any(block.candidate for block in self._learnt.blocks):
+            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
+        model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
+        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
         return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
 
     def _require_words_in_parts(self, what: str) -> None:
@@ -194,6 +201,21 @@ class GenerativeClassifier(Generating, Updating):
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_ += about_unlabeled(partly, found, self.classes_)
+        self._partly = partly
+
+    @override
+    def _renew(self, model: Model) -> None:
+        super()._renew(model)
+        self._partly = None
+
+    @override
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
+        if self._partly is not None and name not in self.points_:
+            self.points_[name], _ = found_point(self._partly, name)
+        if {"mle", "map"} <= self.points_.keys():
+            self._partly = None
+        return super()._point(name)
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
@@ -341,19 +363,23 @@ class GenerativeClassifier(Generating, Updating):
             raise InputError(f"fit with classes={known.classes.tolist()}: the prior knows classes that these rows lack")
         return replace(learnt, columns=known.columns)
 
-    def _conditioned(self) -> GenerativeModel:
-        """Return the model of prior and statistics, without the uninformative features."""
+    def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
+        """Return the model of prior and statistics, without the uninformative features.
+
+        Where some rows have no label, `of_all` are the statistics of all rows, as if of one class.
+        """
         learnt = self._learnt
+        of_all = learnt.statistics if of_all is None else of_all
         blocks: list[Block] = []
         self.notes_: list[str] = []
         if self.prior is not None:
             families, self._kept = self.prior.families, self.prior.kept
         else:
             families = tuple(block.plain for block in learnt.blocks)
-            self._kept = tuple(map(self._informative, learnt.blocks, learnt.statistics))
+            self._kept = tuple(map(self._informative, learnt.blocks, of_all))
         suffixes = self._suffixes(families)
-        described = zip(learnt.blocks, learnt.statistics, families, self._kept, suffixes, strict=True)
-        for column_block, statistics, family, keep, suffix in described:
+        described = zip(learnt.blocks, learnt.statistics, of_all, families, self._kept, suffixes, strict=True)
+        for column_block, statistics, every, family, keep, suffix in described:
             self._note_unused(column_block, keep)
             if not keep.any():
                 continue
@@ -361,7 +387,9 @@ class GenerativeClassifier(Generating, Updating):
             if self.prior is not None:
                 resolved = family.in_units(selected.axes)
             else:
-                resolved = resolved_family(family, selected, column_block.names, keep)
+                varied, remarks = varying(family, selected, selected if every is statistics else every.select(keep))
+                self.notes_ += remarks
+                resolved = resolved_family(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
             self.notes_ += about_units(selected.axes)

@@ -16,7 +16,7 @@ from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, 
 from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
 from bayesclf.families.averaged_by_evidence import AveragedByEvidence
-from bayesclf.families.base import Family
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import GenerativeModel
@@ -169,8 +169,8 @@ class NaiveBayes(GenerativeClassifier):
     def _gathered(self) -> Learnt:
         return self._learnt if self._undecided is None else self._undecided
 
-    def _conditioned(self) -> GenerativeModel:
-        model = super()._conditioned()
+    def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
+        model = super()._conditioned(of_all)
         for choices in self.choices_:
             self.notes_ += [f"{choices.about}: {sentence}" for sentence in choices.sentences()]
         return model

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -67,3 +69,17 @@ def take_over_input_tags(tags: Any, estimators: Iterable[Any]) -> None:
         setattr(tags.input_tags, name, all(getattr(one.input_tags, name) for one in inside))
     tags.input_tags.positive_only = any(one.input_tags.positive_only for one in inside)
     tags.non_deterministic = any(one.non_deterministic for one in inside)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy in which each `random_state` that is None, of steps of a pipeline too, follows a seed.
+
+    Meta-estimators of scikit-learn replace those that are given too; here these stay, as a user has set them.
+    """
+    copy, rng = clone(estimator), np.random.default_rng(seed)
+    lacking = sorted(
+        name
+        for name, value in copy.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    return copy.set_params(**{name: int(rng.integers(2**31 - 1)) for name in lacking})

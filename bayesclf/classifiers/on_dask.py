@@ -11,6 +11,7 @@ from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
+from bayesclf.tables.spelling import spelled_otherwise
 
 type Found = tuple[Any, Learnt, LeftOutRows] | None
 """The classifier with the names of its columns, what it learned, and the rows that α is learned by; None of no rows."""
@@ -50,7 +51,8 @@ def learned(
 ) -> Found:
     """Return what was learned from all parts.
 
-    Where parts seem to hold different things, as a column may be empty in one, they are first asked what they hold.
+    Where parts seem to hold different things, as a column may be empty in one, or spell numbers of a declared category
+    differently, they are asked what they hold, and all are read again by what the first says.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ def learned(
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
     task, add, union = (delayed(function, pure=False) for function in (learn, added, first_of_each))
-    total = cluster.computed(tree([task(part, number) for number, part in enumerate(parts)], add), client)
+    first = delayed(added_if_alike, pure=False)
+    total = cluster.computed(tree([task(part, number) for number, part in enumerate(parts)], first), client)
     if isinstance(total, Unlike):
         look = delayed(kinds_of, pure=False)
         kinds = cluster.computed(tree([look(part) for part in parts], union), client)
@@ -97,6 +100,16 @@ class Unlike:
     """What is learned from parts whose columns are not alike."""
 
     reason: str
+
+
+def added_if_alike(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:
+    """Return what was learned from two parts that spell numbers alike."""
+    if one is not None and other is not None and not isinstance(one, Unlike) and not isinstance(other, Unlike):
+        theirs = other[1].columns
+        for name, column in one[1].columns.items():
+            if name in theirs and spelled_otherwise(column.levels, theirs[name].levels):
+                return Unlike(f"column {name!r} has numbers in some parts that others spell differently")
+    return added(one, other)
 
 
 def added(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:

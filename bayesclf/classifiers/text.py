@@ -180,9 +180,9 @@ class TextNB(DocumentClassifier):
 
     def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...]) -> SparseTable:
         """Count all words of the documents; the columns are theirs and the known ones, in order."""
-        vectorizer = _vectorizer(self.vectorizer or {})
+        vectorizer, documents = _vectorizer(self.vectorizer or {}), self._documents(frame)
         try:
-            counts = sparse.csr_array(vectorizer.fit_transform(self._documents(frame)))
+            counts = sparse.csr_array(vectorizer.fit_transform(documents))
             words = tuple(vectorizer.get_feature_names_out().tolist())
         except ValueError as error:
             if "empty vocabulary" not in str(error) and "no terms remain" not in str(error).lower():

@@ -2,22 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import DoesNotExist
+from bayesclf.families.base import Family, Statistics
+from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.inference import MLE, PartlyInferred, estimate
 from bayesclf.models.base import Rows
 from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
-from bayesclf.typing import Array
-from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
+from bayesclf.tables import columns
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNLABELED = -1
 """Code of a label that is missing."""
+
+
+def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tuple[Statistics, list[str]]:
+    """Return the statistics by which to set a default prior, and a remark if they are not those of labeled rows.
+
+    Parameters
+    ----------
+    family
+        Of features that vary among all rows.
+    labeled, every
+        Statistics of the labeled rows, and of all rows as if of one class: priors of numbers are set by pooled rows.
+    """
+    lacking = np.asarray(labeled.axes.features, dtype=object)[~family.informative(labeled)]
+    if family.kind != "number" or not lacking.size:
+        return labeled, []
+    remark = (
+        f"column {listed(map(repr, lacking), LISTED_NAMES, AND_MORE)} has one value only, or none, in the rows with a "
+        "label, so that its default prior, and that of other columns of its family, is set by all rows"
+    )
+    return every, [remark]
+
+
+def about_impossible(blocks: Iterable[ColumnBlock], frame: pd.DataFrame, unlabeled: Integers) -> Iterator[str]:
+    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have.
+
+    Parameters
+    ----------
+    blocks
+        The blocks, their families chosen.
+    frame
+        All training rows.
+    unlabeled
+        The rows without a label, from 0.
+    """
+    for block in blocks:
+        if block.candidate:
+            X = columns.numbers(frame, block.names)[unlabeled]
+            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
+            for j in np.flatnonzero(impossible.any(axis=0)):
+                rows = unlabeled[impossible[:, j]]
+                yield (
+                    f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
+                    f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
+                    f"{listed(rows + 1, LISTED_ROWS)}); there it counts as missing"
+                )
 
 
 def about_unlabeled(partly: PartlyLabeled, found: PartlyInferred, classes: NDArray[np.generic]) -> Iterator[str]:

@@ -32,6 +32,7 @@ from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
 from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt, about_numbers, block_cells, weighted
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
+from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.generative import GenerativeModel
@@ -59,7 +60,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """Return the statistics of rows, on blocks that may be given, and what only `every_row` together teaches."""
 
     @abstractmethod
-    def _conditioned(self) -> GenerativeModel:
+    def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         """Return the model of prior and statistics, without the uninformative features."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesclf.cli.console import plain_table, wrapped
-from bayesclf.cli.options import PLURAL
+from bayesclf.cli.options import PLURAL, UNLABELED
 from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind
@@ -46,12 +46,15 @@ class Training:
         The features in use (row, feature) and the labels (row).
     columns
         Their description by `describe_columns`, including the label.
+    dropped
+        How many rows without a label were left out.
     """
 
     dataset: Dataset
     X: pd.DataFrame
     y: pd.Series[Any]
     columns: pd.DataFrame
+    dropped: int = 0
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -67,6 +70,7 @@ def load_training(
     kinds: Mapping[str, ColumnKind],
     missing: Mapping[str, Sequence[object]] | None = None,
     max_bytes: int = MAX_BYTES,
+    unlabeled: str = UNLABELED[0],
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -84,6 +88,8 @@ def load_training(
         By column, the values that stand for "missing".
     max_bytes
         The most bytes that a packed file may be unpacked to.
+    unlabeled
+        What to do with rows without a label, one of `UNLABELED`.
 
     Returns
     -------
@@ -95,7 +101,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds, missing, max_bytes)
+    dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)
@@ -105,18 +111,29 @@ def load_training(
     if len(frame.columns) == 1:
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
     remaining = {name: kind for name, kind in kinds.items() if name in frame.columns}
-    described = describe_columns(frame, dataset.target, remaining)
-    training = Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described)
+    training = _described(dataset, frame, remaining)
     _check_labels(training)
     _check_cells(training)
+    lacking = training.y.isna()
+    if unlabeled == "drop" and lacking.any():  # after the checks, whose sentences have rows of the table
+        training = _described(dataset, frame[~lacking], remaining, int(lacking.sum()))
+        _check_cells(training)
+    if lacking.any() and pd.api.types.is_float_dtype(training.y.dtype):  # whole numbers, which missing ones made floats
+        training = replace(training, y=training.y.astype("Int64"))
     return training
+
+
+def _described(dataset: Dataset, frame: pd.DataFrame, kinds: Mapping[str, ColumnKind], dropped: int = 0) -> Training:
+    """Return features and labels of the columns in use with their description."""
+    described = describe_columns(frame, dataset.target, kinds)
+    return Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described, dropped)
 
 
 def _check_labels(training: Training) -> None:
     """Raise for labels that are not classes, or all of one class."""
     y, name = training.y, training.dataset.target
     if pd.api.types.is_float_dtype(y.dtype):
-        fractions = ~np.isfinite(y) | (y != y.round())
+        fractions = y.notna() & (~np.isfinite(y) | (y != y.round()))
         if fractions.any():
             value = y[fractions].iloc[0]
             raise InputError(
@@ -124,8 +141,9 @@ def _check_labels(training: Training) -> None:
                 f"whole number; choose another --target, or give --kind {name}=category"
             )
     if y.nunique() < 2:
+        only = str(y.dropna().iloc[0])
         raise InputError(
-            f"the label column {name!r} has one class only, {str(y.iloc[0])!r}; it needs rows of at least two classes"
+            f"the label column {name!r} has one class only, {only!r}; it needs rows of at least two classes"
         )
 
 
@@ -210,6 +228,11 @@ def _summary(training: Training) -> str:
     classes = listed(counts, LISTED_CLASSES)
     missing = int(training.X.isna().sum().sum())
     gaps = f"; {counted(missing, 'missing cell', thousands='')}" if missing else ""
+    lacking = int(training.y.isna().sum())
+    if lacking:
+        gaps += f"; {counted(lacking, 'row', thousands='')} without a label"
+    if training.dropped:
+        gaps += f"; {counted(training.dropped, 'row', thousands='')} without a label left out"
     return (
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {clipped(repr(training.dataset.target), LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"

@@ -17,7 +17,7 @@ from bayesclf.cli.settings import AUTO
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
-from bayesclf.wording import printable
+from bayesclf.wording import counted, printable
 
 STREAMED_BYTES = 2**27
 """Bytes of a file from which on it is read in batches."""
@@ -34,6 +34,15 @@ def fit(
     kind: options.Kinds = None,
     set: options.Sets = None,
     missing: options.Missing = None,
+    unlabeled: Annotated[
+        str,
+        option(
+            "--unlabeled",
+            "HOW",
+            "What to do with rows without a label: refuse, as one may be missing by mistake; use them, which every "
+            "model but lr and aode can; or drop them.",
+        ),
+    ] = options.UNLABELED[0],
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     stream: options.InBatches = False,
     scheduler: Annotated[
@@ -56,6 +65,7 @@ def fit(
     start = time.perf_counter()
     options.one_of(model, CLASSIFIERS, "--model")
     options.one_of(inference, [AUTO, *ENGINES], "--inference")
+    options.one_of(unlabeled, options.UNLABELED, "--unlabeled")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
     given = given_settings(set, [model])
     check_used(given, {model: inference})
@@ -66,13 +76,18 @@ def fit(
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
+        if unlabeled != options.UNLABELED[0]:
+            raise InputError(
+                f"--unlabeled {unlabeled} is for a table that is read as a whole, but this one is read in batches; "
+                "label its rows, or write a table of those with a label"
+            )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         notes = fit_stream(
             classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler, max_bytes
         )
         _say_fitted(classifier, model, notes, start, path)
         return
-    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
+    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled)
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
@@ -201,8 +216,12 @@ def report(
         from bayesclf.cli.predictions import read_features
 
         empty = options.missing_values(missing)
-        y = load_training(table, target or getattr(classifier, "target_name_", None), None, {}, empty, max_bytes).y
-        X = read_features(table, classifier, empty, max_bytes)
+        column = target or getattr(classifier, "target_name_", None)
+        y = load_training(table, column, None, {}, empty, max_bytes, "use").y
+        X = read_features(table, classifier, empty, max_bytes)[y.notna().to_numpy()]
+        if y.isna().any():
+            stdout().print(f"note: {counted(int(y.isna().sum()), 'row')} without a label left out")
+        y = y.dropna()
     with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]), refits=refits)
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -98,6 +98,10 @@ Seed = Annotated[int, option("--seed", "N", "Random seed.")]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes; it does not change the results.")]
 
 
+UNLABELED = ("refuse", "use", "drop")
+"""What can be done with rows without a label; the first is the default, as a label may be missing by mistake."""
+
+
 def app(name: str | None, help: str, **settings: Any) -> typer.Typer:
     """Return an empty group of commands, with the formats of all of them."""
     return typer.Typer(name=name, help=help, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)

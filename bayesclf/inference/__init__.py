@@ -28,7 +28,7 @@ from bayesclf.inference.optimisers import (
     Newton,
     Trace,
 )
-from bayesclf.inference.unlabeled import PartlyInferred, infer_partly
+from bayesclf.inference.unlabeled import PartlyInferred, found_point, infer_partly
 from bayesclf.posterior.hypotheses import SeededDraws
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Trace",
     "draw",
     "estimate",
+    "found_point",
     "infer",
     "infer_partly",
     "resolve",

@@ -56,7 +56,7 @@ class PartlyInferred:
     draws
         Its draws; None for point estimates.
     points
-        Maximum likelihood estimate and mode, or why they do not exist.
+        The estimate that was requested, or why it does not exist; empty where draws were.
     problems
         Why these cannot be trusted yet, one sentence each.
     """
@@ -91,16 +91,18 @@ def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
     Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and
     unlabeled documents using EM*, Machine Learning 39, doi:10.1023/A:1007692713085.
     """
-    shares, values, converged = _by_labeled(partly), [], False
-    for _ in range(ITERATIONS):
-        counted = np.where(shares > NEGLIGIBLE, shares, 0.0)
-        parameters = estimate(partly.completed(partly.weight[:, None] * counted), name)
-        values.append(partly.log_likelihood(parameters))
-        before, shares = shares, softmax(partly.scores(parameters), axis=1)
-        if np.abs(shares - before).max() <= TOLERANCE:
-            converged = True
-            break
-    return Ascent(parameters, np.array(values), converged)
+    shares, change = _by_labeled(partly), np.inf
+    values: list[float] = []
+    with shown(f"EM ({name})", ITERATIONS) as tell:
+        while change > TOLERANCE and len(values) < ITERATIONS:
+            counted = np.where(shares > NEGLIGIBLE, shares, 0.0)
+            parameters = estimate(partly.completed(partly.weight[:, None] * counted), name)
+            scores = partly.scores(parameters)
+            values.append(partly.log_likelihood(parameters, scores))
+            before, shares = shares, softmax(scores, axis=1)
+            change = float(np.abs(shares - before).max())
+            tell(f"EM ({name}), labels' probabilities change by {change:.0e}", len(values), ITERATIONS)
+    return Ascent(parameters, np.array(values), change <= TOLERANCE)
 
 
 def _by_labeled(partly: PartlyLabeled) -> Array:
@@ -156,23 +158,32 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
         For engines and families that cannot.
     """
     engine = _engine(partly, inference)
-    points: dict[str, Parameters | DoesNotExist] = {}
-    problems: list[str] = []
-    for name in ("map", "mle"):
-        try:
-            ascent = expectation_maximization(partly, name)
-        except DoesNotExist as reason:
-            points[name] = reason
-            continue
-        points[name] = ascent.parameters
-        if not ascent.converged:
-            problems.append(f"EM has not converged after {ITERATIONS:,} steps (rule {name!r})")
-            warn(problems[-1], ConvergenceWarning)
-    if not isinstance(engine, Augmentation):
-        return PartlyInferred(engine, None, points, tuple(problems))
-    require_room(partly.model, engine)
-    draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
-    return PartlyInferred(engine, draws, points, (*problems, *draws.problems))
+    if isinstance(engine, Augmentation):
+        require_room(partly.model, engine)
+        draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
+        return PartlyInferred(engine, draws, {}, draws.problems)
+    name = "mle" if isinstance(engine, MLE) else "map"
+    point, problems = found_point(partly, name)
+    return PartlyInferred(engine, None, {name: point}, problems)
+
+
+def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotExist, tuple[str, ...]]:
+    """Return the estimate ``"mle"`` or ``"map"``, or why it does not exist, and why it cannot be trusted yet.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where EM has not converged.
+    """
+    try:
+        ascent = expectation_maximization(partly, name)
+    except DoesNotExist as reason:
+        return reason, ()
+    if ascent.converged:
+        return ascent.parameters, ()
+    problem = f"EM has not converged after {ITERATIONS:,} steps (rule {name!r})"
+    warn(problem, ConvergenceWarning)
+    return ascent.parameters, (problem,)
 
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:

@@ -152,8 +152,9 @@ def dependent_pairs(
     ============ ===================================================================================================
 
     A number with at most `bins` different values is a category of these values. Rows that lack one of the two cells
-    are left out, and columns of one value. The pairs are compared one at a time: two columns that depend on a third
-    depend on each other too.
+    are left out, and columns of one value. Under ``missing="level"`` a missing cell is a level of its own, and of a
+    number a bin; two numbers that are compared as such leave these rows out still. The pairs are compared one at a
+    time: two columns that depend on a third depend on each other too.
 
     Parameters
     ----------
@@ -205,18 +206,19 @@ def dependent_pairs(
             f"dependence is looked at between {MOST_COLUMNS} columns at most, but the model uses "
             f"{len(kept):,}; fit it on those of interest"
         )
-    kept = [column for column in kept if frame[column.name].nunique() > 1]
+    level = classifier.missing == "level"
+    kept = [column for column in kept if frame[column.name].nunique(dropna=not level) > 1]
     names = [column.name for column in kept]
-    compared = [_column(frame[column.name], column.kind, codes, bins) for column in kept]
+    compared = [_column(frame[column.name], column.kind, codes, bins, level) for column in kept]
     labels = len(classifier.classes_)
     linear = _linear(compared, codes, labels) if numbers == "linear" else {}
     odds = 2 / max(len(names), 2)
     lines, with_gaps = [], []
     for i, j in combinations(range(len(names)), 2):
-        both = compared[i].known & compared[j].known
         kinds = {compared[i].is_number, compared[j].is_number}
         kind = "mixed" if len(kinds) > 1 else ("numbers" if compared[i].is_number else "categories")
         found = linear.get((i, j))
+        both = compared[i].coded & compared[j].coded if found is None else compared[i].known & compared[j].known
         if found is None:
             found = log_evidence_of_table(_counts(compared[i], compared[j], both, codes, labels))
         joins = group[names[i]] == group[names[j]]
@@ -231,14 +233,18 @@ def dependent_pairs(
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The cells of a column: level codes, negative where missing, and numbers where they are compared as such."""
+    """The cells of a column: level codes, numbers where they are compared as such, and whether they are observed.
+
+    Codes are negative where a cell is missing, unless that is a level of its own.
+    """
 
     codes: Integers
     values: Array | None
+    known: Any
 
     @property
-    def known(self) -> Any:
-        """Whether a cell is observed, (row)."""
+    def coded(self) -> Any:
+        """Whether a cell has a level, (row)."""
         return self.codes >= 0
 
     @property
@@ -262,11 +268,11 @@ def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     return frame
 
 
-def _column(column: pd.Series, kind: str, y: Integers, bins: int) -> _Column:
+def _column(column: pd.Series, kind: str, y: Integers, bins: int, level: bool) -> _Column:
     """Return the cells of a column; a number's codes are its bin within the row's class."""
     codes = pd.factorize(column)[0]
     if kind == "category" or codes.max(initial=-1) < bins:
-        return _Column(codes, None)
+        return _Column(_levels(codes, level), None, codes >= 0)
     (values,) = columns.numbers(column.to_frame(), (str(column.name),)).T
     known = ~np.isnan(values)
     codes = np.full(len(values), -1)
@@ -275,7 +281,12 @@ def _column(column: pd.Series, kind: str, y: Integers, bins: int) -> _Column:
         if own.size:
             cuts = np.quantile(values[own], np.arange(1, bins) / bins, method="inverted_cdf")
             codes[own] = np.searchsorted(cuts, values[own])
-    return _Column(codes, values)
+    return _Column(_levels(codes, level), values, known)
+
+
+def _levels(codes: Integers, level: bool) -> Integers:
+    """Return codes (row), those of missing cells the next one after all others where they are a level of their own."""
+    return np.where(codes < 0, codes.max(initial=-1) + 1, codes) if level else codes
 
 
 def _counts(first: _Column, second: _Column, both: Any, y: Integers, labels: int) -> Array:

@@ -56,8 +56,8 @@ class PartlyLabeled:
         """Return log p(x, k | θ) of the rows without a label under one hypothesis, (row, outcome)."""
         return np.asarray(self.model.log_scores(self.rows, parameters)[0])
 
-    def log_likelihood(self, parameters: Parameters) -> float:
-        """Return log P(D | θ) of one hypothesis, the observed cells and labels of all rows."""
+    def log_likelihood(self, parameters: Parameters, scores: Array | None = None) -> float:
+        """Return log P(D | θ) of one hypothesis, of observed cells and labels of all rows; `scores` may be given."""
         known = self.model.log_scores(self.labeled, parameters)[0][np.arange(len(self.y)), self.y]
-        unknown = logsumexp(self.scores(parameters), axis=1)
+        unknown = logsumexp(self.scores(parameters) if scores is None else scores, axis=1)
         return float(self.labeled_weight @ known + self.weight @ unknown)

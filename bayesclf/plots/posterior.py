@@ -12,6 +12,7 @@ import numpy as np
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import Refused
+from bayesclf.inference import Auto
 from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, scaled_draws
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
@@ -87,11 +88,19 @@ def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figu
 def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
     """Return the posterior's draws, (chain, draw, …), or refuse where there are none."""
     tree = classifier.posterior_
-    if "posterior" not in tree.children or not tree["posterior"].data_vars:
+    if "posterior" not in tree.children:
+        if classifier.inference == "auto" or isinstance(classifier.inference, Auto):
+            raise Refused(
+                f"{type(classifier).__name__} is a plug-in of estimates, which no engine gives a posterior to draw; "
+                "take a classifier that has one, such as NaiveBayes"
+            )
         raise Refused(
             f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
         )
-    return tree["posterior"].to_dataset()
+    posterior = tree["posterior"].to_dataset()
+    if not posterior.data_vars:
+        raise Refused(f"there is no posterior to draw: {posterior.attrs['not_held']}")
+    return posterior
 
 
 def most_panels() -> int:

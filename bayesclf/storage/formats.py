@@ -22,6 +22,7 @@ LATER: dict[str, Any] = {
     "Choices.averaged": False,
     "Column.of_numbers": False,
     "ColumnBlock.mixed": (),
+    "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,

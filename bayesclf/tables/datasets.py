@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesclf.constraints import PATH, Instance, OrNone, Text, Whole, require
+from bayesclf.constraints import PATH, Flag, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.tables import openml, shipped
@@ -123,6 +123,7 @@ def load(
     dtypes: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | None = None,
     max_bytes: int = MAX_BYTES,
+    unlabeled: bool = False,
 ) -> Dataset:
     """Load a data set by name or from a file.
 
@@ -155,6 +156,8 @@ def load(
         By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
     max_bytes : int, optional
         The most bytes that a packed file may be unpacked to, as in `read_table`.
+    unlabeled : bool, optional
+        Whether rows may lack their label, as `fit` of generative classifiers takes them.
 
     Returns
     -------
@@ -180,6 +183,7 @@ def load(
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
     require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
     require(Whole(1), max_bytes=max_bytes)
+    require(Flag(), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
     missing, dtypes = missing or {}, dtypes or {}
     later = {column for column, kind in dtypes.items() if kind == "number" and column in missing}
@@ -197,7 +201,7 @@ def load(
             f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
-    _check_labels(found.frame, chosen, name)
+    _check_labels(found.frame, chosen, name, unlabeled)
     said = (found.description, found.source, found.creators, found.license, found.changes, found.note)
     return Dataset(name, found.frame, chosen, *said)
 
@@ -356,14 +360,15 @@ def _known(name: str, places: Sequence[str]) -> str:
     return f"{did_you_mean(name, names)}; the known names are {listed(names, LISTED_SETS, IN_ALL) or 'none'}{openml}"
 
 
-def _check_labels(frame: pd.DataFrame, target: str, name: str) -> None:
+def _check_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: bool) -> None:
     if len(frame.columns) == 1:
         raise InputError(f"{name} has no column besides the label {target!r}; add at least one feature")
     missing = frame[target].isna()
-    if missing.any():
+    if missing.all() or (missing.any() and not unlabeled):
+        others = ", remove the rows, or let `fit` learn from them with unlabeled=True (--unlabeled use)"
         raise InputError(
-            f"{name}: the label column {target!r} has no value in {flagged_rows(missing)}; "
-            "fill in those labels or remove the rows"
+            f"{name}: the label column {target!r} has no value in {flagged_rows(missing)}; fill in those labels"
+            f"{'' if missing.all() else others}"
         )
 
 

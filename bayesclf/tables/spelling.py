@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+OF_WHOLE, OF_REAL = "category of whole numbers", "category of real numbers"
+"""What a column holds that is declared to hold words, and has numbers."""
 
 
 class Spelling:
@@ -16,13 +19,20 @@ class Spelling:
 
     Parameters
     ----------
-    names
-        Columns that are declared to hold words.
+    declared
+        Kinds of columns that are declared.
+    expected
+        What other parts of the table have in columns, which is `OF_WHOLE` or `OF_REAL` where that decides.
     """
 
-    def __init__(self, names: Set[str]) -> None:
-        self._names = names
-        self._whole: dict[str, bool] = {}
+    def __init__(self, declared: Mapping[str, str], expected: Mapping[str, str]) -> None:
+        self._names = {name for name, kind in declared.items() if kind != "number"}
+        self._whole = {name: kind == OF_WHOLE for name, kind in expected.items() if kind in (OF_WHOLE, OF_REAL)}
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What declared columns hold, as other parts are told: `OF_WHOLE` or `OF_REAL` where they hold numbers."""
+        return {name: OF_WHOLE if whole else OF_REAL for name, whole in self._whole.items()}
 
     def alike(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a batch whose declared columns have the type of those before, as far as their numbers can."""
@@ -41,6 +51,17 @@ class Spelling:
             elif not whole and kind == "whole":
                 changed[name] = column.astype("Float64" if column.isna().any() else float)
         return table.assign(**changed) if changed else table
+
+
+def unspelled(kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns hold, without how numbers are spelled."""
+    return {name: "category" if kind in (OF_WHOLE, OF_REAL) else kind for name, kind in kinds.items()}
+
+
+def spelled_otherwise(levels: Iterable[object], others: Iterable[object]) -> bool:
+    """Return whether a number is a word of both, spelled "0" in one and "0.0" in the other."""
+    one, other = ({level for level in words if isinstance(level, str)} for words in (levels, others))
+    return any(f"{word}.0" in other for word in one) or any(f"{word}.0" in one for word in other)
 
 
 def _kind(dtype: Any) -> str:

@@ -15,7 +15,7 @@ from bayesclf.tables.batches import BATCH_CELLS, Wanted, batch_rows, lacking_or_
 from bayesclf.tables.columns import ColumnKind, kinds_of, to_pandas
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.missing import emptied, words_of
-from bayesclf.tables.spelling import Spelling
+from bayesclf.tables.spelling import Spelling, unspelled
 from bayesclf.tables.stream_paths import FilePart, ending_of, parts_of
 from bayesclf.wording import LISTED_NAMES, listed, one_line
 
@@ -68,7 +68,8 @@ class Stream:
     again
         Whether it can be read more than once.
     expected
-        What columns hold, "number" or "category", where their cells do not say so: where all of them are missing.
+        What columns hold, "number" or "category", where their cells do not say so: where all of them are missing; and
+        of columns that are declared to hold words, how other parts spell numbers, `OF_WHOLE` or `OF_REAL`.
     """
 
     where: str
@@ -110,16 +111,16 @@ class Stream:
             cannot be read.
         """
         require_kinds(self.kinds, self.names, self.where)
-        kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
+        kinds = {name: kind for name, kind in unspelled(self.expected).items() if name in self.names}
         held: list[Batch] = []
-        for batch in self._tables():
+        for batch in self._tables(Spelling(self.kinds, self.expected)):
             unknown = _note_kinds(batch.table, kinds)
             if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
                 held.append(batch)
                 continue
             if unknown:
                 if self.again:
-                    kinds |= self.select(unknown).found_kinds()
+                    kinds |= unspelled(self.select(unknown).found_kinds())
                 kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
             for one in (*held, batch):
                 yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
@@ -129,16 +130,16 @@ class Stream:
             yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
 
     def found_kinds(self) -> dict[str, str]:
-        """Return what columns hold, read as far as needed, without those whose cells are all missing."""
+        """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
         kinds: dict[str, str] = {}
-        for batch in self._tables():
+        spelling = Spelling(self.kinds, self.expected)
+        for batch in self._tables(spelling):
             if not _note_kinds(batch.table, kinds):
                 break
-        return kinds
+        return kinds | spelling.kinds
 
-    def _tables(self) -> Iterator[Batch]:
+    def _tables(self, spelling: Spelling) -> Iterator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
-        spelling = Spelling({name for name, kind in self.kinds.items() if kind != "number"})
         for where, found in self._read():
             if not len(found):
                 continue

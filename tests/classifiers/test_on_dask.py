@@ -39,6 +39,25 @@ def within():
     )
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_declared_categories_are_spelled_as_in_the_first_part(first):
+    """Pandas has floats where a cell is missing, so that one part has "0" and another "0.0"."""
+    parts = [pd.DataFrame({"n": cells, "y": list("pqpq")}) for cells in ([0, 1, 0, 1], [0.0, np.nan, 1.0, 1.0])]
+    parts = [parts[first], parts[1 - first], parts[1]]
+    fits = [
+        bc.CategoricalNB(alpha=2.0, inference="map").fit_stream(parts, "y", kinds={"n": "category"}, client=client)
+        for client in (None, within())
+    ]
+    alone, on_dask = fits
+    assert on_dask.columns_ == alone.columns_
+    assert on_dask.columns_[0].levels == (("0.0", "1.0") if first else ("0", "1"))
+    for name, values in alone.posterior_["map"].items():
+        np.testing.assert_array_equal(on_dask.posterior_["map"][name], values)
+    words = [pd.DataFrame({"n": cells, "y": ["p", "q"]}) for cells in (["1", "2"], ["1.0", "2"])]  # versions, say
+    found = bc.CategoricalNB(alpha=2.0, inference="map").fit_stream(words, "y", client=within())
+    assert found.columns_[0].levels == ("1", "1.0", "2")
+
+
 def same(found, table):
     X = table[["x", "word"]]
     whole = clone(found).fit(X, table["y"])

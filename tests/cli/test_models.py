@@ -216,3 +216,59 @@ def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     clf.target_name_ = None  # as in a file of an earlier version
     clf.save("old.nc")
     assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")
+
+
+@pytest.fixture
+def partly(own_folder):
+    """Return a file whose labels are whole numbers, of which a third is missing, and its table."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60).round(3), "word": rng.choice(list("ab"), 60)})
+    labels = pd.Series(rng.integers(2, size=60), dtype="Int64").where(np.arange(60) % 3 > 0)
+    frame["y"] = labels
+    frame.to_csv("partly.csv", index=False)
+    return "partly.csv", frame
+
+
+def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd):
+    path, frame = partly
+    command = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--output", "m.nc"]
+    said = refused(*command)
+    assert "the label column 'y' has no value in rows 1, 4, 7" in said
+    assert "--unlabeled use" in said
+    assert run([*command, "--unlabeled", "use"]) == 0
+    shown = capfd.readouterr().out
+    assert "60 rows, 2 features; label 'y', 2 classes" in shown
+    assert "20 rows without a label" in shown
+    assert "20 of 60 training rows have no label" in shown
+    X = frame[["x", "word"]]
+    used = bc.load("m.nc")
+    assert used.classes_.tolist() == [0, 1]
+    own = bc.NaiveBayes(inference="map").fit(X, frame["y"])
+    np.testing.assert_array_equal(used.predict_proba(X), own.predict_proba(X))
+    assert run([*command, "--unlabeled", "drop"]) == 0
+    assert "40 rows, 2 features; label 'y', 2 classes" in (shown := capfd.readouterr().out)
+    assert "20 rows without a label left out" in shown
+    there = frame["y"].notna()
+    dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
+    np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
+
+
+def test_a_report_is_of_the_rows_with_a_label(partly, capfd):
+    path, _ = partly
+    command = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--unlabeled", "use"]
+    assert run([*command, "--output", "m.nc"]) == 0
+    assert run(["report", "m.nc", "--table", path, "--output", "report.md"]) == 0
+    assert "note: 20 rows without a label left out" in capfd.readouterr().out
+
+
+def test_rows_without_a_label_that_cannot_be_used(partly, refused):
+    path, frame = partly
+    fit = ["fit", path, "--target", "y", "--output", "m.nc"]
+    assert "say nothing about P(y | x) in logistic regression" in refused(*fit, "--model", "lr", "--unlabeled", "use")
+    said = refused(*fit, "--model", "nb", "--unlabeled", "use", "--stream")
+    assert "--unlabeled use is for a table that is read as a whole" in said
+    assert "--unlabeled has no 'keep'; it takes refuse, use, drop" in refused(
+        *fit, "--model", "nb", "--unlabeled", "keep"
+    )
+    frame.assign(y=None).to_csv(path, index=False)
+    assert "the label column 'y' has no value in rows 1, 2" in refused(*fit, "--model", "nb", "--unlabeled", "drop")

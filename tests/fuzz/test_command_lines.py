@@ -84,10 +84,11 @@ OPTIONS = {
     "--models": (("nb", "gnb,lr"), ("x", "", ",", "nb,x", "all")),
     "--inference": (("map", "mle", "exact"), ("x", "", "nb=map", "nb=x", "map,mle")),
     "--sizes": ((), ("0", "x", "5,")),
+    "--unlabeled": (("use", "drop", "refuse"), ("x", "")),
 }  # fmt: skip
 """Values of options: usual ones, and others."""
 OF = {
-    "fit": ("--target", "--inference", "--seed", "--drop", "--kind", "--set", "--missing"),
+    "fit": ("--target", "--inference", "--seed", "--drop", "--kind", "--set", "--missing", "--unlabeled"),
     "predict": ("--rule", "--cost", "--reject", "--class-prior", "--sets", "--interval", "--missing"),
     "compare": (
         "--target", "--rules", "--repeats", "--seed", "--jobs", "--drop", "--kind", "--set", "--missing", "--cost",

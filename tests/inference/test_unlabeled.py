@@ -1,5 +1,6 @@
 """Rows without labels: EM arrives where brute force does, and draws follow the mixture over all possible labels."""
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -147,6 +148,43 @@ def test_em_that_does_not_end_says_so(monkeypatch):
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
 
 
+@pytest.mark.parametrize("engine", ["map", "mle", bc.Augmentation(draws=50)])
+@pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
+def test_em_runs_for_what_is_asked_for_only(engine, monkeypatch):
+    """An estimate that nobody asked for is no problem of a fit; it is found when a rule or a file needs it."""
+    ran = []
+    found = unlabeled.expectation_maximization
+    monkeypatch.setattr(
+        unlabeled, "expectation_maximization", lambda partly, name: ran.append(name) or found(partly, name)
+    )
+    clf = categorical(inference=engine).fit(WORDS, OF_WORDS)
+    asked = [engine] if isinstance(engine, str) else []
+    assert ran == asked == list(clf.points_)
+    other = "mle" if engine == "map" else "map"
+    monkeypatch.setattr(unlabeled, "ITERATIONS", 1)
+    copied = pickle.loads(pickle.dumps(clf))
+    with pytest.warns(ConvergenceWarning, match=rf"EM has not converged after 1 steps \(rule '{other}'\)"):
+        first = clf.predict_proba(WORDS, rule=other)
+    assert ran == [*asked, other]
+    np.testing.assert_array_equal(clf.predict_proba(WORDS, rule=other), first)
+    assert not any("EM has not converged" in problem for problem in clf.convergence_problems_)
+    with pytest.warns(ConvergenceWarning, match="EM has not converged"):
+        np.testing.assert_array_equal(copied.predict_proba(WORDS, rule=other), first)
+
+
+def test_em_shows_progress():
+    told = []
+    bc.set_progress(lambda *news: told.append(news))
+    try:
+        gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
+    finally:
+        bc.set_progress(None)
+    own = [news for news in told if news[0].startswith("EM (map), labels' probabilities change by ")]
+    assert [done for _, done, _ in own] == list(range(1, len(own) + 1))
+    assert len(own) > 2
+    assert {total for _, _, total in own} == {unlabeled.ITERATIONS}
+
+
 @pytest.mark.parametrize("rule", ["mle", "map"])
 @every_case
 def test_a_weight_is_a_number_of_repetitions(case, rule):
@@ -271,6 +309,83 @@ def test_words_of_documents_without_a_label_are_learned():
     clf = bc.TextNB(alpha=1.2, inference="map").fit(texts, y)
     assert set(clf.vocabulary_) == {word for text in texts for word in text.split()}
     assert list(clf.predict(["now", "talk"])) == ["spam", "ham"]
+
+
+def test_words_may_be_in_documents_without_a_label_only():
+    """The labeled ones then say nothing, and P(k | x) of each class is the same by symmetry."""
+    texts, y = ["", "", "win prize", "meet lunch"], ["spam", "ham", None, None]
+    clf = bc.TextNB(inference="map").fit(texts, y)
+    assert clf.vocabulary_ == ("lunch", "meet", "prize", "win")
+    np.testing.assert_allclose(clf.predict_proba(["prize", "lunch"]), 0.5)
+    refused("the training documents have no word at all", lambda: clf.fit([""] * 4, y), InputError)
+
+
+# Cells
+
+
+@pytest.mark.parametrize("row", [3, 10])
+def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
+    infinite = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != row, np.inf))
+    order = np.random.default_rng(0).permutation(11)
+    place = int(np.flatnonzero(order == row)[0])
+    refused(
+        rf"column 'z' has 1 infinite value \(inf; rows {place + 1}\)",
+        lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order]),
+        InputError,
+    )
+    texts = [None if number == place else "word" for number in range(11)]
+    refused(
+        rf"missing document \(row {place + 1}\)",
+        lambda: bc.TextNB("bernoulli", inference="map").fit(texts, OF_NUMBERS[order]),
+        InputError,
+    )
+
+
+@pytest.mark.parametrize("cells", [0.5, np.nan], ids=["constant", "empty"])
+@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=200)])
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_rows(cells, engine):
+    """The default prior is worth one row: m the mean, κ = 1, a = 3/2, b half the variance, of all rows."""
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), cells))
+    clf = bc.GaussianNB(inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    prior = {"m": X.mean().to_numpy(), "kappa": 1.0, "a": 1.5, "b": X.var(ddof=0).to_numpy() / 2}
+    given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    np.testing.assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-9)
+    assert not any("contributes nothing" in note for note in clf.notes_)
+    assert clf.notes_[0].startswith("column 'z' has one value only, or none, in the rows with a label, so that its")
+    assert not any("one value" in note for note in given.notes_)
+    nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS)
+    assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
+
+
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.GaussianDiscriminantAnalysis])
+def test_models_use_a_column_that_varies_without_a_label_only(make):
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
+    options = {"families": "auto"} if make is bc.NaiveBayes else {}
+    clf = make(inference="map", **options).fit(X, OF_NUMBERS)
+    assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
+    assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
+
+
+def test_cells_that_a_chosen_family_cannot_have_are_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": [-1.0, *np.exp(rng.normal(0, 2, 40)), -2.0, 3.0, np.nan]})
+    y = [None, *["a", "b"] * 20, None, None, None]
+    clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y)
+    said = [note for note in clf.notes_ if "cannot have" in note]
+    assert said == [
+        "column 'x' has 2 cells without a label that its family 'log-normal', chosen by the labeled rows, cannot have "
+        "(rows 1, 42); there it counts as missing"
+    ]
+    missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y)
+    np.testing.assert_array_equal(clf.predict_proba(X[1:3]), missing.predict_proba(X[1:3]))
+    assert not any("cannot have" in note for note in missing.notes_)
+
+
+def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
+    X = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != 8))
+    clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS)
+    assert "z is missing" in [name for block in clf.model_.blocks for name in block.statistics.axes.features]
 
 
 # Labels

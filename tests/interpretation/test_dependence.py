@@ -225,3 +225,29 @@ def test_columns_that_do_not_vary_within_the_classes_tell_nothing():
     counts[1, 0] = 20, 5
     counts[2, :, 1] = 5, 20
     assert log_evidence_of_table(counts) == log_evidence_of_table(counts[:1])
+
+
+def test_missing_is_a_level_where_the_model_has_it_as_one():
+    """Categories with gaps are those with a word for a gap, and being missing together is a dependence."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=300)
+    gaps = rng.random(300) < 0.3
+    X = pd.DataFrame({name: pd.Series(rng.choice(["u", "v"], 300)).mask(gaps) for name in ("a", "b")})
+    X["c"] = pd.Series(["only"] * 300).mask(gaps)
+    X["x"] = pd.Series(rng.normal(size=300)).mask(gaps)
+    X["z"] = rng.normal(size=300)
+    found = bc.dependent_pairs(bc.NaiveBayes(missing="level", random_state=1).fit(X, y), X, y)
+    words = X.assign(**{name: X[name].fillna("none") for name in "abc"})
+    spelled = pairs(words[["a", "b", "c", "z"]], y)
+    lines = {(line.first, line.second): line for line in found.table.itertuples()}
+    for line in spelled.table.itertuples():
+        own = lines[line.first, line.second]
+        assert own.log_bayes_factor == pytest.approx(line.log_bayes_factor)
+        assert own.rows == line.rows == 300
+    assert lines["a", "x"].probability > 0.999
+    assert lines["a", "x"].rows == 300
+    assert lines["x", "z"].rows == 300 - gaps.sum()  # two numbers, by their correlation
+    ignored = {(line.first, line.second): line for line in pairs(X, y).table.itertuples()}
+    assert ignored["a", "b"].probability < 0.5
+    assert ignored["a", "b"].rows == 300 - gaps.sum()
+    assert "c" not in {name for pair in ignored for name in pair}

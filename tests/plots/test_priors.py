@@ -81,6 +81,12 @@ def test_weights_with_a_learned_scale_show_the_scale_too(rows):
     assert any("before and after" in text for text in texts(figure))
 
 
+def test_a_plug_in_has_no_engine_with_a_posterior():
+    X, y = pd.DataFrame({"a": list("uvuv"), "b": list("wwzz")}), [0, 1, 0, 1]
+    with pytest.raises(Refused, match="AODE is a plug-in of estimates, which no engine gives a posterior to draw"):
+        plots.prior_posterior(bc.AODE().fit(X, y))
+
+
 def test_what_cannot_be_drawn_is_refused(rows, monkeypatch):
     X, y = rows
     with pytest.raises(Refused, match="leaves no posterior"):

@@ -125,7 +125,10 @@ def check_names(names: object) -> tuple[str, ...]:
     """Return the names of columns that do not depend on the class, or raise `InputError` for what is no such names."""
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"class_free must be names of columns, such as ('age',), not {names!r}")
-    return tuple(dict.fromkeys(names))
+    repeated = [name for place, name in enumerate(names) if name in names[:place]]
+    if repeated:
+        raise InputError(f"class_free names column {repeated[0]!r} twice; name each column once")
+    return tuple(names)
 
 
 def check_known(names: tuple[str, ...], features: Sequence[str]) -> None:

@@ -91,20 +91,28 @@ def compiled_sparse() -> Any:
 
 
 def sparse_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
-    """Do what `log_density` does, for rows that are stored as `CenteredRows`; a pass costs what its cells cost."""
+    """Do what `log_density` does, for rows that are stored as `CenteredRows`; a pass costs what its cells cost.
+
+    The factor may be a diagonal matrix, of which the diagonal is given: then the coordinates cost no more than θ.
+    """
     vectors, columns, rows = types.intp(data[0][0]), types.intp(data[0][1]), types.intp(data[0][2])
-    symmetric, cells = data[0][3] > 0, types.intp(data[0][4])
-    factor = nb.carray(data[2], (size, size))
+    symmetric, cells, diagonal = data[0][3] > 0, types.intp(data[0][4]), data[0][5] > 0
     mean, precision = nb.carray(data[3], (vectors, columns)), nb.carray(data[4], (vectors, columns))
     shift = nb.carray(data[5], columns)
     values, indices = nb.carray(data[6], cells), nb.carray(data[7], cells)
     indptr, center = nb.carray(data[8], rows + 1), nb.carray(data[9], columns)
     y, weight = nb.carray(data[10], rows), nb.carray(data[11], rows)
     theta, slope = np.empty((vectors, columns)), np.empty((vectors, columns))
-    unwhiten(nb.carray(z, size), nb.carray(data[1], size), factor, theta)
+    if diagonal:
+        _unscale(nb.carray(z, size), nb.carray(data[1], size), nb.carray(data[2], size), theta)
+    else:
+        unwhiten(nb.carray(z, size), nb.carray(data[1], size), nb.carray(data[2], (size, size)), theta)
     total = log_prior(theta, mean, precision, shift, symmetric, slope)
     total += _sparse_log_likelihood(theta, values, indices, indptr, center, y, weight, slope)
-    whiten(slope, factor, nb.carray(gradient, size))
+    if diagonal:
+        _scale(slope, nb.carray(data[2], size), nb.carray(gradient, size))
+    else:
+        whiten(slope, nb.carray(data[2], (size, size)), nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
 
@@ -211,6 +219,30 @@ def whiten(slope: Array, factor: Array, gradient: Array) -> None:
     for k in range(vectors):
         for j in range(1, columns):
             _add(slope[k, j], factor[entry], entry + 1, gradient)
+            entry += 1
+
+
+@inlined
+def _unscale(z: Array, center: Array, scale: Array, theta: Array) -> None:
+    """Set θ = center + scale z, elementwise."""
+    vectors, columns = theta.shape
+    entry = vectors
+    for k in range(vectors):
+        theta[k, 0] = center[k] + scale[k] * z[k]
+        for j in range(1, columns):
+            theta[k, j] = center[entry] + scale[entry] * z[entry]
+            entry += 1
+
+
+@inlined
+def _scale(slope: Array, scale: Array, gradient: Array) -> None:
+    """Set the gradient in z, scale slope elementwise."""
+    vectors, columns = slope.shape
+    entry = vectors
+    for k in range(vectors):
+        gradient[k] = scale[k] * slope[k, 0]
+        for j in range(1, columns):
+            gradient[entry] = scale[entry] * slope[k, j]
             entry += 1
 
 
@@ -332,7 +364,7 @@ class LogisticDensity:
     center
         θ raveled at z = 0 (parameter).
     factor
-        (parameter, parameter), lower triangular.
+        (parameter, parameter), lower triangular; for sparse rows also (parameter), the diagonal of a diagonal matrix.
     scale
         Sds of the columns (feature).
 
@@ -398,7 +430,7 @@ class LogisticDensity:
         arrays: tuple[NDArray[Any], ...]
         if isinstance(X, CenteredRows):
             stored = (X.data, X.indices, X.indptr, X.shift)
-            sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data)])
+            sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data), self.factor.ndim == 1])
             arrays = (sparse_sizes, *common, *stored, likelihood.y, likelihood.weight)
         else:
             blocks = -(-len(X) // ROWS)
@@ -413,7 +445,7 @@ class LogisticDensity:
 
         They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
         """
-        return self.of_theta(self.center + z @ self.factor.T)
+        return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
 
     def of_theta(self, theta: Array) -> dict[str, Array]:
         """Return the same of θ raveled (..., parameter), the intercepts before the weights."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import linalg
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
@@ -45,6 +46,11 @@ LISTED_COLUMNS = 5
 
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
+
+
+LARGE_FACTOR, CELLS_SHARE = 2**20, 10
+"""Numbers in a matrix of coordinates, which no cache holds then, and in it for each stored cell of sparse rows, from
+which on scales alone are used: a gradient takes a seventh of the time or less, and a draw up to twice as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,12 +260,19 @@ class LogisticModel:
         return self._whitened(self.laplace(), self.weight_prior)
 
     def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
-        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
+        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation.
+
+        Where their matrix would cost much more than a pass over sparse rows, only their scales are used.
+        """
         from bayesclf.models.logistic.kernel import LogisticDensity
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
         center, factor = approximation.center * unit, approximation.factor * unit[:, None]
+        if isinstance(self.X, CenteredRows) and factor.size > max(LARGE_FACTOR, CELLS_SHARE * len(self.X.data)):
+            # sds given all others, 1/√H_jj with H⁻¹ = factor factorᵀ
+            inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+            factor = 1 / np.linalg.norm(inverse, axis=0)
         return LogisticDensity(self._likelihood, prior, center, factor, scale)
 
     def unravel(self, values: Array) -> Parameters:

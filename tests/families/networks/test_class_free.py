@@ -402,6 +402,12 @@ def test_structures_that_are_learned_have_no_free_columns(structure):
         BayesianNetwork(class_free=("dice",))
 
 
+def test_a_column_that_is_named_twice_is_refused():
+    X = pd.DataFrame({"s": list("uvuv"), "t": list("uuvv")})
+    with pytest.raises(InputError, match="class_free names column 's' twice; name each column once"):
+        bc.BayesNetClassifier([("s", "t")], class_free=["s", "s"]).fit(X, list("abab"))
+
+
 @pytest.mark.parametrize("names", ["dice", 3, [1], {"dice"}])
 def test_what_is_no_list_of_names_is_refused(names):
     X, y = rows()

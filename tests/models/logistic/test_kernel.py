@@ -1,12 +1,15 @@
 """The machine code that NUTS calls for logistic regression is the PyMC model's own log posterior and gradient."""
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.inference import NUTS
 from bayesclf.inference.nuts import sample_machine_code
+from bayesclf.models.logistic import model
 
 CASES = {
     "two labels": {"labels": 2},
@@ -98,3 +101,43 @@ def test_few_steps_are_enough_however_columns_are_scaled_and_correlated():
     clf = bc.LogisticRegression(prior_scale=2.5, inference=NUTS(draws=300), random_state=1).fit(X, y)
     assert float(clf.posterior_["sample_stats"]["n_steps"].mean()) < 9
     assert clf.convergence_problems_ == ()
+
+
+def of_sparse_rows(monkeypatch, labels, scaled, **settings):
+    """Return a fit to sparse rows whose coordinates have a matrix, or only scales."""
+    for name in ("LARGE_FACTOR", "CELLS_SHARE"):
+        monkeypatch.setattr(model, name, 0 if scaled else 10**9)
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((40, 12), density=0.2, rng=rng, format="csr")
+    return bc.LogisticRegression(random_state=1, **settings).fit(X, np.arange(40) % labels)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_scales_alone_are_other_coordinates_of_the_same_density(labels, monkeypatch):
+    densities = [of_sparse_rows(monkeypatch, labels, scaled, inference="map").model_.density() for scaled in (1, 0)]
+    by_scales, by_matrix = densities
+    assert by_scales.factor.shape == (by_scales.size,)
+    assert by_matrix.factor.shape == (by_matrix.size,) * 2
+    curvature = np.linalg.inv(by_matrix.factor @ by_matrix.factor.T)
+    np.testing.assert_allclose(by_scales.factor, 1 / np.sqrt(np.diag(curvature)), rtol=1e-9)
+    for z in np.random.default_rng(0).normal(0, 2, (6, by_matrix.size)):
+        theta = by_matrix.center + by_matrix.factor @ z
+        value, gradient = by_matrix(z)
+        found, slope = by_scales((theta - by_scales.center) / by_scales.factor)
+        assert found == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(slope / by_scales.factor, np.linalg.solve(by_matrix.factor.T, gradient), rtol=1e-9)
+        np.testing.assert_allclose(
+            by_scales.parameters((theta - by_scales.center) / by_scales.factor)["weight"],
+            by_matrix.parameters(z)["weight"],
+            rtol=1e-9,
+        )
+
+
+def test_draws_by_scales_alone_are_those_of_the_same_posterior(monkeypatch):
+    settings = NUTS(draws=1000, chains=2, cores=1)
+    weights = []
+    for scaled in (True, False):
+        draws = of_sparse_rows(monkeypatch, 2, scaled, inference=settings).posterior_draws()["weight"]
+        weights.append((draws.mean(("chain", "draw")), draws.std(("chain", "draw")) / np.sqrt(az.ess(draws))))
+    (one, error), (other, other_error) = weights
+    assert (np.abs(one - other) < 5 * np.hypot(error, other_error)).all()
