@@ -96,7 +96,9 @@ def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float,
 def predict(
     model: options.ModelArgument,
     table: options.TableArgument,
-    output: Annotated[str, option("--output", "FILE.csv", "File for the predictions, - for stdout.")],
+    output: Annotated[
+        str, option("--output", "FILE.csv", "File for the predictions, or a folder for parts of them; - for stdout.")
+    ],
     rule: Annotated[
         str | None,
         option(
@@ -124,9 +126,13 @@ def predict(
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     safe_csv: options.SafeCsv = False,
     stream: options.InBatches = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the parts that a run which was ended wrote to the folder.")
+    ] = False,
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions, write_table
+    from bayesclf.interpretation.prediction_parts import is_folder
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES, resolve
     from bayesclf.storage import load
@@ -136,7 +142,9 @@ def predict(
         options.one_of(rule, RULES, "--rule")
     options.check_reject(reject, cost)
     wanted = extras(sets, interval, uncertainty)
-    path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
+    parts = resume or is_folder(output)
+    inputs = [model, table, *([cost] if cost else [])]
+    path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     empty = options.missing_values(missing)
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
@@ -145,8 +153,9 @@ def predict(
     parquet = path.suffix.lower() == ".parquet"
     # the rule "gibbs" needs the number of each row, so that a file is read as a whole
     by_number = resolve(classifier.requested_rule(rule))[0].name == "gibbs"
-    if stream or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
-        found = stream_predictions(classifier, table, path, decision, wanted, empty, safe_csv, max_bytes)
+    if stream or parts or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
+        place = output if parts else path
+        found = stream_predictions(classifier, table, place, decision, wanted, empty, safe_csv, max_bytes, resume)
         _say_predicted(found.rows, found.rejected, reject, path)
         return
     with shown(f"predicting {table}"):

@@ -23,12 +23,20 @@ class Spelling:
     def __init__(self, names: Set[str]) -> None:
         self._names = names
         self._whole: dict[str, bool] = {}
+        self._seen: set[str] = set()
+
+    @property
+    def settled(self) -> bool:
+        """Whether each of the columns has had a cell, so that no further batch is a first one."""
+        return self._seen == self._names
 
     def alike(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a batch whose declared columns have the type of those before, as far as their numbers can."""
         changed: dict[str, pd.Series] = {}
         for name in self._names:
             column = table[name]
+            if name not in self._seen and column.notna().any():
+                self._seen.add(name)
             if isinstance(column.dtype, pd.CategoricalDtype) and (kind := _kind(column.cat.categories.dtype)):
                 gaps = kind == "whole" and column.isna().any()
                 column = changed[name] = column.astype("Int64" if gaps else column.cat.categories.dtype)
