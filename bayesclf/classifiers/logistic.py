@@ -275,6 +275,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         client: Any = None,
+        checkpoint: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -298,6 +299,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         client
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task for each pass, and only sums come back. All parts must have their columns in the same order.
+        checkpoint
+            As in `fit_stream` of generative classifiers: what each pass has found is kept, and a later call makes the
+            passes that are left, the one that was ended from its beginning.
         progress
             As in `bayesclf.set_progress`.
 
@@ -321,7 +325,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             how = Reading.of(target, weight, classes, drop, kinds, missing)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
+                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)
                 known: Any = encoding.clf
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns

@@ -42,6 +42,9 @@ def fit(
             "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
         ),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a fit in batches that was ended, from MODEL.nc.unfinished.")
+    ] = False,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
@@ -62,14 +65,13 @@ def fit(
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
     most = STREAMED_BYTES if issubclass(CLASSIFIERS[model], Updating) else None
-    if stream or scheduler or is_streamed(table, most):
+    if stream or scheduler or resume or is_streamed(table, most):
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
-        notes = fit_stream(
-            classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler, max_bytes
-        )
+        kinds = options.column_kinds(kind)
+        notes = fit_stream(classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, resume)
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)

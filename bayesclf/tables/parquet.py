@@ -180,8 +180,8 @@ def _rows_at_once(metadata: pq.FileMetaData, schema: pa.Schema, chosen: Sequence
         [place for place in range(metadata.num_columns) if metadata.schema.column(place).path in long] if long else []
     )
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    words = sum(group.column(place).total_uncompressed_size for group in groups for place in places)
-    return max(1, min(batch_rows(len(chosen)), BATCH_WORDS * metadata.num_rows // max(1, words)))
+    words = sum(int(group.column(place).total_uncompressed_size) for group in groups for place in places)
+    return max(1, min(batch_rows(len(chosen)), BATCH_WORDS * int(metadata.num_rows) // max(1, words)))
 
 
 def _runs_after(metadata: pq.FileMetaData, size: int, after: int) -> tuple[list[range], int]:

@@ -152,11 +152,10 @@ class Stream:
     def _tables(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
         spelling = Spelling({name for name, kind in self.kinds.items() if kind != "number"})
-        if after and not spelling.settled:
-            for batch in self._emptied(0):
-                spelling.alike(batch.table)
-                if spelling.settled:
-                    break
+        for batch in self._emptied(0) if after else ():
+            if spelling.settled:
+                break
+            spelling.alike(batch.table)
         for batch in self._emptied(after):
             table = batch.table
             if self.from_file or self.kinds:

@@ -10,12 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf import storage
+from bayesclf.classifiers import logistic_stream, passes
 from bayesclf.cli import run
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.interpretation import prediction_parts
+from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
+from bayesclf.tables.streams import Stream
 
 pytestmark = [
     pytest.mark.usefixtures("own_folder"),
@@ -26,6 +31,7 @@ KILLED = """
 import os, signal, sys
 from bayesclf import cli
 from bayesclf.interpretation import prediction_parts
+from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
 
 left = int(sys.argv[1])
@@ -38,6 +44,7 @@ def watch(event, details):
             os.kill(os.getpid(), signal.SIGKILL)
 
 batches.BATCH_ROWS, prediction_parts.PART_ROWS = 7, 20
+checkpoints.SECONDS = checkpoints.SHARE = 0
 sys.addaudithook(watch)
 sys.exit(cli.run(sys.argv[2:]))
 """
@@ -67,7 +74,7 @@ def table():
     )
     Path("big").mkdir()
     for number, start in enumerate(range(0, ROWS, 50)):
-        frame[start : start + 50].to_parquet(f"big/{number}.parquet", row_group_size=11)
+        frame[start : start + 50].to_parquet(f"big/{number}.parquet", row_group_size=19)
     return frame
 
 
@@ -188,3 +195,146 @@ def test_parts_are_written_from_python(table, model):
     Path("answers", "part-000003.parquet").unlink()
     assert clf.predict_stream("big", "answers/", rule="map", resume=True, progress=False) == ROWS
     assert contents("answers") == before
+
+
+FITS = {
+    "nb": ("--model", "nb"),
+    "weights and gaps": ("--model", "nb", "--drop", "street", "--set", "nb.missing=level"),
+    "evidence": ("--model", "nb", "--set", "nb.families=auto", "--inference", "map"),
+    "gda": ("--model", "gda", "--drop", "word", "--drop", "street", "--inference", "map"),
+    "tan": ("--model", "tan", "--drop", "x", "--inference", "map"),
+    "lr": ("--model", "lr", "--drop", "street", "--inference", "map"),
+}
+"""Models, each with what is special about its statistics."""
+
+FIT = ("fit", "big", "--target", "label", "--seed", "1")
+
+
+@pytest.fixture
+def written_at_once(monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 0)
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """Return the rows that each pass over the files starts after."""
+    starts = []
+    batches_of = Stream.batches
+
+    def told(stream, after=0):
+        starts.append(after)
+        return batches_of(stream, after)
+
+    monkeypatch.setattr(Stream, "batches", told)
+    return starts
+
+
+def test_a_killed_fit_goes_on_to_the_same_bits(table, reading):
+    given = (*FIT, *FITS["nb"])
+    assert run([*given, "--output", "whole.nc"]) == 0
+    killed(6, *given, "--output", "m.nc")
+    assert Path("m.nc.unfinished").exists()
+    assert not Path("m.nc").exists()
+    assert run([*given, "--output", "m.nc", "--resume"]) == 0
+    assert 0 < reading[-1] < ROWS
+    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
+    assert not Path("m.nc.unfinished").exists()
+
+
+class Ended(Exception):
+    """What ends a fit at a writing of its checkpoint."""
+
+
+@pytest.mark.parametrize(("name", "ending"), [*((name, "parquet") for name in FITS), ("nb", "csv")])
+def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
+    table, monkeypatch, written_at_once, reading, name, ending
+):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
+    if ending == "csv":
+        for path in Path("big").iterdir():
+            pd.read_parquet(path).to_csv(path.with_suffix(".csv"), index=False)
+            path.unlink()
+    given = (*FIT, *FITS[name])
+    assert run([*given, "--output", "whole.nc"]) == 0
+    whole = storage.fingerprint(bc.load("whole.nc"))
+    write, left = checkpoints.Checkpoint._write, 0
+
+    def some(self, values):
+        nonlocal left
+        write(self, values)
+        left -= 1
+        if not left:
+            raise Ended
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "_write", some)
+    for moment in (1, 2) if ending == "csv" else (1, 6):
+        left = moment
+        with pytest.raises(Ended):
+            run([*given, "--output", "m.nc"])
+        left = -1
+        reading.clear()
+        assert run([*given, "--output", "m.nc", "--resume"]) == 0
+        assert storage.fingerprint(bc.load("m.nc")) == whole
+        assert min(reading) > 0 or name == "lr"
+
+
+def test_a_fit_without_resume_starts_anew(table, written_at_once, reading):
+    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
+    assert run([*FIT, *FITS["nb"], "--output", "m.nc"]) == 0
+    assert reading == [0]
+    assert not Path("m.nc.unfinished").exists()
+
+
+def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
+    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
+    given = (*FIT, *FITS["nb"], "--output", "m.nc", "--resume")
+    said = "m.nc.unfinished keeps another fit: it was begun with other "
+    assert said + "options of NaiveBayes" in refused(*given, "--set", "nb.class_concentration=2")
+    assert said + "options of CategoricalNB" in refused(*FIT, "--model", "categorical", *given[8:])
+    assert said + "columns, kinds" in refused(*given, "--drop", "x")
+    os.utime("big/1.parquet", (1, 1))
+    assert "big/1.parquet has changed since it was begun; remove it, and this one starts anew" in refused(*given)
+    kept = Path("m.nc.unfinished").read_bytes()
+    for content in (kept[:-100], kept[:100], b""):
+        Path("m.nc.unfinished").write_bytes(content)
+        assert "m.nc.unfinished is" in refused(*given)
+    bc.NaiveBayes(inference="map").fit(table.drop(columns="label"), table["label"]).save("m.nc.unfinished")
+    assert "m.nc.unfinished is not a checkpoint of a fit" in refused(*given)
+    assert "--resume goes on with files" in refused(
+        "fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume"
+    )
+
+
+def test_the_draws_may_be_others_in_the_run_that_goes_on(table, written_at_once):
+    killed(5, *FIT, *FITS["nb"], "--output", "m.nc")
+    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
+    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
+    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
+
+
+def test_a_checkpoint_in_python_stays_until_it_is_removed(table, written_at_once, reading):
+    clf = bc.NaiveBayes(random_state=1)
+    first = clone(clf).fit_stream("big", "label", checkpoint="so_far")
+    again = clone(clf).fit_stream("big/*.parquet", "label", checkpoint="so_far")
+    assert reading == [0, ROWS]
+    assert storage.fingerprint(first) == storage.fingerprint(again)
+    with pytest.raises(InputError, match="a checkpoint is that of files"):
+        clone(clf).fit_stream(table, "label", checkpoint="so_far")
+    with pytest.raises(InputError, match="no folder"):
+        clone(clf).fit_stream("big", "label", checkpoint="no/where")
+    for unfitted in (clf, bc.LogisticRegression(inference="map")):
+        with pytest.raises(Refused, match="leave out the client"):
+            clone(unfitted).fit_stream("big", "label", checkpoint="so_far", client="threads")
+
+
+def test_draws_of_logistic_regression_are_those_of_a_run_that_was_not_ended(table, written_at_once, monkeypatch):
+    monkeypatch.setattr(passes, "KEPT_BYTES", 200_000)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=50), random_state=1)
+    whole = clone(clf).fit_stream("big", "label", drop=["street"])
+    first = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
+    read = []
+    monkeypatch.setattr(logistic_stream.Encoding, "parts", lambda *_: read.append(1) or iter(()))
+    again = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
+    assert not read
+    assert storage.fingerprint(whole) == storage.fingerprint(first) == storage.fingerprint(again)
