@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.files import PREFIX, write_whole
+from bayesclf.files import PREFIX, regular, write_whole
 from bayesclf.interpretation.predictions import Columns
 from bayesclf.storage.origins import Origin
 
@@ -113,13 +113,16 @@ def _write_manifest(folder: Path, origin: Origin, finished: bool = False) -> Non
 
 def _manifest(folder: Path) -> Mapping[str, Any]:
     """Return the manifest of a folder, as it was written."""
-    try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not (folder / MANIFEST).exists():
         raise InputError(
             f"{folder} has files, and no {MANIFEST} of answers that were begun there; choose another folder"
-        ) from None
-    except (OSError, ValueError):
+        )
+    try:
+        with regular(folder / MANIFEST, "a manifest") as file:
+            found = json.loads(file.read())
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise _damaged(folder) from None
     if not isinstance(found, dict):
         raise _damaged(folder)
@@ -127,7 +130,9 @@ def _manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def _damaged(folder: Path) -> InputError:
-    return InputError(f"{folder / MANIFEST} is damaged, so that nobody knows what the answers are of; start in another")
+    return InputError(
+        f"{folder / MANIFEST} is damaged, so that it does not say what the answers are of; choose another folder"
+    )
 
 
 def _counts(part: Path, rows: int) -> tuple[int, int] | None:
