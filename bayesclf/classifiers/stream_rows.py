@@ -133,6 +133,8 @@ def require_no_checkpoint(path: Any) -> None:
 
 def no_rows(how: Reading) -> InputError:
     """Return the error for a stream of which no row counts."""
+    if how.weight is None:
+        return InputError("there is no row to learn from; give at least two, of different classes")
     return InputError(f"no row counts: there is none, or all weights of column {how.weight!r} are zero")
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LOOK_AHEAD = 4 * BATCH_CELLS
 """Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
 
+LIBRARIES = ("polars", "duckdb", "_duckdb")
+"""Where classes of errors are from that a lazy table can raise whenever it is read."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -171,17 +174,15 @@ class Stream:
 
     def _read(self, after: int) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
-        import pyarrow as pa
-
         found = self.read(self.names, after) if after else self.read(self.names)
         while True:
             try:
                 one = next(found)
             except StopIteration:
                 return
-            except InputError:
-                raise
-            except (OSError, pa.ArrowException) as error:
+            except Exception as error:
+                if not _is_of_source(error):
+                    raise
                 raise InputError(
                     f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
                 ) from error
@@ -219,7 +220,12 @@ def open_stream(
         If it is none of these, or cannot be read.
     """
     kinds = dict(kinds or {})
-    found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
+    try:
+        found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
+    except Exception as error:
+        if not _is_of_source(error):
+            raise
+        raise InputError(f"the source cannot be read ({one_line(error)}); look at what it reads") from error
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
@@ -229,6 +235,14 @@ def open_stream(
         require_column(name, found.names, found.where)
     whole = replace(found, kinds=kinds, missing=missing or None)
     return whole.select(needed) if needed else whole.without(drop)
+
+
+def _is_of_source(error: Exception) -> bool:
+    """Return whether an error is one of reading, of the disk or of the library that a source is from."""
+    import pyarrow as pa
+
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
 
 
 def _opened(

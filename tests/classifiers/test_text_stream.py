@@ -102,6 +102,18 @@ def test_documents_in_files(tmp_path, monkeypatch, ending):
     np.testing.assert_allclose(found, streamed.predict_proba(TEXTS, rule="map")[:, 1], rtol=1e-12)
 
 
+def test_documents_in_json_lines(tmp_path):
+    TABLE.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+
+    def documents():
+        with pd.read_json(tmp_path / "t.jsonl", lines=True, chunksize=25) as reader:
+            yield from reader
+
+    clf = bc.TextNB(alpha=2.0, vectorizer={"min_df": 3}, inference="map")
+    streamed = clone(clf).fit_stream(documents, "label")
+    assert_same(streamed, clone(clf).fit(TEXTS, Y))
+
+
 @given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 12))
 @settings(max_examples=60, deadline=None)
 def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):

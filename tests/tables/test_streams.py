@@ -312,3 +312,11 @@ def test_long_words_are_read_a_few_rows_at_a_time(tmp_path, monkeypatch):
     assert 10 <= max(sizes) <= 20
     assert sum(sizes) == 100
     assert [len(batch.table) for batch in open_stream(tmp_path / "t.parquet").select(["x"]).batches()] == [100]
+
+
+def test_errors_of_lazy_tables_are_one_sentence():
+    words = pl.LazyFrame({"x": ["1", "two"]})
+    with pytest.raises(InputError, match=r"the lazy frame cannot be read to its end \(.*\); try again"):
+        list(open_stream(words.select(pl.col("x").cast(pl.Int64))).batches())
+    with pytest.raises(InputError, match=r"the source cannot be read \(.*nowhere.*\); look at what it reads"):
+        open_stream(words.select("nowhere"))
