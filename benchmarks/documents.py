@@ -3,8 +3,8 @@
 Run from the project's folder: .venv/bin/python benchmarks/documents.py [--documents N] [--json FILE]
 
 Documents of 100 words each, whose frequencies fall as Zipf's law has it over 300,000 words, are generated as Parquet:
-N/4 and N of them. Each line is a fit by `inference="map"` in a fresh process: its processor time, and the largest anonymous
-memory above that before. The second option has the documents read twice.
+N/4 and N of them. Each line is a fit by `inference="map"` in a fresh process: its processor time, and the largest
+anonymous memory above that before. The second option has the documents read twice.
 """
 
 import argparse

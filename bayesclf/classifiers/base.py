@@ -250,8 +250,8 @@ class BayesClassifier(Predictor):
     ) -> int:
         """Write predictions for a table that is read batch by batch, and return the number of rows.
 
-        Memory is that of a batch. The file is complete in the end, or as it was before. In a folder each part is, and a
-        call that was ended can be gone on with: the parts are then, to the last bit, those of a call that was not.
+        Memory is that of a batch. The file is complete in the end, or as it was before. In a folder each part is, and
+        an interrupted call can be resumed: the parts are then, to the last bit, those of one that was not interrupted.
 
         Parameters
         ----------
@@ -268,8 +268,8 @@ class BayesClassifier(Predictor):
         missing
             By column, values that stand for "missing".
         resume
-            Whether to go on with what an earlier call has written to the folder, of the same model, rule and files,
-            which are known by names, sizes and times of the last change.
+            Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
+            Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
         progress
             As in `bayesclf.set_progress`.
 

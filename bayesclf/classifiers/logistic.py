@@ -300,8 +300,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task for each pass, and only sums come back. All parts must have their columns in the same order.
         checkpoint
-            As in `fit_stream` of generative classifiers: what each pass has found is kept, and a later call makes the
-            passes that are left, the one that was ended from its beginning.
+            As in `fit_stream` of generative classifiers: what each pass has found is kept, and the call that resumes
+            makes the passes that are left, from the beginning of the interrupted one.
         progress
             As in `bayesclf.set_progress`.
 

@@ -1,4 +1,4 @@
-"""What passes over the rows have found, which a run that goes on looks up instead of reading the rows again."""
+"""What passes over the rows have found, which a resumed run looks up instead of reading the rows again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ KEPT_BYTES = 2**28
 class Passes:
     """The sums that passes have found, each known by what was asked for.
 
-    The next question follows from the answers, so that a run that goes on asks the same ones, up to the first that has
-    no answer yet.
+    The next question follows from the answers, so that a resumed run asks the same ones, up to the first that has no
+    answer yet.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None)
 def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> Checkpoint | None:
     """Return the file that keeps what is learned of a stream; None without a path.
 
-    Options that do not matter to what is learned may differ in the run that goes on.
+    Options that do not matter to what is learned may differ in the resumed run.
     """
     if path is None:
         return None

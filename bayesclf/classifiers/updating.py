@@ -248,10 +248,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
             columns in the same order.
         checkpoint
-            A file for what was learned so far, written every half a minute: a later call with the same files, columns
-            and options goes on from it, to the same posterior to the last bit, and refuses where files, known by
-            names, sizes and times of the last change, or options are others. It stays when the fit has ended, so that
-            it can be removed once the model is saved. For files only, and without a client.
+            A file for what was learned so far, written at most twice a minute. If the fit is interrupted, the same call
+            resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
+            must be the same; files are compared by names, sizes and times of the last change. The file remains after
+            the fit; remove it when the model is saved. Only where the source is files, and without a client.
         progress
             As in `bayesclf.set_progress`.
 

@@ -43,7 +43,7 @@ def fit(
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a fit in batches that was ended, from MODEL.nc.unfinished.")
+        bool, typer.Option("--resume", help="Resume an interrupted fit in batches, from MODEL.nc.unfinished.")
     ] = False,
 ) -> None:
     """Fit one classifier and save it."""
@@ -129,7 +129,7 @@ def predict(
     safe_csv: options.SafeCsv = False,
     stream: options.InBatches = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the parts that a run which was ended wrote to the folder.")
+        bool, typer.Option("--resume", help="Resume an interrupted run: write the parts that its folder lacks.")
     ] = False,
 ) -> None:
     """Predict the labels of a table."""

@@ -146,7 +146,7 @@ def stream_predictions(
 ) -> Predicted:
     """Write predictions for a table that is read batch by batch; parameters as in `read_features`, `predict_table`.
 
-    The output may be a folder of parts, which a later call goes on with if `resume`. Unseen levels are told once for
+    The output may be a folder of parts; with `resume` those that it has are kept. Unseen levels are told once for
     each column.
     """
 

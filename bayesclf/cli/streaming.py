@@ -52,7 +52,7 @@ def fit_stream(
     max_bytes
         The most bytes that a packed data set may be unpacked to.
     resume
-        Whether to go on with a fit that was ended.
+        Whether to resume an interrupted fit.
     """
     source: Any = table
     checkpoint: Path | None = None
@@ -64,8 +64,8 @@ def fit_stream(
         checkpoint = path.with_name(f"{path.name}.unfinished")
     if resume and checkpoint is None:
         raise InputError(
-            "--resume goes on with files that were read here, batch by batch; leave it out for the name of a data set "
-            "and with --scheduler"
+            "--resume is for files that are read here, batch by batch; leave it out for the name of a data set, and "
+            "with --scheduler"
         )
     if checkpoint is not None and not resume:
         _remove(checkpoint)

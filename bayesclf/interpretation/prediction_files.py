@@ -142,7 +142,7 @@ def predict_stream(
     missing
         By column, values that stand for "missing".
     resume
-        Whether to go on with what a folder has.
+        Whether to keep the parts that a folder has.
     progress
         The user's choice.
     tell_unseen

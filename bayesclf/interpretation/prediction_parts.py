@@ -1,4 +1,4 @@
-"""A folder of answers, part by part: each is complete or not there, so that a run that was ended can go on."""
+"""A folder of answers, part by part: each is complete or not there, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def begun(folder: Path, origin: Origin, resume: bool) -> Done:
         return Done()
     if not resume:
         raise InputError(
-            f"{folder} is not empty; go on with answers that were begun there (--resume, resume=True in Python), or "
-            "choose another folder"
+            f"{folder} is not empty; choose another folder, or resume the run that wrote to it (--resume, or resume=True "
+            "in Python)"
         )
     manifest = _manifest(folder)
     try:
@@ -115,7 +115,7 @@ def _manifest(folder: Path) -> Mapping[str, Any]:
     """Return the manifest of a folder, as it was written."""
     if not (folder / MANIFEST).exists():
         raise InputError(
-            f"{folder} has files, and no {MANIFEST} of answers that were begun there; choose another folder"
+            f"{folder} has files but no {MANIFEST}, so that no run can be resumed there; choose another folder"
         )
     try:
         with regular(folder / MANIFEST, "a manifest") as file:
@@ -136,7 +136,7 @@ def _damaged(folder: Path) -> InputError:
 
 
 def _counts(part: Path, rows: int) -> tuple[int, int] | None:
-    """Return how many rows a part has, and how many undecided ones; None unless it is whole and goes on after `rows`.
+    """Return how many rows a part has, and how many undecided ones; None unless it is whole and begins after `rows`.
 
     What is no whole part is written again.
     """

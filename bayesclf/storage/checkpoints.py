@@ -1,4 +1,4 @@
-"""What a pass over files has learned so far, in a file of its own, so that a fit that was ended can go on."""
+"""What a pass over files has learned so far, in a file of its own, so that an interrupted fit can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long run was begun with, by which a later one can tell whether it may go on from where that was ended."""
+"""What a long run was begun with, by which a later one can tell whether it may resume it."""
 
 from __future__ import annotations
 

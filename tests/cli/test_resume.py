@@ -147,7 +147,9 @@ def test_a_part_that_is_not_whole_is_written_again(table, model, harm):
 def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused):
     assert run([*PREDICT, "answers/"]) == 0
     again = (*PREDICT, "answers/", "--resume")
-    assert "answers is not empty; go on with answers that were begun there (--resume" in refused(*again[:-1])
+    assert "answers is not empty; choose another folder, or resume the run that wrote to it (--resume" in refused(
+        *again[:-1]
+    )
     said = "answers has answers of another run: it was begun with other "
     assert said + "rule; choose another folder" in refused(*again[:3], "--rule", "map", *again[5:])
     assert said + "costs, limit of undecided rows" in refused(*PREDICT[:5], *PREDICT[7:], "answers/", "--resume")
@@ -178,7 +180,7 @@ def test_a_manifest_of_another_version_is_refused(table, model, refused):
 def test_what_cannot_be_resumed_is_refused(table, model, refused):
     Path("papers").mkdir()
     Path("papers", "letter.txt").write_text("dear")
-    assert "no _manifest.json of answers" in refused(*PREDICT, "papers", "--resume")
+    assert "but no _manifest.json" in refused(*PREDICT, "papers", "--resume")
     assert "papers is not empty" in refused(*PREDICT, "papers")
     said = refused(*PREDICT, "a.parquet", "--resume")
     assert "only answers in a folder of parts can be resumed, and a.parquet is no folder" in said
@@ -255,9 +257,6 @@ def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
         for path in Path("big").iterdir():
             pd.read_parquet(path).to_csv(path.with_suffix(".csv"), index=False)
             path.unlink()
-    given = (*FIT, *FITS[name])
-    assert run([*given, "--output", "whole.nc"]) == 0
-    whole = storage.fingerprint(bc.load("whole.nc"))
     write, left = checkpoints.Checkpoint._write, 0
 
     def some(self, values):
@@ -268,6 +267,9 @@ def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
             raise Ended
 
     monkeypatch.setattr(checkpoints.Checkpoint, "_write", some)
+    given = (*FIT, *FITS[name])
+    assert run([*given, "--output", "whole.nc"]) == 0
+    whole = storage.fingerprint(bc.load("whole.nc"))
     for moment in (1, 2) if ending == "csv" else (1, 5):
         left = moment
         with pytest.raises(Ended):
@@ -278,7 +280,7 @@ def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
         assert min(reading) > 0 or name == "lr"
 
 
-def test_a_fit_without_resume_starts_anew(table, written_at_once, reading):
+def test_a_fit_without_resume_starts_anew(table, reading):
     killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
     assert run([*FIT, *FITS["nb"], "--output", "m.nc"]) == 0
     assert reading == [0]
@@ -300,12 +302,10 @@ def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
         assert "m.nc.unfinished is" in refused(*given)
     bc.NaiveBayes(inference="map").fit(table.drop(columns="label"), table["label"]).save("m.nc.unfinished")
     assert "m.nc.unfinished is not a checkpoint of a fit" in refused(*given)
-    assert "--resume goes on with files" in refused(
-        "fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume"
-    )
+    assert "--resume is for files" in refused("fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume")
 
 
-def test_the_draws_may_be_others_in_the_run_that_goes_on(table, written_at_once):
+def test_the_draws_may_be_others_in_the_run_that_goes_on(table):
     killed(5, *FIT, *FITS["nb"], "--output", "m.nc")
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
