@@ -72,7 +72,7 @@ def begun(folder: Path, origin: Origin, resume: bool) -> Done:
         return Done()
     if not resume:
         raise InputError(
-            f"{folder} is not empty; choose another folder, or resume the run that wrote to it (--resume, or resume=True "
+            f"{folder} is not empty; choose another folder, or resume the run that wrote to it (--resume, resume=True "
             "in Python)"
         )
     manifest = _manifest(folder)
