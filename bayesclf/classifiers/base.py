@@ -246,11 +246,13 @@ class BayesClassifier(Predictor):
         sets: float | None = None,
         uncertainty: bool = False,
         missing: Mapping[str, Sequence[object]] | None = None,
+        resume: bool = False,
         progress: Progress = None,
     ) -> int:
         """Write predictions for a table that is read batch by batch, and return the number of rows.
 
-        Memory is that of a batch. The file is complete in the end, or as it was before.
+        Memory is that of a batch. The file is complete in the end, or as it was before. In a folder each part is, and
+        an interrupted call can be resumed: the parts are then, to the last bit, those of one that was not interrupted.
 
         Parameters
         ----------
@@ -258,15 +260,25 @@ class BayesClassifier(Predictor):
             A file, folder, glob, lazy table or iterable of tables, as `fit_stream` of generative classifiers takes it;
             columns that the model does not need are not read.
         output
-            A file to write: .parquet, or .csv.
+            A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
+            rows each and ``_manifest.json``, which says what they are of.
         rule, cost, reject, class_prior
             As in `predict`, any rule but ``"gibbs"``.
         interval, sets, uncertainty
             As in `predict_frame`; by default none is added to labels and probabilities.
         missing
             By column, values that stand for "missing".
+        resume
+            Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
+            Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
         progress
             As in `bayesclf.set_progress`.
+
+        Raises
+        ------
+        InputError
+            For a folder that is not empty, without `resume`; and with it, for one that has answers of another model,
+            rule, version or files.
 
         Warns
         -----
@@ -278,7 +290,8 @@ class BayesClassifier(Predictor):
 
         check_is_fitted(self, "classes_")
         decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
-        return predict_stream(self, source, output, decision, extras, missing=missing, progress=progress).rows
+        given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
+        return predict_stream(self, source, output, decision, extras, **given).rows
 
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None

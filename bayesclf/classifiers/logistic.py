@@ -274,6 +274,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         client: Any = None,
+        checkpoint: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -297,6 +298,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         client
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task for each pass, and only sums come back. All parts must have their columns in the same order.
+        checkpoint
+            As in `fit_stream` of generative classifiers: what each pass has found is kept, and the call that resumes
+            makes the passes that are left, from the beginning of the interrupted one.
         progress
             As in `bayesclf.set_progress`.
 
@@ -320,7 +324,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             how = Reading.of(target, weight, classes, drop, kinds, missing)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
+                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)
                 known: Any = encoding.clf
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns

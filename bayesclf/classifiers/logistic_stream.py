@@ -14,14 +14,18 @@ from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.logistic_rows import names_of, training_columns
 from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
+from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
     Reading,
+    checkpoint_of,
     coded_labels,
     counted,
     kinds_of_part,
+    name_columns,
     no_rows,
     opened,
     require_classes,
+    require_no_checkpoint,
     told_where,
 )
 from bayesclf.errors import InputError
@@ -131,6 +135,15 @@ class Survey:
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
         return Survey(classes, counts, both, self.numbers + other.numbers, max(self.largest, other.largest))
 
+    def kept(self) -> dict[str, Any]:
+        """Return it as what a file can hold."""
+        return {**vars(self), "numbers": dict(vars(self.numbers))}
+
+    @classmethod
+    def of_kept(cls, kept: dict[str, Any]) -> Survey:
+        """Return what `kept` returned as it was."""
+        return cls(**{**kept, "numbers": NumberMoments(**kept["numbers"])})
+
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of the columns of a kind."""
         return tuple(column.name for column in self.columns if column.kind == kind)
@@ -225,23 +238,26 @@ class StreamParts:
         What is read.
     tell
         Is told of each pass.
+    known
+        Sums of earlier passes.
     """
 
     encoding: Encoding
     source: tuple[Stream, Sequence[str]]
     tell: Tell
+    known: Passes
     passes: int = 1
     _kept: list[Likelihood] = field(default_factory=list)
     _complete: bool = False
 
     def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up."""
-        total: Sums | None = None
-        for part in self._parts():
-            own = work(part)
-            total = own if total is None else (add or added)(total, own)
-        assert total is not None  # some row counts
-        return total
+
+        def read() -> Sums:
+            """Make a pass over the rows, of which some count."""
+            return reduce(add or added, map(work, self._parts()))
+
+        return self.known.summed(work, add, read)
 
     def _parts(self) -> Iterator[Likelihood]:
         self.passes += 1
@@ -298,7 +314,7 @@ class DaskParts:
 
 
 def read(
-    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell
+    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
 ) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
     """Return how rows are encoded, what the first pass has found, and the rows for further passes.
 
@@ -306,11 +322,12 @@ def read(
     ----------
     clf
         Not fitted; it gets the columns.
-    source, how, client
+    source, how, client, checkpoint
         The arguments of `fit_stream`.
     tell
         Is told of each pass.
     """
+    known = Passes(None)
     sources: Sequence[Any] = ()
     kinds: dict[str, str] = {}
     opening: tuple[Stream, list[str]] | None = None
@@ -322,8 +339,15 @@ def read(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
                 "a list of tables, or a function that returns an iterator of them"
             )
-        survey = surveyed(clf, *opening, how, tell)
+        known = Passes.of(checkpoint_of(checkpoint, opening[0], how, clf))
+        if known.first is not None:
+            survey = Survey.of_kept(known.first)
+            name_columns(clf, opening[1])
+        elif (survey := surveyed(clf, *opening, how, tell)) is not None:
+            known.first = survey.kept()
+            known.offer()
     else:
+        require_no_checkpoint(checkpoint)
         sources = parts_of(source)
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
         found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
@@ -337,7 +361,7 @@ def read(
     design.require_memory(survey.largest)
     encoding = Encoding(clf, how, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1)
     if opening is not None:
-        return encoding, survey, StreamParts(encoding, opening, tell)
+        return encoding, survey, StreamParts(encoding, opening, tell, known)
     return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
 
 

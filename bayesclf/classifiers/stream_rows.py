@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.labels import checked_labels, possible_labels
+from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
-from bayesclf.errors import InputError
-from bayesclf.tables.batches import NoRows
+from bayesclf.errors import InputError, Refused
+from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.streams import Batch, Stream, open_stream
 from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    from bayesclf.storage.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,38 @@ def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None)
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 
 
+def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> Checkpoint | None:
+    """Return the file that keeps what is learned of a stream; None without a path.
+
+    Options that do not matter to what is learned may differ in the resumed run.
+    """
+    if path is None:
+        return None
+    from bayesclf.storage.checkpoints import Checkpoint
+
+    options = {name: own for name, own in classifier.get_params(deep=False).items() if name not in OF_ANSWERS}
+    classes = None if how.classes is None else np.ravel(np.asarray(how.classes))
+    missing = {name: [str(value) for value in values] for name, values in how.missing.items()}
+    read = [how.target, how.weight, classes, sorted(how.drop), dict(sorted(how.kinds.items())), missing]
+    settings = {
+        f"options of {type(classifier).__name__}": [type(classifier).__name__, options],
+        "columns, kinds, classes or missing values": read,
+        "sizes of batches": batch_rows(len(stream.names)),
+    }
+    return Checkpoint(path, stream.where, stream.files, settings)
+
+
+def words_beside(checkpoint: Any) -> Path:
+    """Return where the words of documents are kept that are read twice: in a file next to the checkpoint."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.name}.words")
+
+
+def name_columns(classifier: Any, names: Sequence[str]) -> None:
+    """Let a classifier know the names of its columns, which it would else see in the first batch."""
+    classifier.n_features_in_, classifier.feature_names_in_ = len(names), np.asarray(names, dtype=object)
+
+
 def kinds_of_part(how: Reading, part: Any) -> dict[str, str]:
     """Return what columns of a part of a table hold, without those whose cells are all missing."""
     if isinstance(part, pd.DataFrame) and not len(part):
@@ -87,8 +124,18 @@ def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
         raise type(reason)(f"{first}: {reason}") from None
 
 
+def require_no_checkpoint(path: Any) -> None:
+    """Raise `Refused` for a checkpoint of a fit on a cluster, whose parts are not finished in an order."""
+    if path is not None:
+        raise Refused(
+            "a checkpoint is that of rows that are read here, one batch after the other; leave out the client"
+        )
+
+
 def no_rows(how: Reading) -> InputError:
     """Return the error for a stream of which no row counts."""
+    if how.weight is None:
+        return InputError("there is no row to learn from; give at least two, of different classes")
     return InputError(f"no row counts: there is none, or all weights of column {how.weight!r} are zero")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS
+from bayesclf.tables.plain import plain, table_of
 from bayesclf.typing import Array, Integers
 
 MOST_KEPT = 2 * MOST_ROWS
@@ -76,6 +77,18 @@ class LeftOutRows:
         table = pd.concat([part.astype(_uncoded(part)) for part in tables], ignore_index=True)
         own = None if weights[0] is None else np.concatenate(weights)
         return table, np.concatenate(labels), own
+
+    def kept(self) -> dict[str, Any]:
+        """Return it as what a file can hold."""
+        parts = [[keys, plain(table), y, weight] for keys, table, y, weight in self._parts]
+        return {"total": self.total, "part": self.part, "passed": self._passed, "below": self._below, "parts": parts}
+
+    @classmethod
+    def of_kept(cls, kept: dict[str, Any]) -> Self:
+        """Return what `kept` returned as it was."""
+        parts = [(keys, table_of(columns), y, weight) for keys, columns, y, weight in kept["parts"]]
+        rows = sum(len(part[0]) for part in parts)
+        return cls(kept["total"], kept["part"], kept["passed"], kept["below"], parts, rows)
 
     def __add__(self, other: LeftOutRows) -> LeftOutRows:
         """Return the rows of two parts with the lowest priorities."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.classifiers.concentrations import LEARNED, concentration
 from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.lengths import require_room
+from bayesclf.classifiers.on_dask import Found
+from bayesclf.classifiers.stream_rows import Reading, checkpoint_of, name_columns, opened, told_where, words_beside
 from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
+from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, without_mask
 from bayesclf.tables.sparse_table import SparseTable
 from bayesclf.typing import Array, Integers
@@ -132,10 +137,75 @@ class TextNB(DocumentClassifier):
         self._require_words_in_parts("partial_fit")
         return super().partial_fit(X, y, classes, sample_weight, forget)
 
+    @property
+    def _chosen_by_all(self) -> list[str]:
+        """The options of the vectorizer that look at all documents at once, and matter."""
+        options = self.vectorizer or {}
+        known = self.prior is not None or options.get("vocabulary") is not None
+        return [] if known else [name for name in WHOLE_COLLECTION if name in options]
+
+    @override
+    def _blocks_of_batch(self, first: Learnt | None) -> tuple[ColumnBlock, ...] | None:
+        if (self.vectorizer or {}).get("vocabulary") is not None:
+            return super()._blocks_of_batch(first)
+        return self._blocks(SparseTable(sparse.csr_array((0, 0)), ()))  # a batch has its own words only, or none
+
+    @override
+    def _learn_stream(
+        self,
+        source: Any,
+        how: Reading,
+        progress: Progress,
+        part: int | None = None,
+        expected: Mapping[str, str] | None = None,
+        checkpoint: Any = None,
+    ) -> Found:
+        """Return what documents teach, which are read twice where words are chosen by all of them."""
+        self._check_options()
+        if not self._chosen_by_all:
+            learned = super()._learn_stream(source, how, progress, part, expected, checkpoint)
+            if part is None and learned is not None and not learned[1].blocks[0].names:
+                raise InputError(NO_WORD)
+            return learned
+        if part is not None:
+            self._require_words_in_parts("a cluster")
+        options = {name: own for name, own in (self.vectorizer or {}).items() if name not in WHOLE_COLLECTION}
+        words = self._words_of(source, how, progress, checkpoint and words_beside(checkpoint))
+        fixed: Self = clone(self)
+        fixed.set_params(vectorizer={**options, "vocabulary": words})
+        return fixed._learn_stream(source, how, progress, part, expected, checkpoint)
+
+    def _words_of(self, source: Any, how: Reading, progress: Progress, checkpoint: Any) -> tuple[str, ...]:
+        """Return the words that the vectorizer's options choose by all documents of a stream, read once."""
+        _require_usable(self.vectorizer or {})
+        stream, features = opened(source, how)
+        if not stream.again:
+            raise InputError(
+                f"vectorizer option {self._chosen_by_all[0]!r} chooses words by all documents, which are read twice "
+                f"then, and {stream.where} can be read once; leave it out, or give files, a list of tables, or a "
+                "function that returns an iterator of them"
+            )
+        kept = checkpoint_of(checkpoint, stream, how, self)
+        values = None if kept is None else kept.read()
+        found = WordCounts() if values is None else WordCounts.of_kept(values)
+        if found.done:
+            name_columns(self, features)
+        with shown(f"reading words of {stream.where}", stream.rows or 0, progress) as tell:
+            for batch in stream.batches(found.done):
+                with told_where(batch, found.done, stream):
+                    frame = self._validated(batch.table[features], reset=not found.done)
+                    weight = how.weights(batch)
+                    table = self._new_counts(frame if weight is None else frame[weight > 0], (), WHOLE_COLLECTION)
+                found.add(table.columns, table.cells)
+                found.done += len(batch.table)
+                if kept is not None:
+                    kept.offer(found.kept)
+                tell(f"words of {stream.where}", found.done, stream.rows or found.done)
+        return found.chosen(self.vectorizer or {})
+
     @override
     def _require_words_in_parts(self, what: str) -> None:
-        used = [name for name in WHOLE_COLLECTION if name in (self.vectorizer or {})]
-        if used and self.prior is None:
+        if used := self._chosen_by_all:
             raise Refused(
                 f"vectorizer option {used[0]!r} chooses words by all documents at once, and so is not for {what}; "
                 "leave it out, give the option 'vocabulary', or fit all documents with their labels"
@@ -160,7 +230,7 @@ class TextNB(DocumentClassifier):
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt.blocks[0].names)
         else:
-            table = self._new_counts(frame, blocks[0].names if blocks else ())
+            table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         return super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
 
@@ -178,21 +248,38 @@ class TextNB(DocumentClassifier):
         counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
-    def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...]) -> SparseTable:
-        """Count all words of the documents; the columns are theirs and the known ones, in order."""
-        vectorizer, documents = _vectorizer(self.vectorizer or {}), self._documents(frame)
-        try:
-            counts = sparse.csr_array(vectorizer.fit_transform(documents))
-            words = tuple(vectorizer.get_feature_names_out().tolist())
-        except ValueError as error:
-            if "empty vocabulary" not in str(error) and "no terms remain" not in str(error).lower():
-                raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
-            if not known:
-                raise InputError(
-                    "the training documents have no word at all; look at the column, or at the vectorizer's options"
-                ) from None
-            counts, words = sparse.csr_array((len(frame), 0), dtype=np.float64), ()
-        every = tuple(sorted({*known, *words})) if known else words
+    def _new_counts(
+        self, frame: pd.DataFrame, known: tuple[str, ...] | None, without: Collection[str] = ()
+    ) -> SparseTable:
+        """Count all words of the documents; the columns are theirs and the known ones, in order.
+
+        Parameters
+        ----------
+        frame
+            Documents (row).
+        known
+            Words that are columns in any case; None where there must be some among the documents.
+        without
+            Options of the vectorizer that are left out.
+        """
+        options = {name: own for name, own in (self.vectorizer or {}).items() if name not in without}
+        vectorizer, documents = _vectorizer(options), self._documents(frame)
+        _require_usable(options)
+        if not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
+            counts, words = counted_words(documents, vectorizer.build_analyzer())
+        else:
+            try:
+                counts = sparse.csr_array(vectorizer.fit_transform(documents))
+                words = tuple(vectorizer.get_feature_names_out().tolist())
+            except ValueError as error:
+                if "empty vocabulary" not in str(error) and "no terms remain" not in str(error).lower():
+                    raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
+                counts, words = sparse.csr_array((len(frame), 0), dtype=np.float64), ()
+        if not words and known is None:
+            raise InputError(NO_WORD)
+        if not known or known == words:
+            return SparseTable(counts, words)
+        every = tuple(sorted({*known, *words}))
         position = {word: j for j, word in enumerate(every)}
         columns = np.array([position[word] for word in words], dtype=np.intp)[counts.indices]
         return SparseTable(sparse.csr_array((counts.data, columns, counts.indptr), (len(frame), len(every))), every)
@@ -264,6 +351,14 @@ def _vectorizer(options: dict[str, Any]) -> Any:
         if name not in allowed:
             raise InputError(f"vectorizer has an option {name!r}; the options are {', '.join(allowed)}")
     return CountVectorizer(**options, dtype=np.float64)
+
+
+def _require_usable(options: dict[str, Any]) -> None:
+    """Raise `InputError` for values of options that no vectorizer can have."""
+    try:
+        _vectorizer({**options, "vocabulary": ["word"]}).fit_transform(["word"])  # which chooses no words
+    except ValueError as error:
+        raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
 
 
 def _one_dimensional(X: Any) -> list[Any]:

@@ -6,7 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,17 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.gathering import Gathering
 from bayesclf.classifiers.labels import checked_labels, possible_labels, require_same_labels
 from bayesclf.classifiers.merging import require_alike, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
+    checkpoint_of,
     coded_labels,
     counted,
     kinds_of_part,
+    name_columns,
     no_rows,
     opened,
     require_classes,
+    require_no_checkpoint,
     told_where,
 )
 from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
@@ -40,6 +44,9 @@ from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.typing import Array, Integers
+
+if TYPE_CHECKING:
+    from bayesclf.storage.checkpoints import Checkpoint
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
@@ -201,6 +208,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         client: Any = None,
+        checkpoint: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -232,6 +240,11 @@ class Updating(GenerativeAttributes, BayesClassifier):
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
             columns in the same order.
+        checkpoint
+            A file for what was learned so far, written at most twice a minute. If the fit is interrupted, the same call
+            resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
+            must be the same; files are compared by names, sizes and times of the last change. The file remains after
+            the fit; remove it when the model is saved. Only where the source is files, and without a client.
         progress
             As in `bayesclf.set_progress`.
 
@@ -251,8 +264,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing)
             if client is None:
-                found = self._learn_stream(source, how, progress)
+                found = self._learn_stream(source, how, progress, checkpoint=checkpoint)
             else:
+                require_no_checkpoint(checkpoint)
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
                     found = learned(
@@ -278,35 +292,57 @@ class Updating(GenerativeAttributes, BayesClassifier):
         progress: Progress,
         part: int | None = None,
         expected: Mapping[str, str] | None = None,
+        checkpoint: Any = None,
     ) -> Found:
         """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts.
 
         `part` is the number of the part that the stream is, None where it is all there is; `expected` is what other
-        parts found in columns of which this one may have no cell.
+        parts found in columns of which this one may have no cell; `checkpoint` is that of `fit_stream`.
         """
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
         stream, features = opened(source, how, expected)
-        left_out = LeftOutRows(stream.rows if how.weight is None and part is None else None, part or 0)
-        learnt: Learnt | None = None
-        done, start = 0, time.perf_counter()
+        kept = checkpoint_of(checkpoint, stream, how, self)
+        so_far = self._begun(kept, stream.rows if how.weight is None and part is None else None, part or 0)
+        if so_far.done:
+            name_columns(self, features)
+        before, start = so_far.done, time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
-            for batch in stream.batches():
-                with told_where(batch, done, stream):
-                    frame = self._validated(batch.table[features], reset=learnt is None)
+            for batch in stream.batches(before):
+                with told_where(batch, so_far.done, stream):
+                    frame = self._validated(batch.table[features], reset=not so_far.done)
                     self.classes_, codes = coded_labels(batch.table[how.target], known)
                     rows = counted(frame, codes, how.weights(batch), stream.written)
                     if rows is not None:
-                        if learnt is not None:
-                            require_same_labels(learnt.classes, self.classes_)
-                        with part_of_more(done * len(features)):
-                            added = self._learn(*rows, None if learnt is None else learnt.blocks, every_row=False)
-                        learnt = added if learnt is None else learnt + added
-                        if any(map(learns_by_leaving_out, learnt.blocks)):
-                            left_out.add(rows[0], self.classes_[rows[1]], rows[2])
-                done += len(batch.table)
-                speed = done / max(time.perf_counter() - start, 1e-9)
-                tell(f"{stream.where}, {speed:,.0f} rows a second", done, stream.rows or done)
-        return None if learnt is None else (self, learnt, left_out)
+                        self._learn_batch(so_far, *rows, len(features))
+                so_far.done += len(batch.table)
+                if kept is not None:
+                    kept.offer(so_far.kept)
+                speed = (so_far.done - before) / max(time.perf_counter() - start, 1e-9)
+                tell(f"{stream.where}, {speed:,.0f} rows a second", so_far.done, stream.rows or so_far.done)
+        learnt = so_far.learnt
+        return None if learnt is None else (self, learnt, so_far.left_out)
+
+    def _begun(self, kept: Checkpoint | None, total: int | None, part: int) -> Gathering:
+        """Return what an earlier call has learned, or nothing yet; `total` and `part` are those of `LeftOutRows`."""
+        values = None if kept is None else kept.read()
+        return Gathering(LeftOutRows(total, part)) if values is None else Gathering.of_kept(values)
+
+    def _blocks_of_batch(self, first: Learnt | None) -> tuple[ColumnBlock, ...] | None:
+        """Return the blocks of a batch's columns, given what was learned from the first ones; None to find them."""
+        return None if first is None else first.blocks
+
+    def _learn_batch(
+        self, so_far: Gathering, frame: pd.DataFrame, codes: Integers, weight: Array | None, columns: int
+    ) -> None:
+        """Add what the rows of a batch teach."""
+        first = so_far.first
+        if first is not None:
+            require_same_labels(first.classes, self.classes_)
+        with part_of_more(so_far.done * columns):
+            added = self._learn(frame, codes, weight, self._blocks_of_batch(first), every_row=False)
+        so_far.add(added)
+        if any(map(learns_by_leaving_out, added.blocks)):
+            so_far.left_out.add(frame, self.classes_[codes], weight)
 
     def _learn_part(self, how: Reading, part: Any, number: int = 0, expected: Mapping[str, str] | None = None) -> Found:
         """Return what an unfitted copy learns from a part of a table, and its number; None of a part without rows."""

@@ -51,6 +51,9 @@ def fit(
             "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
         ),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume an interrupted fit in batches, from MODEL.nc.unfinished.")
+    ] = False,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers import CLASSIFIERS
@@ -72,7 +75,7 @@ def fit(
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
     most = STREAMED_BYTES if issubclass(CLASSIFIERS[model], Updating) else None
-    if stream or scheduler or is_streamed(table, most):
+    if stream or scheduler or resume or is_streamed(table, most):
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
@@ -82,9 +85,8 @@ def fit(
                 "label its rows, or write a table of those with a label"
             )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
-        notes = fit_stream(
-            classifier, table, target, drop, options.column_kinds(kind), empty, path, scheduler, max_bytes
-        )
+        kinds = options.column_kinds(kind)
+        notes = fit_stream(classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, resume)
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled)
@@ -111,7 +113,9 @@ def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float,
 def predict(
     model: options.ModelArgument,
     table: options.TableArgument,
-    output: Annotated[str, option("--output", "FILE.csv", "File for the predictions, - for stdout.")],
+    output: Annotated[
+        str, option("--output", "FILE.csv", "File for the predictions, or a folder for parts of them; - for stdout.")
+    ],
     rule: Annotated[
         str | None,
         option(
@@ -140,9 +144,13 @@ def predict(
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     safe_csv: options.SafeCsv = False,
     stream: options.InBatches = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume an interrupted run: write the parts that its folder lacks.")
+    ] = False,
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions, write_table
+    from bayesclf.interpretation.prediction_parts import is_folder
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES, resolve
     from bayesclf.storage import load
@@ -152,7 +160,9 @@ def predict(
         options.one_of(rule, RULES, "--rule")
     options.check_reject(reject, cost)
     wanted = extras(sets, interval, uncertainty)
-    path = output_file(output, "--output", [model, table, *([cost] if cost else [])]) or STDOUT
+    parts = resume or is_folder(output)
+    inputs = [model, table, *([cost] if cost else [])]
+    path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     empty = options.missing_values(missing)
     classifier = load(model)
     labels = [str(label) for label in classifier.classes_]
@@ -161,8 +171,9 @@ def predict(
     parquet = path.suffix.lower() == ".parquet"
     # the rule "gibbs" needs the number of each row, so that a file is read as a whole
     by_number = resolve(classifier.requested_rule(rule))[0].name == "gibbs"
-    if stream or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
-        found = stream_predictions(classifier, table, path, decision, wanted, empty, safe_csv, max_bytes)
+    if stream or parts or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
+        place = output if parts else path
+        found = stream_predictions(classifier, table, place, decision, wanted, empty, safe_csv, max_bytes, resume)
         _say_predicted(found.rows, found.rejected, reject, path)
         return
     with shown(f"predicting {table}"):

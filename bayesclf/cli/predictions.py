@@ -129,23 +129,25 @@ def write_table(
 ) -> Predicted:
     """Write predictions of a whole table to a Parquet file; parameters as in `predict_table`."""
     found = prediction_columns(classifier, X, decision, extras)
-    write_parquet(path, {"row": np.arange(1, len(X) + 1)} | found, classifier.classes_)
+    write_parquet(path, [{"row": np.arange(1, len(X) + 1)} | found], classifier.classes_)
     return Predicted(len(X), found["predicted"].tolist().count(None))
 
 
 def stream_predictions(
     classifier: BayesClassifier,
     table: str,
-    path: Path,
+    output: str | Path,
     decision: Decision,
     extras: Extras,
     missing: Mapping[str, Sequence[object]] | None = None,
     safe: bool = False,
     max_bytes: int = MAX_BYTES,
+    resume: bool = False,
 ) -> Predicted:
     """Write predictions for a table that is read batch by batch; parameters as in `read_features`, `predict_table`.
 
-    Unseen levels are told once for each column.
+    The output may be a folder of parts; with `resume` those that it has are kept. Unseen levels are told once for
+    each column.
     """
 
     def note(sentence: str) -> None:
@@ -160,7 +162,15 @@ def stream_predictions(
         if all(column.name in source.columns for column in classifier.columns_):
             source = with_levels(source, classifier.columns_)
     return predict_stream(
-        classifier, source, path, decision, extras, missing=missing, tell_unseen=note, spelled=spelled
+        classifier,
+        source,
+        output,
+        decision,
+        extras,
+        missing=missing,
+        resume=resume,
+        tell_unseen=note,
+        spelled=spelled,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesclf.classifiers.stream_rows import words_beside
 from bayesclf.errors import InputError
 from bayesclf.storage import save
 from bayesclf.tables import datasets
@@ -28,8 +29,11 @@ def fit_stream(
     path: Path,
     scheduler: str | None = None,
     max_bytes: int = MAX_BYTES,
+    resume: bool = False,
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
+
+    What was learned of files so far is kept beside the model until that is saved.
 
     Parameters
     ----------
@@ -47,17 +51,38 @@ def fit_stream(
         Address of a Dask scheduler, whose workers read the files.
     max_bytes
         The most bytes that a packed data set may be unpacked to.
+    resume
+        Whether to resume an interrupted fit.
     """
     source: Any = table
+    checkpoint: Path | None = None
     if is_name(table):
         dataset = datasets.load(table, target, kinds, missing, max_bytes)
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
+    elif scheduler is None:
+        checkpoint = path.with_name(f"{path.name}.unfinished")
+    if resume and checkpoint is None:
+        raise InputError(
+            "--resume is for files that are read here, batch by batch; leave it out for the name of a data set, and "
+            "with --scheduler"
+        )
+    if checkpoint is not None and not resume:
+        _remove(checkpoint)
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
-    classifier.fit_stream(source, target, drop=tuple(drop or ()), kinds=kinds, missing=given, client=scheduler)
+    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given}
+    classifier.fit_stream(source, target, **columns, client=scheduler, checkpoint=checkpoint)
     save(classifier, path)
+    if checkpoint is not None:
+        _remove(checkpoint)
     model: Any = classifier.model_
     rows = f"{model.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
+
+
+def _remove(checkpoint: Path) -> None:
+    """Remove the files of a fit that are no longer needed."""
+    for path in (checkpoint, words_beside(checkpoint)):
+        path.unlink(missing_ok=True)

@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.constraints import PATH, require
+from bayesclf.classifiers.training import known_class_prior
+from bayesclf.constraints import PATH, Flag, require
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.files import STDOUT, write_text, write_whole
+from bayesclf.interpretation import prediction_parts
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
+from bayesclf.storage import fingerprint
+from bayesclf.storage.origins import Origin
+from bayesclf.tables.batches import batch_rows
 from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
 from bayesclf.tables.stream_paths import require_elsewhere
 from bayesclf.tables.streams import Stream, open_stream
@@ -116,6 +121,7 @@ def predict_stream(
     extras: Extras,
     *,
     missing: Mapping[str, Sequence[object]] | None = None,
+    resume: bool = False,
     progress: Progress = None,
     tell_unseen: Callable[[str], object] | None = None,
     spelled: Callable[[str], object] = str,
@@ -129,11 +135,14 @@ def predict_stream(
     source
         As `bayesclf.tables.streams.open_stream` takes it.
     output
-        A file of `ENDINGS`, or "-" for csv on stdout; a file is complete, or as it was before.
+        A file of `ENDINGS`, or "-" for csv on stdout; a file is complete, or as it was before. Or a folder, for parts
+        that are complete one after the other.
     decision, extras
         As in `prediction_columns`.
     missing
         By column, values that stand for "missing".
+    resume
+        Whether to keep the parts that a folder has.
     progress
         The user's choice.
     tell_unseen
@@ -142,10 +151,19 @@ def predict_stream(
         What csv has for a label.
     """
     require(PATH, output=output)
-    path = Path(output)
-    if path != STDOUT and path.suffix.lower() not in ENDINGS:
-        raise InputError(f"predictions are written to files that end in {listed(ENDINGS)}, not to {os.fspath(output)}")
-    require_elsewhere(path, source, "output")
+    require(Flag(), resume=resume)
+    path, folder = Path(output), prediction_parts.is_folder(output)
+    if not folder and path != STDOUT and path.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"predictions are written to files that end in {listed(ENDINGS)}, or to a folder whose name ends in /, not "
+            f"to {os.fspath(output)}"
+        )
+    if resume and not folder:
+        raise InputError(
+            f"only answers in a folder of parts can be resumed, and {os.fspath(output)} is no folder; give one, whose "
+            "name ends in /"
+        )
+    require_elsewhere(path / prediction_parts.part_name(0) if folder else path, source, "output")
     if rules.resolve(classifier.requested_rule(decision.rule))[0].name == "gibbs":
         raise Refused(
             "the rule 'gibbs' draws a hypothesis by the number of a row in its table; take another for a stream"
@@ -156,27 +174,65 @@ def predict_stream(
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
     stream = open_stream(source, kinds, missing, needed)
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
-    if path == STDOUT:
+    if folder:
+        _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)
+    elif path == STDOUT:
         for columns in answers:
             write_text(STDOUT, _csv_text(columns, answers, spelled))
     elif path.suffix.lower() == ".csv":
         write_whole(path, lambda part: _write_csv(part, answers, spelled))
     else:
-        import pyarrow as pa
-
-        write_whole(path, lambda part: _write_parquet(part, answers, answers.labels), (OSError, pa.ArrowException))
+        write_parquet(path, answers, answers.labels)
     return Predicted(answers.rows, answers.rejected)
 
 
-def write_parquet(path: Path, columns: Columns, labels: NDArray[Any]) -> None:
-    """Write predictions of a table, labels of a type that does not depend on those that occur."""
+def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, extras: Extras) -> Origin:
+    """Return what answers depend on."""
+    if not stream.files:
+        raise InputError(
+            f"answers in parts are those of files, by which a later run can tell that nothing has changed, and "
+            f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
+        )
+    costs, prior = decision.cost, decision.class_prior
+    chosen = {
+        "cost": None if costs is None else np.asarray(costs, dtype=float),
+        "reject": None if decision.reject is None else float(decision.reject),
+        "class_prior": None if prior is None else known_class_prior(prior, classifier.classes_).pi,
+    }
+    missing = {name: [str(value) for value in values] for name, values in sorted((stream.missing or {}).items())}
+    settings = {
+        "model": fingerprint(classifier),
+        "rule": classifier.requested_rule(decision.rule),
+        "costs, limit of undecided rows or base rates": chosen,
+        "intervals, sets or entropies": {
+            name: None if value is None else float(value) for name, value in vars(extras).items()
+        },
+        "values that stand for missing": missing,
+        "numbers of rows in a part": [prediction_parts.PART_ROWS, batch_rows(len(stream.names))],
+    }
+    return Origin.of(stream.files, settings)
+
+
+def _write_parts(folder: Path, answers: _Answers, origin: Origin, resume: bool) -> None:
+    """Write answers to the parts of a folder, without those that it has."""
+    done = prediction_parts.begun(folder, origin, resume)
+    answers.rows, answers.rejected = done.rows, done.rejected
+    if done.finished and done.rows == answers.total:
+        return
+    for number, batches in enumerate(prediction_parts.in_parts(answers), start=done.parts):
+        write_parquet(folder / prediction_parts.part_name(number), batches, answers.labels)
+    prediction_parts.finish(folder, origin)
+
+
+def write_parquet(path: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:
+    """Write predictions of batches, labels of a type that does not depend on those that occur."""
     import pyarrow as pa
 
-    write_whole(path, lambda part: _write_parquet(part, [columns], labels), (OSError, pa.ArrowException))
+    write_whole(path, lambda part: _write_parquet(part, batches, labels), (OSError, pa.ArrowException))
 
 
 class _Answers:
-    """The columns of predictions, batch by batch; iterating over it tells of progress and counts the rows."""
+    """The columns of predictions, batch by batch, after `rows`; iterating over it tells of progress and counts them."""
 
     def __init__(
         self,
@@ -193,11 +249,16 @@ class _Answers:
         self._progress, self._tell_unseen = progress, tell_unseen
         self._told: set[str] = set()
 
+    @property
+    def total(self) -> int | None:
+        """Number of rows of the table, where it is known."""
+        return self._stream.rows
+
     def __iter__(self) -> Iterator[Columns]:
-        stream, start = self._stream, time.perf_counter()
+        stream, start, before = self._stream, time.perf_counter(), self.rows
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
             needed = self._classifier.columns_
-            for batch in stream.batches():
+            for batch in stream.batches(before):
                 X = with_levels(batch.table, needed) if stream.from_file else batch.table
                 if getattr(self._classifier, "unseen", "ignore") != "error":
                     for sentence in unseen_levels(X, needed, self._told):
@@ -214,7 +275,7 @@ class _Answers:
                 if found["predicted"].dtype == object:
                     self.rejected += found["predicted"].tolist().count(None)
                 yield {"row": numbers} | found
-                speed = self.rows / max(time.perf_counter() - start, 1e-9)
+                speed = (self.rows - before) / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
         if not self.rows:
             raise InputError(f"{stream.where} has no rows to predict; give at least one")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import declared, domains, netcdf, sizes, trial
+from bayesclf.storage import declared, domains, netcdf, origins, sizes, trial
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
 from bayesclf.storage.netcdf import MAX_BYTES
@@ -140,6 +140,17 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
         f"formats up to {VERSION}; upgrade bayesclf"
     )
+
+
+def fingerprint(clf: BayesClassifier) -> str:
+    """Return a SHA-256 of a fitted classifier: that of the one that was saved and of the one that `load` returned.
+
+    It does not depend on what the classifier has computed since it was fitted.
+    """
+    fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
+    stats = None if clf.draws_ is None else clf.draws_.stats
+    places = {} if stats is None else {id(stats): "sample_stats"}
+    return origins.fingerprint([type(clf).__name__, _parameters(clf), fitted], places)
 
 
 def _parameters(clf: BayesClassifier) -> dict[str, Any]:

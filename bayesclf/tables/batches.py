@@ -31,6 +31,16 @@ def batch_rows(columns: int) -> int:
     return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))
 
 
+def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Yield what batches of Arrow or pandas have after so many rows."""
+    for batch in batches:
+        if rows >= len(batch) > 0:
+            rows -= len(batch)
+            continue
+        kept, rows = batch if not rows else batch[rows:], 0
+        yield kept
+
+
 class NoRows(InputError):
     """A file has column names and no row."""
 

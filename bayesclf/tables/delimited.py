@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces
+from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, lacking_or_other, pieces
 from bayesclf.tables.limits import require_names
 from bayesclf.wording import one_line
 
@@ -31,7 +31,7 @@ def stream(
     kinds: Mapping[str, str],
     missing: Mapping[str, Sequence[str]],
     wanted: Wanted = ALL,
-) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
+) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]]]:
     """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
 
     As in `bayesclf.tables.reading.read_table` only an empty cell is missing, and a column holds numbers where all its
@@ -60,29 +60,33 @@ def stream(
         names = (*names, *(name for name in found if name not in names))
     held: dict[str, Held] = {name: "words" if kinds.get(name, "number") != "number" else "whole" for name in own}
     gaps = dict.fromkeys(own, False)
-    rows = 0
+    rows = dict.fromkeys(paths, 0)
     for path in paths:
         for batch in _words(path, own or names[:1], missing):
-            rows += batch.num_rows
+            rows[path] += batch.num_rows
             for name in own:
                 column = batch.column(name)
                 gaps[name] |= column.null_count > 0
                 held[name] = _narrowed(column, held[name])
-    if not rows:
+    if not sum(rows.values()):
         raise NoRows(f"{where} has no rows below its column names; add at least one")
     types = {name: "number" if own == "whole" and gaps[name] else own for name, own in held.items()}
 
-    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, each with its file's name."""
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
         import pyarrow as pa
 
         for path in paths:
-            for batch in _words(path, chosen, missing):
-                for piece in pieces(batch):
-                    arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
-                    yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
+            if after >= rows[path]:
+                after -= rows[path]
+                continue
+            found = (piece for batch in _words(path, chosen, missing) for piece in pieces(batch))
+            for piece in after_rows(found, after):
+                arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
+                yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
+            after = 0
 
-    return names, rows, frozenset(name for name, own in types.items() if own == "words"), read
+    return names, sum(rows.values()), frozenset(name for name, own in types.items() if own == "words"), read
 
 
 def _narrowed(column: pa.Array, held: Held) -> Held:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, batch_rows, lacking_or_other
+from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, batch_rows, lacking_or_other
 from bayesclf.tables.columns import not_plain
 from bayesclf.tables.limits import require_names, too_large
 from bayesclf.wording import counted
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 CELL = 8
 """Bytes of a number, and of a reference to a word."""
+
+BATCH_WORDS = 2**25
+"""Bytes of words, as they are stored, that are read at once."""
+
+RUN = 4
+"""Batches that row groups are joined to, where they have fewer rows."""
 
 INDEX = "__index_level_"
 """How the names of columns begin that pandas writes for an index without a name."""
@@ -108,7 +114,7 @@ def _written_out(column: pa.ChunkedArray) -> int:
 
 def stream(
     paths: Sequence[Path], where: str, wanted: Wanted = ALL
-) -> tuple[tuple[str, ...], int, frozenset[str], Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]]:
+) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]]]:
     """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
 
     Only the headers are read at first: they say what each column holds and how many rows there are. A column may be in
@@ -146,20 +152,55 @@ def stream(
     if not rows:
         raise NoRows(f"{where} has no rows; give at least one")
 
-    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, each with its file's name."""
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
         for path in paths:
             with _open(path) as file:
                 schema = file.schema_arrow
+                size = _rows_at_once(file.metadata, schema, chosen)
+                runs, after = _runs_after(file.metadata, size, after)
                 # words that are not stored as a dictionary by choice are read as codes, which takes far less time
                 plain = written_out(schema).intersection(chosen)
                 empty = {name for name in chosen if pa.types.is_null(schema.field(name).type)} & words
                 with pq.ParquetFile(path, read_dictionary=sorted(plain)) as coded, _damage(path):
-                    for batch in coded.iter_batches(batch_rows(len(chosen)), columns=list(chosen)):
-                        table = to_table(batch.select(list(chosen)), plain)
-                        yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
+                    for groups in runs:
+                        found = coded.iter_batches(size, groups, list(chosen))
+                        for batch in after_rows(found, after):
+                            table = to_table(batch.select(list(chosen)), plain)
+                            yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
+                        after = 0
 
     return names, rows, written, read
+
+
+def _rows_at_once(metadata: pq.FileMetaData, schema: pa.Schema, chosen: Sequence[str]) -> int:
+    """Return how many rows of some columns are read at once: fewer where words, such as documents, are long."""
+    long = {name for name in chosen if _holds_words(schema.field(name).type)}
+    places = (
+        [place for place in range(metadata.num_columns) if metadata.schema.column(place).path in long] if long else []
+    )
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    words = sum(int(group.column(place).total_uncompressed_size) for group in groups for place in places)
+    return max(1, min(batch_rows(len(chosen)), BATCH_WORDS * int(metadata.num_rows) // max(1, words)))
+
+
+def _runs_after(metadata: pq.FileMetaData, size: int, after: int) -> tuple[list[range], int]:
+    """Return the row groups of a file in runs, each of several batches of `size` rows, after so many rows.
+
+    No batch has rows of two runs, so that those of the last ones are the same wherever reading begins. The number is
+    that of the rows to leave out of what is left.
+    """
+    runs: list[range] = []
+    first = rows = 0
+    for number in range(metadata.num_row_groups):
+        rows += metadata.row_group(number).num_rows
+        if rows >= RUN * size or number == metadata.num_row_groups - 1:
+            if runs or rows > after:
+                runs.append(range(first, number + 1))
+            else:
+                after -= rows
+            first, rows = number + 1, 0
+    return runs, after
 
 
 @contextmanager

@@ -26,6 +26,7 @@ class Spelling:
     """
 
     def __init__(self, declared: Mapping[str, str], expected: Mapping[str, str]) -> None:
+        self._seen: set[str] = set()
         self._names = {name for name, kind in declared.items() if kind != "number"}
         self._whole = {name: kind == OF_WHOLE for name, kind in expected.items() if kind in (OF_WHOLE, OF_REAL)}
 
@@ -34,11 +35,18 @@ class Spelling:
         """What declared columns hold, as other parts are told: `OF_WHOLE` or `OF_REAL` where they hold numbers."""
         return {name: OF_WHOLE if whole else OF_REAL for name, whole in self._whole.items()}
 
+    @property
+    def settled(self) -> bool:
+        """Whether each of the columns has had a cell, so that no further batch is a first one."""
+        return self._seen == self._names
+
     def alike(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a batch whose declared columns have the type of those before, as far as their numbers can."""
         changed: dict[str, pd.Series] = {}
         for name in self._names:
             column = table[name]
+            if name not in self._seen and column.notna().any():
+                self._seen.add(name)
             if isinstance(column.dtype, pd.CategoricalDtype) and (kind := _kind(column.cat.categories.dtype)):
                 gaps = kind == "whole" and column.isna().any()
                 column = changed[name] = column.astype("Int64" if gaps else column.cat.categories.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 LOOK_AHEAD = 4 * BATCH_CELLS
 """Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
+
+LIBRARIES = ("polars", "duckdb", "_duckdb")
+"""Where classes of errors are from that a lazy table can raise whenever it is read."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,22 @@ class Stream:
     expected
         What columns hold, "number" or "category", where their cells do not say so: where all of them are missing; and
         of columns that are declared to hold words, how other parts spell numbers, `OF_WHOLE` or `OF_REAL`.
+    files
+        The files that it is read from; of other sources none. Their `read` takes, as its second argument, how many rows
+        to leave out at the start.
     """
 
     where: str
     names: tuple[str, ...]
     rows: int | None
-    read: Callable[[tuple[str, ...]], Iterator[tuple[str, pd.DataFrame]]]
+    read: Callable[..., Iterator[tuple[str, pd.DataFrame]]]
     from_file: bool = False
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
     missing: Mapping[str, Sequence[object]] | None = None
     written: frozenset[str] = frozenset()
     again: bool = True
     expected: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""
@@ -101,8 +109,14 @@ class Stream:
             require_column(name, self.names, self.where)
         return self.select([name for name in self.names if name not in names])
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time.
+
+        Parameters
+        ----------
+        after
+            Rows to leave out at the start, of files only. Where a batch begins there, this one and all later ones are
+            those of the whole stream.
 
         Raises
         ------
@@ -112,8 +126,10 @@ class Stream:
         """
         require_kinds(self.kinds, self.names, self.where)
         kinds = {name: kind for name, kind in unspelled(self.expected).items() if name in self.names}
+        if after:
+            kinds = unspelled(self.found_kinds()) | kinds
         held: list[Batch] = []
-        for batch in self._tables(Spelling(self.kinds, self.expected)):
+        for batch in self._tables(Spelling(self.kinds, self.expected), after):
             unknown = _note_kinds(batch.table, kinds)
             if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
                 held.append(batch)
@@ -138,31 +154,36 @@ class Stream:
                 break
         return kinds | spelling.kinds
 
-    def _tables(self, spelling: Spelling) -> Iterator[Batch]:
+    def _tables(self, spelling: Spelling, after: int = 0) -> Iterator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
-        for where, found in self._read():
-            if not len(found):
-                continue
-            table = _same_columns(found, self.names, where, self.where)
-            if self.missing:
-                table = emptied(table, self.missing, where, required=False)
+        for batch in self._emptied(0) if after else ():
+            if spelling.settled:
+                break
+            spelling.alike(batch.table)
+        for batch in self._emptied(after):
+            table = batch.table
             if self.from_file or self.kinds:
-                table = _converted(spelling.alike(table), self.kinds, where, self.from_file)
-            yield Batch(where, table)
+                table = _converted(spelling.alike(table), self.kinds, batch.where, self.from_file)
+            yield Batch(batch.where, table)
 
-    def _read(self) -> Iterator[tuple[str, pd.DataFrame]]:
+    def _emptied(self, after: int) -> Iterator[Batch]:
+        """Yield the rows as they are read, cells that stand for missing ones emptied."""
+        for where, found in self._read(after):
+            if len(found):
+                table = _same_columns(found, self.names, where, self.where)
+                yield Batch(where, emptied(table, self.missing, where, required=False) if self.missing else table)
+
+    def _read(self, after: int) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
-        import pyarrow as pa
-
-        found = self.read(self.names)
+        found = self.read(self.names, after) if after else self.read(self.names)
         while True:
             try:
                 one = next(found)
             except StopIteration:
                 return
-            except InputError:
-                raise
-            except (OSError, pa.ArrowException) as error:
+            except Exception as error:
+                if not _is_of_source(error):
+                    raise
                 raise InputError(
                     f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
                 ) from error
@@ -200,7 +221,12 @@ def open_stream(
         If it is not one of these, or cannot be read.
     """
     kinds = dict(kinds or {})
-    found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
+    try:
+        found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
+    except Exception as error:
+        if not _is_of_source(error):
+            raise
+        raise InputError(f"the source cannot be read ({one_line(error)}); look at what it reads") from error
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
@@ -210,6 +236,14 @@ def open_stream(
         require_column(name, found.names, found.where)
     whole = replace(found, kinds=kinds, missing=missing or None)
     return whole.select(needed) if needed else whole.without(drop)
+
+
+def _is_of_source(error: Exception) -> bool:
+    """Return whether an error is one of reading, of the disk or of the library that a source is from."""
+    import pyarrow as pa
+
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
 
 
 def _opened(
@@ -276,7 +310,7 @@ def _of_files(
         from bayesclf.tables.delimited import stream as of_text
 
         names, rows, written, read = of_text(paths, path, kinds, words_of(missing), wanted)
-    found = Stream(path, names, rows, read, from_file=True, written=written)
+    found = Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths))
     keys = {name for part in parts for name in part.keys}.difference(names)
     return _with_keys(found, parts, sorted(keys)) if keys else found
 
@@ -286,10 +320,10 @@ def _with_keys(stream: Stream, parts: Sequence[FilePart], keys: Sequence[str]) -
     given = {str(part.path): part.keys for part in parts}
     words = {name for name in keys if any(isinstance(part.keys.get(name), str) for part in parts)}
 
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, each with its file's name."""
+    def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
         own = tuple(name for name in names if name not in keys)
-        for where, table in stream.read(own or stream.names[:1]):
+        for where, table in stream.read(own or stream.names[:1], after):
             more: dict[str, Any] = {}
             for name in names:
                 if name in keys:

@@ -149,6 +149,8 @@ def test_what_a_stream_cannot_be_learned_from_is_said(mixed_table):
         clf.fit_stream([table[:50], table[50:].assign(age="old")], "label")
     with pytest.raises(InputError, match="the iterable holds no table"):
         clf.fit_stream([], "label")
+    with pytest.raises(InputError, match="there is no row to learn from"):
+        clf.fit_stream([table[:0]], "label")
     with pytest.raises(InputError, match="all weights of column 'dose' are zero"):
         clf.fit_stream(table.assign(dose=0.0), "label", weight="dose")
     assert not hasattr(clf, "classes_")

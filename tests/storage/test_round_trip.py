@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from helpers.stored import COUNTS, MIXED, NUMBERS, TEXTS, WORDS, N, Y, assert_equal
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import storage
@@ -143,6 +144,12 @@ class TestRoundTrip:
     def test_state_is_the_same(self, fitted, file):
         assert_same_state(bc.load(file), fitted)
 
+    def test_its_fingerprint_is_the_same_whatever_was_asked_of_it(self, fitted, answered, file):
+        loaded = bc.load(file)
+        before = storage.fingerprint(loaded)
+        answers(loaded, table(fitted))
+        assert storage.fingerprint(fitted) == storage.fingerprint(loaded) == before
+
     def test_arviz_finds_the_groups_of_the_posterior(self, fitted, file):
         tree = az.from_netcdf(file)
         assert set(tree.children) == {*fitted.posterior_.children, storage.GROUP}
@@ -259,3 +266,15 @@ class TestWriting:
         path.with_name("other").touch()
         gnb.save(path)
         assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(path.with_name("other").stat().st_mode)
+
+
+def test_other_rows_or_options_give_another_fingerprint():
+    fits = [
+        bc.GaussianNB(random_state=1).fit(NUMBERS, Y),
+        bc.GaussianNB(random_state=2).fit(NUMBERS, Y),
+        bc.GaussianNB(random_state=1).fit(NUMBERS[1:], Y[1:]),
+        bc.GaussianNB("feature", random_state=1).fit(NUMBERS, Y),
+        bc.TextNB(random_state=1).fit(TEXTS, Y),
+    ]
+    assert len(set(map(storage.fingerprint, fits))) == len(fits)
+    assert storage.fingerprint(clone(fits[0]).fit(NUMBERS, Y)) == storage.fingerprint(fits[0])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bayesclf.errors import InputError
-from bayesclf.tables import batches, streams
+from bayesclf.tables import batches, parquet, streams
 from bayesclf.tables.reading import read_table
 from bayesclf.tables.stream_paths import is_streamed
 from bayesclf.tables.streams import open_stream
@@ -270,3 +270,53 @@ def test_a_source_that_fails_is_said_to():
         list(open_stream(failing()).batches())
     with pytest.raises(InputError, match="must return an iterable of tables, not an object of type NoneType"):
         open_stream(lambda: None)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv.gz"])
+def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
+    """What comes after some batches is what the whole stream has there, whatever the row groups."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 5)
+    for number, group in enumerate((3, 11, 40)):
+        part = table[number * 4 : number * 4 + 30].assign(gap=np.nan if number == 0 else 1.5)
+        path = tmp_path / f"year={number}" / f"t.{ending}"
+        path.parent.mkdir()
+        if ending == "parquet":
+            part.to_parquet(path, row_group_size=group)
+        else:
+            part.to_csv(path, index=False, sep="\t" if ending == "tsv.gz" else ",")
+    stream = open_stream(tmp_path, {"n": "category"})
+    found = list(stream.batches())
+    done = 0
+    for place, batch in enumerate(found):
+        rest = list(stream.batches(done))
+        assert len(rest) == len(found) - place
+        pd.testing.assert_frame_equal(rest[0].table, batch.table)
+        pd.testing.assert_frame_equal(rest[-1].table, found[-1].table)
+        done += len(batch.table)
+    assert not list(stream.batches(done))
+    assert sum(len(batch.table) for batch in stream.batches(8)) == done - 8
+
+
+def test_what_numbers_of_a_category_are_spelled_by_does_not_depend_on_where_reading_begins(tmp_path):
+    pd.DataFrame({"code": [1.0, 2.0]}).to_parquet(tmp_path / "1.parquet")
+    pd.DataFrame({"code": [1, 2]}).to_parquet(tmp_path / "2.parquet")
+    stream = open_stream(tmp_path, {"code": "category"})
+    assert [list(batch.table["code"]) for batch in stream.batches(2)] == [["1.0", "2.0"]]
+
+
+def test_long_words_are_read_a_few_rows_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_WORDS", 2000)
+    words = [f"{number} " + "long " * 20 for number in range(100)]
+    pd.DataFrame({"text": words, "x": 1.0}).to_parquet(tmp_path / "t.parquet", compression=None)
+    sizes = [len(batch.table) for batch in open_stream(tmp_path / "t.parquet").batches()]
+    assert 10 <= max(sizes) <= 20
+    assert sum(sizes) == 100
+    assert [len(batch.table) for batch in open_stream(tmp_path / "t.parquet").select(["x"]).batches()] == [100]
+
+
+def test_errors_of_lazy_tables_are_one_sentence():
+    words = pl.LazyFrame({"x": ["1", "two"]})
+    with pytest.raises(InputError, match=r"the lazy frame cannot be read to its end \(.*\); try again"):
+        list(open_stream(words.select(pl.col("x").cast(pl.Int64))).batches())
+    with pytest.raises(InputError, match=r"the source cannot be read \(.*nowhere.*\); look at what it reads"):
+        open_stream(words.select("nowhere"))

@@ -21,6 +21,7 @@ from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, an
 from bayesclf.models.logistic.scale_grid import Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -137,6 +138,10 @@ class RowsElsewhere(LogisticModel):
         mean: Array
         root: Array
         theta: Array
+
+    def __repr__(self) -> str:
+        labels, columns = counted(len(self.labels), "class", "classes"), counted(len(self.mean), "column")
+        return f"{type(self).__name__}({labels}, rows of weight {self.label_weights.sum():,.6g}, {columns})"
 
     @property
     def is_fitted(self) -> bool:

@@ -1,0 +1,123 @@
+"""The words of documents that pass batch by batch: in how many each is, how often, and which are chosen by that."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from bayesclf.errors import InputError
+from bayesclf.typing import Array
+
+NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
+"""Why documents cannot be learned from."""
+
+
+def counted_words(
+    documents: Iterable[str], words_of: Callable[[str], Iterable[str]]
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Return how often each word is in each document, (row, word), and the words in order.
+
+    It is what `CountVectorizer` counts, which leaves the words of each call in memory until cycles are looked for: a
+    stream makes many calls.
+
+    Parameters
+    ----------
+    documents
+        Texts (row).
+    words_of
+        Takes a text apart.
+    """
+    place: dict[str, int] = {}
+    places, counts, ends = array("q"), array("d"), array("q", [0])
+    for document in documents:
+        found = Counter(words_of(document))
+        places.extend([place.setdefault(word, len(place)) for word in found])
+        counts.extend(found.values())
+        ends.append(len(places))
+    words = sorted(place)
+    moved = np.empty(len(words), dtype=np.intp)
+    moved[[place[word] for word in words]] = np.arange(len(words))
+    columns = moved[np.array(places, dtype=np.intp)]
+    rows = sparse.csr_array((np.array(counts), columns, np.array(ends)), (len(ends) - 1, len(words)))
+    rows.sort_indices()
+    return rows, tuple(words)
+
+
+@dataclass
+class WordCounts:
+    """Counts of all words of the documents so far, whose memory is that of the different words.
+
+    Attributes
+    ----------
+    done
+        Number of rows so far.
+    documents
+        Number of those that count.
+    """
+
+    done: int = 0
+    documents: int = 0
+    _place: dict[str, int] = field(default_factory=dict)
+    _containing: Array = field(default_factory=lambda: np.zeros(0))
+    _occurrences: Array = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, words: tuple[str, ...], counts: sparse.csr_array) -> None:
+        """Add documents, whose counts are (row, word)."""
+        places = np.array([self._place.setdefault(word, len(self._place)) for word in words], dtype=np.intp)
+        if len(self._place) > len(self._containing):
+            more = np.zeros(2 * len(self._place) - len(self._containing))
+            self._containing = np.concatenate([self._containing, more])
+            self._occurrences = np.concatenate([self._occurrences, more])
+        self.documents += counts.shape[0]
+        self._containing[places] += np.bincount(counts.indices, counts.data > 0, minlength=len(words))
+        self._occurrences[places] += np.bincount(counts.indices, counts.data, minlength=len(words))
+
+    def chosen(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the words, in order, that `CountVectorizer` keeps of the same documents at once.
+
+        Parameters
+        ----------
+        options
+            Its options `min_df`, `max_df` and `max_features`; others are not looked at.
+
+        Raises
+        ------
+        InputError
+            If no word can be in as many documents as `min_df` and as few as `max_df` say, or none is.
+        """
+        low, high = (self._limit(options.get(name, default)) for name, default in (("min_df", 1), ("max_df", 1.0)))
+        if high < low:
+            raise InputError("the vectorizer cannot be used (max_df is less than min_df); correct its options")
+        words = np.array(sorted(self._place), dtype=object)
+        places = np.array([self._place[word] for word in words], dtype=np.intp)
+        kept = (self._containing[places] >= low) & (self._containing[places] <= high)
+        words, occurrences = words[kept], self._occurrences[places[kept]]
+        if (most := options.get("max_features")) is not None:
+            words = words[np.sort((-occurrences).argsort()[:most])]  # of equal counts those that scikit-learn keeps
+        if not len(words):
+            raise InputError(NO_WORD)
+        return tuple(words.tolist())
+
+    def _limit(self, df: Any) -> float:
+        return float(df) if isinstance(df, Integral) else float(df) * self.documents
+
+    def kept(self) -> dict[str, Any]:
+        """Return it as what a file can hold."""
+        size = len(self._place)
+        counts = (self._containing[:size], self._occurrences[:size])
+        words = tuple(self._place)
+        return {"done": self.done, "documents": self.documents, "words": words, "counts": counts}
+
+    @classmethod
+    def of_kept(cls, kept: Mapping[str, Any]) -> Self:
+        """Return what `kept` returned as it was."""
+        place = {word: number for number, word in enumerate(kept["words"])}
+        containing, occurrences = map(np.array, kept["counts"])
+        return cls(kept["done"], kept["documents"], place, containing, occurrences)

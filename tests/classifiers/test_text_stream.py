@@ -1,0 +1,212 @@
+"""Documents that pass batch by batch: what `fit` learns of all at once, words chosen by all of them included."""
+
+import tracemalloc
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+import bayesclf as bc
+from bayesclf import storage
+from bayesclf.classifiers.vocabulary import WordCounts
+from bayesclf.errors import InputError, Refused
+from bayesclf.storage import checkpoints
+from bayesclf.tables import batches
+
+RNG = np.random.default_rng(5)
+ROWS = 120
+WORDS = np.array([f"w{i}" for i in range(80)])
+Y = np.array(["ham", "spam", "work"])[RNG.integers(3, size=ROWS)]
+SHARES = RNG.dirichlet(np.full(len(WORDS), 0.1), size=3)
+TEXTS = [
+    " ".join(RNG.choice(WORDS, RNG.integers(0, 30), p=SHARES[code])) for code in np.unique(Y, return_inverse=True)[1]
+]
+TABLE = pd.DataFrame({"text": TEXTS, "label": Y})
+CHOSEN = {
+    "all": {},
+    "min_df": {"min_df": 3},
+    "shares": {"min_df": 0.03, "max_df": 0.3},
+    "max_features": {"max_features": 20},
+    "both": {"min_df": 2, "max_features": 25, "max_df": 20},
+    "given": {"vocabulary": ["w1", "w5", "w7"]},
+    "pairs": {"ngram_range": (1, 2), "min_df": 2},
+}
+every_event_model = pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
+
+
+def parts(seed, number):
+    """Return the documents in another order, and in parts."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(np.arange(1, ROWS), size=number - 1, replace=False))
+    return [TABLE.iloc[rows] for rows in np.split(rng.permutation(ROWS), cuts)]
+
+
+def assert_same(streamed, whole):
+    """Compare words, statistics to 1e-12 and answers of two fits."""
+    assert streamed.vocabulary_ == whole.vocabulary_
+    for mine, theirs in zip(whole._learnt.statistics, streamed._learnt.statistics, strict=True):
+        assert mine.axes == theirs.axes
+        for name, values in mine.arrays().items():
+            np.testing.assert_allclose(theirs.arrays()[name], values, rtol=1e-12, atol=1e-12)
+    assert streamed.classes_.tolist() == whole.classes_.tolist()
+    found, expected = (clf.predict_log_proba(TEXTS, rule="map") for clf in (streamed, whole))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@every_event_model
+@pytest.mark.parametrize("vectorizer", CHOSEN.values(), ids=CHOSEN)
+@given(seed=st.integers(0, 2**32 - 1), number=st.integers(1, 9))
+@settings(max_examples=3, deadline=None)
+def test_documents_in_any_split_and_order_are_those_of_fit(event_model, vectorizer, seed, number):
+    clf = bc.TextNB(event_model, 2.0, vectorizer=vectorizer, inference="map")
+    whole = clone(clf).fit(TEXTS, Y)
+    assert_same(clone(clf).fit_stream(parts(seed, number), "label"), whole)
+
+
+@every_event_model
+def test_weights_count_and_choose_no_words(event_model):
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 2.0], ROWS)
+    clf = bc.TextNB(event_model, 2.0, vectorizer={"min_df": 3}, inference="map")
+    whole = clone(clf).fit(TABLE[["text"]], Y, sample_weight=weight)
+    table = TABLE.assign(weight=weight)
+    streamed = clone(clf).fit_stream([table[:17], table[17:60], table[60:]], "label", weight="weight")
+    assert_same(streamed, whole)
+
+
+@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit(vectorizer):
+    clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
+    whole, streamed = clone(clf).fit(TABLE[["text"]], Y), clone(clf).fit_stream(lambda: parts(3, 5), "label")
+    assert_same(streamed, whole)
+    assert streamed.notes_ == whole.notes_
+    assert streamed.sample(4)[0].equals(whole.sample(4)[0])
+    found, expected = (one.predict_proba(TEXTS) for one in (streamed, whole))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_documents_in_files(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 25)
+    path = tmp_path / f"t.{ending}"
+    TABLE.to_csv(path, index=False) if ending == "csv" else TABLE.to_parquet(path)
+    clf = bc.TextNB(alpha=2.0, vectorizer={"max_features": 30}, inference="map")
+    streamed = clone(clf).fit_stream(path, "label")
+    assert_same(streamed, clone(clf).fit(TEXTS, Y))
+    streamed.predict_stream(path, tmp_path / "answers.parquet", rule="map")
+    found = pd.read_parquet(tmp_path / "answers.parquet")["P(spam)"]
+    np.testing.assert_allclose(found, streamed.predict_proba(TEXTS, rule="map")[:, 1], rtol=1e-12)
+
+
+def test_documents_in_json_lines(tmp_path):
+    TABLE.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+
+    def documents():
+        with pd.read_json(tmp_path / "t.jsonl", lines=True, chunksize=25) as reader:
+            yield from reader
+
+    clf = bc.TextNB(alpha=2.0, vectorizer={"min_df": 3}, inference="map")
+    streamed = clone(clf).fit_stream(documents, "label")
+    assert_same(streamed, clone(clf).fit(TEXTS, Y))
+
+
+@given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 12))
+@settings(max_examples=60, deadline=None)
+def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):
+    """Ties among the most frequent words included."""
+    options = {"token_pattern": r"\S+", "max_features": most, "max_df": 0.9}
+    counts = WordCounts()
+    for some in (documents[:cut], documents[cut:]):
+        vectorizer = CountVectorizer(token_pattern=r"\S+")
+        if any(map(str.split, some)):
+            found = vectorizer.fit_transform(some)
+            counts.add(tuple(vectorizer.get_feature_names_out()), found)
+        else:
+            counts.documents += len(some)
+    try:
+        expected = tuple(CountVectorizer(**options).fit(documents).get_feature_names_out())
+    except ValueError:
+        with pytest.raises(InputError, match=r"no word at all|max_df is less than min_df"):
+            counts.chosen(options)
+    else:
+        assert counts.chosen(options) == expected
+        kept = WordCounts.of_kept(counts.kept())
+        assert kept.chosen(options) == expected
+
+
+def test_what_cannot_be_learned_of_documents_is_said():
+    within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
+    clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
+    with pytest.raises(InputError, match=r"'min_df' chooses words by all documents, which are read twice"):
+        clone(clf).fit_stream(iter(parts(1, 2)), "label")
+    with pytest.raises(Refused, match="'min_df' chooses words by all documents at once, and so is not for a cluster"):
+        clone(clf).fit_stream(parts(1, 2), "label", client=within)
+    with pytest.raises(InputError, match="max_df is less than min_df"):
+        clone(clf).set_params(vectorizer={"min_df": 5, "max_df": 2}).fit_stream(TABLE, "label")
+    with pytest.raises(InputError, match=r"the vectorizer cannot be used .The 'min_df' parameter"):
+        clone(clf).set_params(vectorizer={"min_df": -1}).fit_stream(TABLE, "label")
+    for vectorizer in ({}, {"min_df": 1}):
+        with pytest.raises(InputError, match="the training documents have no word at all"):
+            bc.TextNB(vectorizer=vectorizer).fit_stream(TABLE.assign(text="?"), "label")
+    with pytest.raises(InputError, match=r"takes one column of text, but the table has 2 \('text', 'more'\)"):
+        clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
+
+
+def test_a_batch_without_words_is_no_reason_to_stop():
+    table = pd.concat([TABLE[:3].assign(text="?"), TABLE], ignore_index=True)
+    clf = bc.TextNB(alpha=2.0, inference="map")
+    assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
+
+
+@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
+    """Four times as many documents of the same words take no more."""
+
+    def documents(number):
+        rng = np.random.default_rng(0)
+        for _ in range(number):
+            texts = [" ".join(words) for words in rng.choice(3000, size=(400, 20)).astype(str)]
+            yield pd.DataFrame({"text": texts, "label": rng.choice(["a", "b"], 400)})
+
+    def peak(number):
+        tracemalloc.start()
+        clf = bc.TextNB(alpha=2.0, vectorizer=vectorizer, inference="map")
+        clf.fit_stream(lambda: documents(number), "label")
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert number == 1 or len(clf.vocabulary_) == 2990  # words of one digit are none
+        return found
+
+    peak(1)
+    assert peak(24) < 1.3 * peak(6)
+
+
+@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2, "max_features": 40}], ids=["all", "chosen"])
+@pytest.mark.parametrize("writings", [1, 3, 6])
+def test_a_fit_that_was_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch, vectorizer, writings):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 0)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
+    TABLE.to_parquet(tmp_path / "t.parquet", row_group_size=30)
+    clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
+    whole = clone(clf).fit_stream(tmp_path / "t.parquet", "label")
+    write, left = checkpoints.Checkpoint._write, writings
+
+    def ended(self, values):
+        nonlocal left
+        write(self, values)
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "_write", ended)
+    given = {"source": tmp_path / "t.parquet", "target": "label", "checkpoint": tmp_path / "so_far"}
+    if writings <= 4 or vectorizer:
+        with pytest.raises(KeyboardInterrupt):
+            clone(clf).fit_stream(**given)
+    again = clone(clf).fit_stream(**given)
+    assert storage.fingerprint(again) == storage.fingerprint(whole)

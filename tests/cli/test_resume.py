@@ -1,0 +1,339 @@
+"""Runs that are killed at any moment go on, and end with what a run that was not killed has."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf import storage
+from bayesclf.classifiers import logistic_stream, passes
+from bayesclf.cli import run
+from bayesclf.errors import InputError, Refused
+from bayesclf.interpretation import prediction_parts
+from bayesclf.storage import checkpoints
+from bayesclf.tables import batches
+from bayesclf.tables.streams import Stream
+
+pytestmark = [
+    pytest.mark.usefixtures("own_folder"),
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal"),
+]
+
+KILLED = """
+import os, signal, sys
+from bayesclf import cli
+from bayesclf.interpretation import prediction_parts
+from bayesclf.storage import checkpoints
+from bayesclf.tables import batches
+
+left = int(sys.argv[1])
+
+def watch(event, details):
+    global left
+    if event == "os.rename":
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+batches.BATCH_ROWS, prediction_parts.PART_ROWS = 7, 20
+checkpoints.SECONDS = checkpoints.SHARE = 0
+sys.addaudithook(watch)
+sys.exit(cli.run(sys.argv[2:]))
+"""
+"""The program, which is killed when it is about to put its n-th file in place; its batches and parts are small."""
+
+ROWS = 150
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 7)
+    monkeypatch.setattr(prediction_parts, "PART_ROWS", 20)
+
+
+@pytest.fixture
+def table():
+    """Write a table as three files in a folder; return it."""
+    rng = np.random.default_rng(0)
+    label = rng.choice(["no", "yes"], ROWS)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=ROWS) + (label == "yes"),
+            "word": rng.choice(["a", "b", None], ROWS),
+            "street": rng.choice(list("abcdefghijklmnop"), ROWS),
+            "label": label,
+        }
+    )
+    Path("big").mkdir()
+    for number, start in enumerate(range(0, ROWS, 50)):
+        frame[start : start + 50].to_parquet(f"big/{number}.parquet", row_group_size=19)
+    return frame
+
+
+@pytest.fixture
+def model(table):
+    """Save a model of that table."""
+    bc.NaiveBayes(random_state=1).fit(table.drop(columns="label"), table["label"]).save("m.nc")
+    return "m.nc"
+
+
+PREDICT = ("predict", "m.nc", "big", "--rule", "bayes-optimal", "--reject", "0.3", "--interval", "0.8", "--output")
+
+
+def killed(moment, *arguments):
+    """Run a command that is killed at a moment."""
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(moment), *arguments], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+
+@pytest.mark.parametrize("moment", [1, 2, 5])
+def test_killed_predictions_go_on_to_the_same_bits(table, model, moment, capsys):
+    assert run([*PREDICT, "whole/"]) == 0
+    killed(moment, *PREDICT, "answers/")
+    done = len(list(Path("answers").glob("part-*")))
+    assert done == max(0, moment - 2)
+    assert len(list(Path("answers").glob(".bayesclf-*"))) == 1
+    capsys.readouterr()
+    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert contents("answers") == contents("whole")
+    undecided = pd.read_parquet("whole")["predicted"].isna().sum()
+    assert f"150 rows predicted, {undecided} of them left undecided, written to answers" in capsys.readouterr().out
+
+
+def test_answers_in_parts_are_those_in_one_file(table, model):
+    assert run([*PREDICT, "answers/"]) == 0
+    assert run([*PREDICT, "answers.parquet"]) == 0
+    found = pd.read_parquet("answers")  # a manifest does not disturb readers of folders
+    pd.testing.assert_frame_equal(found, pd.read_parquet("answers.parquet"))
+    assert found["row"].tolist() == list(range(1, ROWS + 1))
+    assert len(list(Path("answers").glob("part-*"))) > 3
+
+
+def test_a_finished_run_has_nothing_to_do(table, model, capsys):
+    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    before = {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()}
+    capsys.readouterr()
+    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert "150 rows predicted" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()} == before
+
+
+@pytest.mark.parametrize("harm", ["cut off", "empty", "of other rows", "gone"])
+def test_a_part_that_is_not_whole_is_written_again(table, model, harm):
+    assert run([*PREDICT, "answers/"]) == 0
+    expected = contents("answers")
+    part = Path("answers", "part-000001.parquet")
+    if harm == "gone":
+        part.unlink()
+    else:
+        other = Path("answers", "part-000002.parquet").read_bytes()
+        part.write_bytes({"cut off": expected[part.name][:-50], "empty": b"", "of other rows": other}[harm])
+    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert contents("answers") == expected
+
+
+def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused):
+    assert run([*PREDICT, "answers/"]) == 0
+    again = (*PREDICT, "answers/", "--resume")
+    assert "answers is not empty; choose another folder, or resume the run that wrote to it (--resume" in refused(
+        *again[:-1]
+    )
+    said = "answers has answers of another run: it was begun with other "
+    assert said + "rule; choose another folder" in refused(*again[:3], "--rule", "map", *again[5:])
+    assert said + "costs, limit of undecided rows" in refused(*PREDICT[:5], *PREDICT[7:], "answers/", "--resume")
+    assert said + "intervals, sets" in refused(*PREDICT[:7], "--output", "answers/", "--resume")
+    assert "big/0.parquet was among the files" in refused("predict", "m.nc", "big/[12].parquet", *again[3:])
+    bc.NaiveBayes(random_state=2).fit(table.drop(columns="label"), table["label"]).save("other.nc")
+    assert said + "model" in refused("predict", "other.nc", *again[2:])
+    os.utime("big/1.parquet", (1, 1))
+    assert "big/1.parquet has changed since it was begun" in refused(*again)
+
+
+@pytest.mark.parametrize("text", ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true}', '{"origin": 3}'])
+def test_a_damaged_manifest_is_said(table, model, refused, text):
+    assert run([*PREDICT, "answers/"]) == 0
+    Path("answers", "_manifest.json").write_text(text)
+    assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
+
+
+def test_a_manifest_of_another_version_is_refused(table, model, refused):
+    assert run([*PREDICT, "answers/"]) == 0
+    path = Path("answers", "_manifest.json")
+    manifest = json.loads(path.read_text())
+    manifest["origin"]["bayesclf"] = "0.0"
+    path.write_text(json.dumps(manifest))
+    assert "it was begun by bayesclf 0.0, and this is" in refused(*PREDICT, "answers/", "--resume")
+
+
+def test_what_cannot_be_resumed_is_refused(table, model, refused):
+    Path("papers").mkdir()
+    Path("papers", "letter.txt").write_text("dear")
+    assert "but no _manifest.json" in refused(*PREDICT, "papers", "--resume")
+    assert "papers is not empty" in refused(*PREDICT, "papers")
+    said = refused(*PREDICT, "a.parquet", "--resume")
+    assert "only answers in a folder of parts can be resumed, and a.parquet is no folder" in said
+    assert "the folder no/where cannot be made" in refused(*PREDICT, "no/where/")
+    assert "which is read" in refused(*PREDICT, "big/")
+    with pytest.raises(InputError, match=r"answers in parts are those of files.*the table is none"):
+        bc.load("m.nc").predict_stream(table, "answers/")
+
+
+def test_parts_are_written_from_python(table, model):
+    clf = bc.load("m.nc")
+    assert clf.predict_stream("big", "answers/", rule="map") == ROWS
+    before = contents("answers")
+    Path("answers", "part-000003.parquet").unlink()
+    assert clf.predict_stream("big", "answers/", rule="map", resume=True, progress=False) == ROWS
+    assert contents("answers") == before
+
+
+FITS = {
+    "nb": ("--model", "nb"),
+    "weights and gaps": ("--model", "nb", "--drop", "street", "--set", "nb.missing=level"),
+    "evidence": ("--model", "nb", "--set", "nb.families=auto", "--inference", "map"),
+    "gda": ("--model", "gda", "--drop", "word", "--drop", "street", "--inference", "map"),
+    "tan": ("--model", "tan", "--drop", "x", "--inference", "map"),
+    "lr": ("--model", "lr", "--drop", "street", "--inference", "map"),
+}
+"""Models, each with what is special about its statistics."""
+
+FIT = ("fit", "big", "--target", "label", "--seed", "1")
+
+
+@pytest.fixture
+def written_at_once(monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 0)
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """Return the rows that each pass over the files starts after."""
+    starts = []
+    batches_of = Stream.batches
+
+    def told(stream, after=0):
+        starts.append(after)
+        return batches_of(stream, after)
+
+    monkeypatch.setattr(Stream, "batches", told)
+    return starts
+
+
+def test_a_killed_fit_goes_on_to_the_same_bits(table, reading):
+    given = (*FIT, *FITS["nb"])
+    assert run([*given, "--output", "whole.nc"]) == 0
+    killed(6, *given, "--output", "m.nc")
+    assert Path("m.nc.unfinished").exists()
+    assert not Path("m.nc").exists()
+    assert run([*given, "--output", "m.nc", "--resume"]) == 0
+    assert 0 < reading[-1] < ROWS
+    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
+    assert not Path("m.nc.unfinished").exists()
+
+
+class Ended(Exception):
+    """What ends a fit at a writing of its checkpoint."""
+
+
+@pytest.mark.parametrize(("name", "ending"), [*((name, "parquet") for name in FITS), ("nb", "csv")])
+def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
+    table, monkeypatch, written_at_once, reading, name, ending
+):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
+    if ending == "csv":
+        for path in Path("big").iterdir():
+            pd.read_parquet(path).to_csv(path.with_suffix(".csv"), index=False)
+            path.unlink()
+    write, left = checkpoints.Checkpoint._write, 0
+
+    def some(self, values):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            write(self, values)
+            raise Ended
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "_write", some)
+    given = (*FIT, *FITS[name])
+    assert run([*given, "--output", "whole.nc"]) == 0
+    whole = storage.fingerprint(bc.load("whole.nc"))
+    for moment in (1, 2) if ending == "csv" else (1, 5):
+        left = moment
+        with pytest.raises(Ended):
+            run([*given, "--output", "m.nc"])
+        reading.clear()
+        assert run([*given, "--output", "m.nc", "--resume"]) == 0
+        assert storage.fingerprint(bc.load("m.nc")) == whole
+        assert min(reading) > 0 or name == "lr"
+
+
+def test_a_fit_without_resume_starts_anew(table, reading):
+    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
+    assert run([*FIT, *FITS["nb"], "--output", "m.nc"]) == 0
+    assert reading == [0]
+    assert not Path("m.nc.unfinished").exists()
+
+
+def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
+    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
+    given = (*FIT, *FITS["nb"], "--output", "m.nc", "--resume")
+    said = "m.nc.unfinished keeps another fit: it was begun with other "
+    assert said + "options of NaiveBayes" in refused(*given, "--set", "nb.class_concentration=2")
+    assert said + "options of CategoricalNB" in refused(*FIT, "--model", "categorical", *given[8:])
+    assert said + "columns, kinds" in refused(*given, "--drop", "x")
+    os.utime("big/1.parquet", (1, 1))
+    assert "big/1.parquet has changed since it was begun; remove it, and this one starts anew" in refused(*given)
+    kept = Path("m.nc.unfinished").read_bytes()
+    for content in (kept[:-100], kept[:100], b""):
+        Path("m.nc.unfinished").write_bytes(content)
+        assert "m.nc.unfinished is" in refused(*given)
+    bc.NaiveBayes(inference="map").fit(table.drop(columns="label"), table["label"]).save("m.nc.unfinished")
+    assert "m.nc.unfinished is not a checkpoint of a fit" in refused(*given)
+    assert "--resume is for files" in refused("fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume")
+
+
+def test_the_draws_may_be_others_in_the_run_that_goes_on(table):
+    killed(5, *FIT, *FITS["nb"], "--output", "m.nc")
+    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
+    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
+    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
+
+
+def test_a_checkpoint_in_python_stays_until_it_is_removed(table, written_at_once, reading):
+    clf = bc.NaiveBayes(random_state=1)
+    first = clone(clf).fit_stream("big", "label", checkpoint="so_far")
+    again = clone(clf).fit_stream("big/*.parquet", "label", checkpoint="so_far")
+    assert reading == [0, ROWS]
+    assert storage.fingerprint(first) == storage.fingerprint(again)
+    with pytest.raises(InputError, match="a checkpoint is that of files"):
+        clone(clf).fit_stream(table, "label", checkpoint="so_far")
+    with pytest.raises(InputError, match="no folder"):
+        clone(clf).fit_stream("big", "label", checkpoint="no/where")
+    for unfitted in (clf, bc.LogisticRegression(inference="map")):
+        with pytest.raises(Refused, match="leave out the client"):
+            clone(unfitted).fit_stream("big", "label", checkpoint="so_far", client="threads")
+
+
+def test_draws_of_logistic_regression_are_those_of_a_run_that_was_not_ended(table, written_at_once, monkeypatch):
+    monkeypatch.setattr(passes, "KEPT_BYTES", 200_000)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=50), random_state=1)
+    whole = clone(clf).fit_stream("big", "label", drop=["street"])
+    first = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
+    read = []
+    monkeypatch.setattr(logistic_stream.Encoding, "parts", lambda *_: read.append(1) or iter(()))
+    again = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
+    assert not read
+    assert storage.fingerprint(whole) == storage.fingerprint(first) == storage.fingerprint(again)
