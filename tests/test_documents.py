@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from helpers.documents import ROOT, SHELLS, blocks, differences, quiet_environment, rewritten, run, steps
+from helpers.documents import ROOT, SHELLS, blocks, columns_of, differences, quiet_environment, rewritten, run, steps
 
 FOLDERS = ("start", "how_to", "explanation")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md"))
@@ -42,7 +42,7 @@ def marked(page):
 def test_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BAYESCLF_DATA", raising=False)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", columns_of(page))
     names = {"__name__": "__main__"}
     for block, shown in steps(page.read_text(encoding="utf-8")):
         printed = run(block, str(page), names)

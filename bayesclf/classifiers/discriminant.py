@@ -39,7 +39,9 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
         A prior of correlations and standard deviations instead of the inverse Wishart; then NUTS samples the posterior.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         ``"auto"`` is exact where the training rows have no missing cells; with missing cells the posterior is not
-        conjugate, and data augmentation samples it, or NUTS under an `LKJ` prior.
+        conjugate, and data augmentation samples it, or NUTS under an `LKJ` prior. NUTS mixes slowly for the Σ_k of a
+        class without rows: the inverse Wishart is proper, but with its default ν it has no variance, and the scale of
+        μ_k is that of Σ_k; draw longer, or take the exact posterior, which that class leaves at its prior.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from bayesclf.typing import Array
 
 @check("Y03", "Over-confidence and its cause", "all models")
 def over_confidence(context: Context) -> Answer:
-    """Compare confidence with accuracy, under a point estimate and averaged, and test the causes of what remains.
+    """Compare confidence with accuracy, under a point estimate and averaged; refits test the causes of what remains.
 
     What averaging over the posterior removes is the over-confidence of one estimate. What it leaves comes from few
     rows, from the prior or from what the model assumes: for naive Bayes that columns are independent (Aberdeen:

@@ -34,7 +34,7 @@ RIDGE = 1e-9
 
 @check("Y06", "New rows far from the training rows", "rows given as new=")
 def far_rows(context: Context) -> Answer:
-    """Name the rows that are further out than every training row, and count levels that no training row has.
+    """Name the rows that are further out than every training row, with a count of levels that none of these has.
 
     Rows from the same distribution as the n training rows may be further out than all of these by chance: at least k
     of m with probability m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m rows are new. A single

@@ -58,10 +58,11 @@ MIN_IDENTIFIED_ROWS = 20
 # Predictions
 
 SIGNIFICANCE = 0.01
-"""Probability of a false alarm of each test, after multiplicity where there are several."""
+"""Probability with which a test reports where nothing is wrong; of several tests, that any of them does."""
 
 Z = 2.576
-"""Standard errors that leave `SIGNIFICANCE` on both sides of a normal."""
+"""Standard errors by which an estimate must be above its limit, so that chance alone reports with `SIGNIFICANCE`: a
+standard normal number is beyond ±2.576 with probability 0.01."""
 
 MIN_GAIN = 0.05
 """Share of a score of the class frequencies that a classifier must be able to gain, within the error, to be of use."""

@@ -66,8 +66,8 @@ def describe_columns(
     1   rain    number        1         2          0.5 to 2
     2   play     label        0         2       yes 2, no 1
     >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
-    column 'age' is read as categories because of 'NA' (row 2); leave that cell empty to read the column as
-    numbers, or give it the dtype "category" if this is meant
+    column 'age' is read as categories because of 'NA' (row 2); leave that cell empty (--missing age=NA,
+    missing={'age': ['NA']} in Python) to read the column as numbers, or give it the dtype "category" if this is meant
     """
     dtypes = dtypes or {}
     if target is not None:
@@ -129,8 +129,9 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
         return ""
     found = [f"{word!r} ({flagged_rows(words == word)})" for word in words[bad].unique()]
-    cells = "that cell" if bad.sum() == 1 else "those cells"
+    cells, one = "that cell" if bad.sum() == 1 else "those cells", str(words[bad].iloc[0])
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; "
-        f'leave {cells} empty to read the column as numbers, or give it the dtype "category" if this is meant'
+        f"leave {cells} empty (--missing {name}={one}, missing={{{str(name)!r}: [{one!r}]}} in Python) to read the "
+        'column as numbers, or give it the dtype "category" if this is meant'
     )

@@ -230,7 +230,7 @@ def page(check: Check, example: dict[str, str]) -> str:
     summary, references = _docstring(check)
     lines = [f".. _check-{check.code}:", "", title, "=" * len(title), ""]
     lines += [f"*A check of {SECTIONS[check.code[0]]}. Applies to: {check.applies_to}.*", ""]
-    lines += _section("What it looks at", summary)
+    lines += _section("What it does", _told(summary))
     if decisive := limits(check):
         lines += _section("When it reports", "Thresholds of `bayesclf.diagnostics.thresholds`:")
         lines += _table(("threshold", "value", "what it is"), [(f"``{n}``", f"{v:g}", t) for n, v, t in decisive])
@@ -256,6 +256,12 @@ def _docstring(check: Check) -> tuple[str, str]:
     return text, references
 
 
+def _told(docstring: str) -> str:
+    """Return what a check is told to do, in the imperative as in docstrings, as what it does."""
+    verb, space, rest = docstring.partition(" ")
+    return f"{verb}s{space}{rest}"
+
+
 def _sentence(text: str) -> str:
     """Return a sentence as reStructuredText that shows it as it is."""
     escaped = re.sub(r"([*`|_\\])", r"\\\1", text)
@@ -266,7 +272,7 @@ def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in (header, *rows):
         for number, cell in enumerate(row):
-            lines.append(f"   {'*' if not number else ' '} - {cell}".rstrip())
+            lines.append(f"   {'*' if not number else ' '} - {' '.join(cell.split())}".rstrip())
     return [*lines, ""]
 
 

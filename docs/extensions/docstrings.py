@@ -90,6 +90,8 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nod
     """Link a name in backticks to the one public object that ends with it; leave it as code if there is none.
 
     A docstring names `compare` or `bayesclf.evaluation.comparison.compare`, where the page is of `bayesclf.compare`.
+    A word in small letters, such as `coverage`, is more often a parameter, an attribute or a column than a function of
+    another module, and leads to names of the package itself and of the docstring's own module only.
     """
     if node.get("refdomain") != "py" or not re.fullmatch(r"[\w.]+", target := node["reftarget"]):
         return None
@@ -99,6 +101,8 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nod
     for end in ends:
         found = sorted((name for name in domain.objects if name.endswith(end)), key=lambda it: (it.count("."), it))
         of_package = [name for name in found if name.count(".") - target.count(".") <= 2 and not _member(domain, name)]
+        if target.islower() and "." not in target:
+            of_package = [name for name in of_package if name.rpartition(".")[0] in ("bayesclf", node.get("py:module"))]
         if of_package:
             return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], of_package[0], node, content)
     return None
