@@ -120,7 +120,7 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
         part.to_parquet(tmp_path / f"{number}.parquet")
     streamed = clone(clf).fit_stream(tmp_path, "y", client=within)
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
-    with pytest.raises(InputError, match="no row counts"):
+    with pytest.raises(InputError, match="there is no row to learn from"):
         clone(clf).fit_stream([rows[:0]], "y", client=within)
     with pytest.raises(InputError, match="the columns of some parts are in another order"):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within)

@@ -88,7 +88,7 @@ def test_what_parts_cannot_be_is_said(table):
         clf.fit_stream([table[:50], table[50:].assign(word=1.0)], "y", client=within())
     with pytest.raises(InputError, match="infinite value"):
         clf.fit_stream([table[:50], table[50:].assign(x=np.inf)], "y", client=within())
-    with pytest.raises(InputError, match="no row counts"):
+    with pytest.raises(InputError, match="there is no row to learn from"):
         clf.fit_stream([table[:0]], "y", client=within())
 
 

@@ -119,7 +119,9 @@ def test_predict_stream_of_any_classifier(parts):
     clf.predict_stream(parts, "p.parquet", progress=lambda *news: told.append(news))
     assert told[-1][1:] == (ROWS, ROWS)
     assert "rows a second" in told[-1][0]
-    with pytest.raises(InputError, match=r"end in \.parquet, \.csv, not"):
+    with pytest.raises(
+        InputError, match=r"end in \.parquet, \.csv, or to a folder whose name ends in /, not to p\.txt"
+    ):
         clf.predict_stream(parts, "p.txt")
     with pytest.raises(Refused, match="gibbs"):
         clf.predict_stream(parts, "p.csv", rule="gibbs")
