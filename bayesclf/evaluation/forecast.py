@@ -121,7 +121,8 @@ def forecast(measure: Measure, names: Sequence[str], plan: Plan) -> tuple[Foreca
 
     Each model is fitted to `FIRST_ROWS` of the rows, then to `FACTOR` times as many, until that takes `LONG_ENOUGH`.
     A line through the last two trials, as the cost of most models is linear in the rows, leads to all rows. The most
-    expensive models are left out until the others fit into the time that is allowed, of which the trials are a part.
+    expensive models are left out until the others fit into the time that is allowed, less what the trials took unless
+    one model is left.
 
     Parameters
     ----------
@@ -135,15 +136,18 @@ def forecast(measure: Measure, names: Sequence[str], plan: Plan) -> tuple[Foreca
     start = time.perf_counter()
     trials = {name: _trials(measure, name, plan) for name in names}
     spent = time.perf_counter() - start
-    rows, units, max_seconds = len(plan.split[0]), plan.units, plan.max_seconds
+    rows, units = len(plan.split[0]), plan.units
+    max_seconds = np.inf if plan.max_seconds is None else plan.max_seconds
     seconds = {name: units * _at(found, rows) + max(trial.once for trial in found) for name, found in trials.items()}
+    of_trials = f", of which trials took {duration(spent)}" if spent >= 1 else ""
     kept, left_out = dict(seconds), {}
     for name in sorted(seconds, key=lambda name: -seconds[name]):
-        if max_seconds is None or spent + _total(kept, plan) <= max_seconds:
+        left = max_seconds if len(kept) == 1 else max_seconds - spent  # the last is not left out for the trials' sake
+        if _total(kept, plan) <= left:
             break
         left_out[name] = (
             f"it was left out, as it would take about {duration(kept.pop(name))} and {duration(max_seconds)} are "
-            "allowed in all; allow more, or take fewer folds, rules or rows"
+            f"allowed in all{of_trials}; allow more, or take fewer folds, rules or rows"
         )
     ordered = {name: left_out[name] for name in names if name in left_out}
     answers = {name: found[-1].evaluation for name, found in trials.items() if found[-1].rows == rows}

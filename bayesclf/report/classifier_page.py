@@ -22,8 +22,8 @@ from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
 from bayesclf.interpretation.priors import Priors, priors_of, together
+from bayesclf.plots.by_class import BAND, draw_by_class
 from bayesclf.plots.calibration import draw_reliability
-from bayesclf.plots.class_calibration import BAND, draw_by_class
 from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts

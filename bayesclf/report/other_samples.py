@@ -137,9 +137,13 @@ def of_other_samples(
 
 
 def quick(classifier: BayesClassifier, rows: int) -> bool:
-    """Return whether a classifier can be fitted again and again in seconds: in closed form, to a small table."""
+    """Return whether a classifier can be fitted again and again in seconds: in closed form, to a small table.
+
+    Texts are not counted on, as a column of them may have any number of words.
+    """
     cells = rows * len(classifier.columns_) * len(classifier.classes_)
-    return conjugate(classifier.model_) and cells <= QUICK_CELLS
+    texts = any(column.kind == "text" for column in classifier.columns_)
+    return conjugate(classifier.model_) and cells <= QUICK_CELLS and not texts
 
 
 def _repeatable(classifier: BayesClassifier, X: Any, y: Any) -> bool:

@@ -54,6 +54,16 @@ class TestReckoning:
         assert max(rows for _, rows, _ in tried) <= 16 * FIRST_ROWS
         assert all(test == rows // 4 for _, rows, test in tried)
 
+    def test_trials_take_of_the_allowed_time_but_one_model_stays(self, monkeypatch):
+        monkeypatch.setattr(forecast.time, "perf_counter", iter([0.0, 50.0]).__next__)
+        found, _ = forecast.forecast(measure_of(LINEAR, []), list(LINEAR), plan(max_seconds=60.0))
+        assert list(found.seconds) == ["quick"]
+        assert "38.0 s and 1 min 0 s are allowed in all, of which trials took 50.0 s" in found.left_out["compiled"]
+        monkeypatch.setattr(forecast.time, "perf_counter", iter([0.0, 70.0]).__next__)
+        assert list(forecast.forecast(measure_of(LINEAR, []), list(LINEAR), plan(max_seconds=60.0))[0].seconds) == [
+            "quick"
+        ]
+
     def test_trials_grow_until_they_take_long_enough_to_say_something(self):
         tried = []
         costs = {"model": (lambda rows: 1e-4 * rows, 0.0)}

@@ -59,6 +59,7 @@ def test_others_say_what_it_would_take_and_do_it_when_told(iris):
 def test_large_tables_and_models_without_closed_form_are_not_quick(fit):
     assert quick(fit, 2_500)
     assert not quick(fit, 2_501)
+    assert not quick(bc.TextNB(alpha=1.0).fit(["good film", "bad film", "good"], ["p", "n", "p"]), 3)
     X, y = load_iris(return_X_y=True)
     assert not quick(bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y), 150)
 

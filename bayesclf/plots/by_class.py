@@ -73,7 +73,7 @@ def class_calibration(
     >>> comparison = bc.compare({"nb": bc.GaussianNB()}, iris.X, iris.y)
     >>> figure = bc.plots.class_calibration(comparison, "nb", "predictive")
     >>> [ax.get_title(loc="left") for ax in figure.axes]
-    ['Iris-setosa', 'Iris-versicolor', 'Iris-virginica']
+    ['setosa', 'versicolor', 'virginica']
     """
     if rule is None:
         answered = style.chosen_rules(comparison, model, None)
@@ -130,7 +130,7 @@ def loo_calibration(
     >>> iris = bc.datasets.load("iris")
     >>> figure = bc.plots.loo_calibration(bc.GaussianNB().fit(iris.X, iris.y), iris.X, iris.y, "predictive")
     >>> [ax.get_title(loc="left") for ax in figure.axes]
-    ['Iris-setosa', 'Iris-versicolor', 'Iris-virginica']
+    ['setosa', 'versicolor', 'virginica']
     """
     asked = clf.requested_rule(None) if rule is None else rule
     found = left_out(clf, X, y, asked)
