@@ -37,7 +37,7 @@ from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import Column, Rows
-from bayesclf.tables.streams import Stream
+from bayesclf.tables.stream import Stream
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:

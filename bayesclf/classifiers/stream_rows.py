@@ -18,7 +18,8 @@ from bayesclf.classifiers.training import weighted
 from bayesclf.errors import InputError, Refused
 from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
-from bayesclf.tables.streams import Batch, Stream, open_stream
+from bayesclf.tables.stream import Batch, Stream
+from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:

@@ -28,8 +28,9 @@ from bayesclf.storage import fingerprint
 from bayesclf.storage.origins import Origin
 from bayesclf.tables.batches import batch_rows
 from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
+from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_elsewhere
-from bayesclf.tables.streams import Stream, open_stream
+from bayesclf.tables.streams import open_stream
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.interpretation import prediction_parts
 from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
-from bayesclf.tables.streams import Stream
+from bayesclf.tables.stream import Stream
 
 pytestmark = [
     pytest.mark.usefixtures("own_folder"),

@@ -254,3 +254,9 @@ class LaplaceApproximation:
         upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]
         factor = linalg.solve_triangular(upper, np.eye(mode.size), lower=False, trans="T")
         return cls(mode.ravel()[order] / unit, factor / unit[:, None])
+
+    @property
+    def conditional_sds(self) -> Array:
+        """Sd of each parameter given all others, 1/√H_jj with H⁻¹ = factor factorᵀ, (parameter)."""
+        inverse = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
+        return np.asarray(1 / np.linalg.norm(inverse, axis=0))

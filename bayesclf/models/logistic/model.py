@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
@@ -268,12 +267,10 @@ class LogisticModel:
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
-        center, factor = approximation.center * unit, approximation.factor * unit[:, None]
+        factor = approximation.factor * unit[:, None]
         if isinstance(self.X, CenteredRows) and factor.size > max(LARGE_FACTOR, CELLS_SHARE * len(self.X.data)):
-            # sds given all others, 1/√H_jj with H⁻¹ = factor factorᵀ
-            inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-            factor = 1 / np.linalg.norm(inverse, axis=0)
-        return LogisticDensity(self._likelihood, prior, center, factor, scale)
+            factor = approximation.conditional_sds * unit
+        return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor, scale)
 
     def unravel(self, values: Array) -> Parameters:
         """Return the parameters from vectors (draw, value) in the order of `laplace`."""

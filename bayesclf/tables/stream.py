@@ -1,0 +1,251 @@
+"""A table that is read a batch at a time: its columns, their kinds, and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+
+from bayesclf.errors import InputError
+from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
+from bayesclf.tables.columns import ColumnKind, kinds_of
+from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
+from bayesclf.tables.missing import emptied
+from bayesclf.tables.spelling import Spelling, unspelled
+from bayesclf.wording import one_line
+
+LOOK_AHEAD = 4 * BATCH_CELLS
+"""Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
+
+
+LIBRARIES = ("polars", "duckdb", "_duckdb")
+"""Where classes of errors are from that a lazy table can raise whenever it is read."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a stream.
+
+    Attributes
+    ----------
+    where
+        How messages call them.
+    table
+        Columns (row, feature), in the order of the stream's names.
+    """
+
+    where: str
+    table: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A table that is read a batch at a time.
+
+    Attributes
+    ----------
+    where
+        How messages call it.
+    names
+        Its columns.
+    rows
+        Number of rows, where it is known before they are read.
+    read
+        Reads columns of these names: yields tables, and how messages call each.
+    from_file
+        Whether cells are converted as `bayesclf.tables.reading.read_table` does: truth values become words.
+    kinds
+        Declared kinds of columns.
+    missing
+        By column, values that stand for "missing".
+    written
+        Columns of words that are written out, whose levels are those that occur, though batches have them as codes.
+    again
+        Whether it can be read more than once.
+    expected
+        What columns hold, "number" or "category", where their cells do not say so: where all of them are missing; and
+        of columns that are declared to hold words, how other parts spell numbers, `OF_WHOLE` or `OF_REAL`.
+    files
+        The files that it is read from; of other sources none. Their `read` takes, as its second argument, how many rows
+        to leave out at the start.
+    """
+
+    where: str
+    names: tuple[str, ...]
+    rows: int | None
+    read: Callable[..., Iterator[tuple[str, pd.DataFrame]]]
+    from_file: bool = False
+    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[object]] | None = None
+    written: frozenset[str] = frozenset()
+    again: bool = True
+    expected: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+
+    def select(self, names: Sequence[str]) -> Stream:
+        """Return the stream of some of its columns; the others are not read."""
+        for name in names:
+            require_column(name, self.names, self.where)
+        kept = set(names)
+        return replace(
+            self,
+            names=tuple(names),
+            kinds={name: kind for name, kind in self.kinds.items() if name in kept},
+            missing={name: values for name, values in (self.missing or {}).items() if name in kept},
+        )
+
+    def without(self, names: Sequence[str]) -> Stream:
+        """Return the stream without some of its columns."""
+        for name in names:
+            require_column(name, self.names, self.where)
+        return self.select([name for name in self.names if name not in names])
+
+    def batches(self, after: int = 0) -> Iterator[Batch]:
+        """Yield the rows in their order, at least one at a time.
+
+        Parameters
+        ----------
+        after
+            Rows to leave out at the start, of files only. Where a batch begins there, this one and all later ones are
+            those of the whole stream.
+
+        Raises
+        ------
+        InputError
+            If a batch lacks a column or has another one, a column holds words here and numbers there, or the source
+            cannot be read.
+        """
+        require_kinds(self.kinds, self.names, self.where)
+        kinds = {name: kind for name, kind in unspelled(self.expected).items() if name in self.names}
+        if after:
+            kinds = unspelled(self.found_kinds()) | kinds
+        held: list[Batch] = []
+        for batch in self._tables(Spelling(self.kinds, self.expected), after):
+            unknown = _note_kinds(batch.table, kinds)
+            if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
+                held.append(batch)
+                continue
+            if unknown:
+                if self.again:
+                    kinds |= unspelled(self.select(unknown).found_kinds())
+                kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
+            for one in (*held, batch):
+                yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
+            held = []
+        for one in held:
+            kinds |= {name: kind for name, kind in kinds_of(one.table).items() if name not in kinds}
+            yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
+
+    def found_kinds(self) -> dict[str, str]:
+        """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
+        kinds: dict[str, str] = {}
+        spelling = Spelling(self.kinds, self.expected)
+        for batch in self._tables(spelling):
+            if not _note_kinds(batch.table, kinds):
+                break
+        return kinds | spelling.kinds
+
+    def _tables(self, spelling: Spelling, after: int = 0) -> Iterator[Batch]:
+        """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
+        for batch in self._emptied(0) if after else ():
+            if spelling.settled:
+                break
+            spelling.alike(batch.table)
+        for batch in self._emptied(after):
+            table = batch.table
+            if self.from_file or self.kinds:
+                table = _converted(spelling.alike(table), self.kinds, batch.where, self.from_file)
+            yield Batch(batch.where, table)
+
+    def _emptied(self, after: int) -> Iterator[Batch]:
+        """Yield the rows as they are read, cells that stand for missing ones emptied."""
+        for where, found in self._read(after):
+            if len(found):
+                table = _same_columns(found, self.names, where, self.where)
+                yield Batch(where, emptied(table, self.missing, where, required=False) if self.missing else table)
+
+    def _read(self, after: int) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
+        found = self.read(self.names, after) if after else self.read(self.names)
+        while True:
+            try:
+                one = next(found)
+            except StopIteration:
+                return
+            except Exception as error:
+                if not is_of_source(error):
+                    raise
+                raise InputError(
+                    f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
+                ) from error
+            yield one
+
+
+def is_of_source(error: Exception) -> bool:
+    """Return whether an error is one of reading, of the disk or of the library that a source is from."""
+    import pyarrow as pa
+
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
+
+
+def _same_columns(found: pd.DataFrame, names: tuple[str, ...], where: str, whole: str) -> pd.DataFrame:
+    if tuple(found.columns) == names:
+        return found
+    lacking_or_other(found.columns, names, where, whole)
+    return found[list(names)]
+
+
+def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:
+    """Return columns as what they are declared to be; from files truth values and the like become words."""
+    words = {
+        name
+        for name, dtype in table.dtypes.items()
+        if isinstance(dtype, pd.CategoricalDtype) and all(isinstance(level, str) for level in dtype.categories)
+    }
+    wanted = {name: kind for name, kind in kinds.items() if name not in words or kind == "number"}
+    if from_file:
+        return convert_columns(table, wanted, where) if wanted or not _is_plain(table) else table
+    if not wanted:
+        return table
+    return table.assign(**convert_columns(table[list(wanted)], wanted, where))
+
+
+def _is_plain(table: pd.DataFrame) -> bool:
+    return all(isinstance(dtype, pd.CategoricalDtype) or dtype.kind in "iuf" for dtype in set(table.dtypes))
+
+
+def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:
+    """Note what columns hold, and return those of which nothing is known, as all cells are missing."""
+    unknown = []
+    for name, own in kinds_of(table).items():
+        if name in kinds:
+            continue
+        if pd.isna(table[name].iloc[0]) and table[name].isna().all():
+            unknown.append(name)
+        else:
+            kinds[name] = own
+    return unknown
+
+
+def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd.DataFrame:
+    """Return a table whose columns hold what those of the other batches do.
+
+    A column without a value is what it is elsewhere: a batch of it may have any type.
+    """
+    empty: dict[str, pd.Series] = {}
+    for name, own in kinds_of(table).items():
+        known = kinds[name]
+        if own == known:
+            continue
+        if not table[name].isna().all():
+            said = {"number": "numbers", "category": "words"}
+            raise InputError(
+                f"column {name!r} holds {said[own]} in {where}, and {said[known]} in the rows before; declare what it "
+                f'is, with --kind {name}=category (kinds={{"{name}": "category"}} in Python)'
+            )
+        cells = [float("nan")] * len(table) if known == "number" else [None] * len(table)
+        empty[name] = pd.Series(cells, index=table.index, dtype=float if known == "number" else object)
+    return table.assign(**empty) if empty else table
