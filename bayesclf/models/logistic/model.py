@@ -47,11 +47,6 @@ MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 
 
-LARGE_FACTOR, CELLS_SHARE = 2**20, 10
-"""Numbers in a matrix of coordinates, which no cache holds then, and in it for each stored cell of sparse rows, from
-which on scales alone are used: a gradient takes a seventh of the time or less, and a draw up to twice as many."""
-
-
 @dataclass(frozen=True, eq=False)
 class LogisticModel:
     """P(y = k | x) ∝ exp(b_k + w_k·(x − center)), where the reference class has b = w = 0.
@@ -259,18 +254,14 @@ class LogisticModel:
         return self._whitened(self.laplace(), self.weight_prior)
 
     def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
-        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation.
-
-        Where their matrix would cost much more than a pass over sparse rows, only their scales are used.
-        """
+        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
         from bayesclf.models.logistic.kernel import LogisticDensity
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
-        factor = approximation.factor * unit[:, None]
-        if isinstance(self.X, CenteredRows) and factor.size > max(LARGE_FACTOR, CELLS_SHARE * len(self.X.data)):
-            factor = approximation.conditional_sds * unit
-        return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor, scale)
+        factor = approximation.coordinates(self.X)
+        units = unit[:, None] if factor.ndim == 2 else unit
+        return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor * units, scale)
 
     def unravel(self, values: Array) -> Parameters:
         """Return the parameters from vectors (draw, value) in the order of `laplace`."""

@@ -9,7 +9,7 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.inference import NUTS
 from bayesclf.inference.nuts import sample_machine_code
-from bayesclf.models.logistic import model
+from bayesclf.models.logistic import likelihood
 
 CASES = {
     "two labels": {"labels": 2},
@@ -106,7 +106,7 @@ def test_few_steps_are_enough_however_columns_are_scaled_and_correlated():
 def of_sparse_rows(monkeypatch, labels, scaled, **settings):
     """Return a fit to sparse rows whose coordinates have a matrix, or only scales."""
     for name in ("LARGE_FACTOR", "CELLS_SHARE"):
-        monkeypatch.setattr(model, name, 0 if scaled else 10**9)
+        monkeypatch.setattr(likelihood, name, 0 if scaled else 10**9)
     rng = np.random.default_rng(3)
     X = sparse.random_array((40, 12), density=0.2, rng=rng, format="csr")
     return bc.LogisticRegression(random_state=1, **settings).fit(X, np.arange(40) % labels)
