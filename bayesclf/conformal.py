@@ -148,9 +148,9 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y
             Table (row, feature) and labels (row).
-        classes
+        classes : sequence of labels or None
             All labels that can occur, where the rows may lack some.
-        sample_weight
+        sample_weight : array of shape (row,) or None
             Weights (row) for the fit of the classifier. Calibration rows count once each, as the promise is about
             one new row like them; a row of weight 0 counts as absent.
 

@@ -51,7 +51,7 @@ def set_progress(progress: Progress) -> None:
 
     Parameters
     ----------
-    progress
+    progress : bool, callable or None
         True, False, or a function that is called with what is being done, the units done, and the units in all. None,
         as at the start: shown in a notebook, and where stderr is a terminal.
 

@@ -93,10 +93,10 @@ class Gibbs:
 
     Parameters
     ----------
-    draw
+    draw : str
         ``"hypothesis"``: the drawn hypothesis's most probable class is predicted; ``"label"``: a class drawn from its
         probabilities.
-    given
+    given : str
         ``"data"``: h is drawn from P(h | D); ``"data and x"``: from P(h | D, x), which for generative models is what
         the twofold bound needs.
 

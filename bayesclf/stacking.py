@@ -140,11 +140,11 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature), as all models take it.
-        y
+        y : array of shape (row,)
             Labels (row).
-        sample_weight
+        sample_weight : array of shape (row,) or None
             Weights (row), at least 0: how often each row counts. Where rows are left out one by one they must be
             whole numbers.
 
@@ -203,11 +203,11 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature).
-        cost
+        cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
-        reject
+        reject : float or None
             Largest acceptable expected cost; rows above it get None.
 
         Returns

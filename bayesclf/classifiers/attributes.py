@@ -64,11 +64,11 @@ class GenerativeAttributes(PointAttributes):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature); what is missing is integrated out.
-        rule
+        rule : str or None
             As in `predict`, any but ``"gibbs"``.
-        class_prior
+        class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         resolved, _ = rules.resolve(self.requested_rule(rule))

@@ -106,7 +106,7 @@ class BayesClassifier(Predictor):
 
         Parameters
         ----------
-        features
+        features : sequence of str
             Features, words, or levels such as "outlook=sunny".
         """
         hypotheses = self.hypotheses("posterior")
@@ -144,7 +144,7 @@ class BayesClassifier(Predictor):
         ----------
         X, y
             Labeled rows, usually those of the fit; priors are those of the fit.
-        sample_weight
+        sample_weight : array of shape (row,) or None
             How often each row counts, (row); rows of weight 0 are left out.
 
         Raises
@@ -209,15 +209,15 @@ class BayesClassifier(Predictor):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature).
-        rule
+        rule : str, Gibbs or None
             As in `predict`.
-        interval
+        interval : float or None
             Posterior probability of the intervals of P(k | x), as in `predict_interval`; None or False leaves them out.
-        sets
+        sets : float or None
             Least probability of the sets, as in `predict_set`; None or False leaves them out.
-        uncertainty
+        uncertainty : bool
             Whether to add the entropies of `uncertainty`.
 
         Returns
@@ -256,22 +256,22 @@ class BayesClassifier(Predictor):
 
         Parameters
         ----------
-        source
+        source : path, glob, table or iterable of tables
             A file, folder, glob, lazy table or iterable of tables, as `fit_stream` of generative classifiers takes it;
             columns that the model does not need are not read.
-        output
+        output : str or path
             A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
             rows each and ``_manifest.json``, which says what they are of.
         rule, cost, reject, class_prior
             As in `predict`, any rule but ``"gibbs"``.
         interval, sets, uncertainty
             As in `predict_frame`; by default none is added to labels and probabilities.
-        missing
+        missing : mapping from column to values, or None
             By column, values that stand for "missing".
-        resume
+        resume : bool
             Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
             Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
-        progress
+        progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
         Raises

@@ -142,13 +142,13 @@ class DocumentClassifier(CountClassifier):
 
         Parameters
         ----------
-        n
+        n : int
             Number of documents.
-        y
+        y : array of shape (row,)
             Labels (row) to generate documents for; drawn from the class prior where None.
-        random_state
+        random_state : int, Generator or None
             Seed.
-        lengths
+        lengths : int, array of shape (row,) or None
             Number of words, one for all documents or (row); drawn where None.
 
         Returns

@@ -32,11 +32,11 @@ class Generating(BayesClassifier):
 
         Parameters
         ----------
-        n
+        n : int
             Number of rows.
-        y
+        y : array of shape (row,)
             Labels (row) to generate rows for; drawn from the class prior where None.
-        random_state
+        random_state : int, Generator or None
             Seed.
 
         Returns

@@ -136,7 +136,7 @@ class GenerativeClassifier(Generating, LearningPartly):
 
         Parameters
         ----------
-        intercept_at
+        intercept_at : {"means", "zero"}
             ``"means"``: log-odds at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0.
 
         Raises

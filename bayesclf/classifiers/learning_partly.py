@@ -37,13 +37,13 @@ class LearningPartly(Updating):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature); a DataFrame, or an array.
-        y
+        y : array of shape (row,)
             Labels (row), at least two different ones; None, NaN or `pandas.NA` where there is none.
-        sample_weight
+        sample_weight : array of shape (row,) or None
             Weights (row), at least 0: how often each row counts.
-        classes
+        classes : sequence of labels or None
             All labels that can occur, where the training rows may lack some; these must have no others.
 
         Returns

@@ -110,7 +110,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
-    prior
+    prior : NormalPrior or None
         A posterior turned prior by `as_prior`; it replaces all other priors, and a scale that was learned with it.
 
     Attributes
@@ -288,20 +288,20 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
         Parameters
         ----------
-        source
+        source : path, glob, table or iterable of tables
             A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob such as
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
         target, weight, classes, drop, kinds, missing
             As in `fit_stream` of generative classifiers.
-        client
+        client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task for each pass, and only sums come back. All parts must have their columns in the same order.
-        checkpoint
+        checkpoint : str, path or None
             As in `fit_stream` of generative classifiers: what each pass has found is kept, and the call that resumes
             makes the passes that are left, from the beginning of the interrupted one.
-        progress
+        progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
         Raises

@@ -110,13 +110,13 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature); a DataFrame, or an array.
-        y
+        y : array of shape (row,)
             Labels (row), at least two different ones.
-        sample_weight
+        sample_weight : array of shape (row,) or None
             Weights (row), at least 0: how often each row counts.
-        classes
+        classes : sequence of labels or None
             All labels that can occur, where the training rows may lack some; these must have no others.
 
         Returns
@@ -149,15 +149,15 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature).
-        rule
+        rule : str, Gibbs or None
             One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
-        cost
+        cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
-        reject
+        reject : float or None
             Largest acceptable expected cost; rows above it get None.
-        class_prior
+        class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
         Returns
@@ -187,11 +187,11 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Rows to predict (row, feature).
-        y
+        y : array of shape (row,)
             Their labels (row).
-        sample_weight
+        sample_weight : array of shape (row,) or None
             Weights (row); by default all rows count the same.
 
         Raises
@@ -234,13 +234,13 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Table (row, feature).
-        ci_prob
+        ci_prob : float
             Posterior probability between the bounds, in (0, 1).
-        rule
+        rule : str
             Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
-        class_prior
+        class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
@@ -314,9 +314,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
         Parameters
         ----------
-        source
+        source : str
             ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
-        class_prior
+        class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
         Raises

@@ -124,9 +124,9 @@ class TextNB(DocumentClassifier):
         ----------
         X, y, sample_weight
             As in `fit`.
-        classes
+        classes : sequence of labels or None
             All labels that can occur; needed at the first call unless these documents have them all.
-        forget
+        forget : float or None
             What the weight of each earlier document is multiplied by, as in other generative classifiers.
 
         Raises

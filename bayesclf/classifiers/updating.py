@@ -98,10 +98,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ----------
         X, y, sample_weight
             As in `fit`.
-        classes
+        classes : sequence of labels or None
             All labels that can occur; needed at the first call unless these rows have them all, and the same
             ones, if any, at the others.
-        forget
+        forget : float or None
             What the weight of each earlier row is multiplied by, above 0 and at most 1, where what rows say changes
             with time: a power prior. Of calls with 0.99 each row counts for 0.99 to the power of the calls since, and
             all rows together for those of the last 100 calls. The prior itself is not discounted.
@@ -219,33 +219,33 @@ class Updating(GenerativeAttributes, BayesClassifier):
 
         Parameters
         ----------
-        source
+        source : path, glob, table or iterable of tables
             A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
             glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
             relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
             a function without arguments that returns one.
-        target
+        target : str
             The column of labels.
-        weight
+        weight : str or None
             A column that says how often each row counts.
-        classes
+        classes : sequence of labels or None
             All labels that can occur, where the rows may lack some.
-        drop
+        drop : sequence of str
             Columns that are left out.
-        kinds
+        kinds : mapping from column to {"number", "category", "text"}, or None
             What columns hold, "number", "category" or "text", whatever they look like.
-        missing
+        missing : mapping from column to values, or None
             By column, values that stand for "missing".
-        client
+        client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
             columns in the same order.
-        checkpoint
+        checkpoint : str, path or None
             A file for what was learned so far, written at most twice a minute. If the fit is interrupted, the same call
             resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
             must be the same; files are compared by names, sizes and times of the last change. The file remains after
             the fit; remove it when the model is saved. Only where the source is files, and without a client.
-        progress
+        progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
         Raises

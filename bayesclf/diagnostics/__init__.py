@@ -51,18 +51,18 @@ def diagnose(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted.
     X, y
         The training rows. A fit stores only its statistics; without the rows, checks that need them are skipped.
-    new
+    new : table of shape (row, feature) or None
         Rows to be predicted, to see how far they are from the training rows.
-    against
+    against : BayesClassifier or None
         A classifier, fitted or not, to compare the confidence with; by default `LogisticRegression` for a generative
         model with dependent columns.
-    checks
+    checks : sequence of str or None
         Codes to run, such as ``["P", "M03"]``; a letter selects its section. By default all checks.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
         None shows it in a notebook, and where stderr is a terminal.
 

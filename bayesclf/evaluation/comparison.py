@@ -203,7 +203,7 @@ class Comparison(Displayed):
 
         Parameters
         ----------
-        lines
+        lines : iterable of pair of str or None
             Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
             classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
 
@@ -233,7 +233,7 @@ class Comparison(Displayed):
         ----------
         model, rule
             A row of the table. For `gibbs` it is the curve of the drawn hypotheses, one per row.
-        cost
+        cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
 
         Returns
@@ -273,9 +273,9 @@ class Comparison(Displayed):
         ----------
         model, rule
             A row of the table.
-        outcome
+        outcome : label or None
             Label of the class of interest; of two classes the second by default.
-        thresholds
+        thresholds : array or None
             Risks from which one acts, each in (0, 1); 1 % to 99 % by default.
 
         Returns
@@ -365,40 +365,40 @@ def compare(
 
     Parameters
     ----------
-    models
+    models : mapping from str to classifier, sequence of classifiers or classifier
         Unfitted classifiers by name; or a list of them, or one alone, named after their classes. Classifiers and
         pipelines of scikit-learn, or of other libraries that follow it, take part as they are, without rules, if
         they have `predict_proba`: each is one line, whose rule is "—".
-    X
+    X : table or array of shape (row, feature)
         Table (row, feature), dense; or texts (row), as a list, array or Series.
-    y
+    y : array of shape (row,)
         Labels (row). The name of a Series is what the report says is predicted.
-    rules
+    rules : sequence of str
         Names of rules, of `bayesclf.rules.RULES`.
-    cv
+    cv : int, splitter or iterable
         Folds, stratified by label; or a splitter of scikit-learn; or pairs of training and test rows, each as row
         numbers from 0 or truth values (row).
-    repeats
+    repeats : int
         How often the cross-validation is repeated with other folds, if `cv` is a number.
-    random_state
+    random_state : int, Generator or None
         Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
-    n_jobs
+    n_jobs : int
         Number of parallel processes.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with a model's name, units done and units in all, after
         each unit. None shows it in a notebook, and where stderr is a terminal.
-    cost
+    cost : array, DataFrame, dict or None
         Costs ``cost[true, predicted]``, (outcome, outcome), in the order of the sorted labels; 0-1 loss by default.
-    reject
+    reject : float or None
         Largest acceptable expected cost: rows beyond it are rejected. With either of `cost` and `reject`, the table
         also says what the decisions cost.
-    stack
+    stack : bool
         Whether to add the line ``"stack"``: all lines with log scores, mixed by the weights that score best on held-out
         rows. Each fold is scored with weights from the answers to the rows outside it, which costs no further fit;
         `bayesclf.evaluation.stack.stacked` says what that leaves open. `Comparison.stack` returns the classifier.
-    data
+    data : str
         Name of the table, for the report.
-    max_seconds
+    max_seconds : float or None
         Time allowed; None for no limit. Fits to few rows first tell what each model will take, which is shown with the
         progress, and the most expensive models are left out, with a reason, until the others fit. A model that turns
         out slower is left out between two of its folds, unless it is the last. So the result may depend on the

@@ -107,19 +107,19 @@ def instability(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted or not; its settings are used.
     X, y
         Table (row, feature) and labels (row).
-    rule
+    rule : str or None
         Of the probabilities; by default the classifier's own.
-    outcome
+    outcome : label or None
         Label whose probability is looked at; by default the class that the fit to all rows predicts for the row.
-    refits
+    refits : int
         Number of refits, at least 2.
-    random_state
+    random_state : int, Generator or None
         Seed of everything.
-    progress
+    progress : bool, callable or None
         As in `bayesclf.compare`.
 
     Returns

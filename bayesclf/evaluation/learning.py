@@ -106,7 +106,7 @@ def learning_curve(
     ----------
     models, X, y, rules, cv, repeats, random_state, n_jobs, progress
         As in `bayesclf.compare`.
-    sizes
+    sizes : sequence of float or None
         Training sizes: whole numbers are rows, at least 2, and fractions in (0, 1] are shares of the training rows; by
         default six, in equal ratios, up to all of them.
 

@@ -154,9 +154,9 @@ def more_rows(
     ----------
     models, X, y, cv, repeats, random_state, n_jobs, progress
         As in `bayesclf.compare`.
-    rules
+    rules : sequence of str
         Names of rules, of `bayesclf.rules.RULES`.
-    factors
+    factors : sequence of float
         How many times as many rows to ask about, each above 1 and at most 1,000.
 
     Returns

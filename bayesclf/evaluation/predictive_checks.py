@@ -58,15 +58,15 @@ def predictive_check(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted, with a posterior.
     X, y
         Training rows; of a larger table a random subset of `MOST_ROWS`.
-    draws
+    draws : int
         Replicated data sets.
-    random_state
+    random_state : int, Generator or None
         Seed; if None, the seed of the fit.
-    prior
+    prior : bool
         Whether to replicate data under the prior as well.
 
     Returns
@@ -436,7 +436,7 @@ def p_value_table(tree: xr.DataTree) -> pd.DataFrame:
 
     Parameters
     ----------
-    tree
+    tree : DataTree
         Result of `predictive_check`.
 
     Returns

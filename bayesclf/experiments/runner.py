@@ -95,17 +95,17 @@ def run(
 
     Parameters
     ----------
-    experiment
+    experiment : Experiment
         A module of `bayesclf.experiments`.
-    settings
+    settings : dataclass
         Its settings, with a `seed`.
-    folder
+    folder : str or path
         Where results are stored, and found again by a run that resumes.
-    workers
+    workers : Workers or None
         By default one process.
-    made
+    made : mapping from str to str or None
         Command and versions, stored with the results.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with the experiment's name, units done and units in all.
         None shows it in a notebook, and where stderr is a terminal.
 

@@ -50,13 +50,13 @@ class Averaged(Family[AveragedStatistics]):
 
     Parameters
     ----------
-    names
+    names : tuple of str
         The families, by their names in `bayesclf.families.by_evidence.CANDIDATES`.
-    steps
+    steps : float or array
         Width of the cells that values stand for, above 0: a number, or an array (feature).
-    log_weights
+    log_weights : array or None
         log P(f) up to a constant, an array (family, 1 or feature); None where all are equally probable.
-    families
+    families : tuple of Family
         Set by `resolve_prior`.
 
     References

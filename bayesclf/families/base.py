@@ -275,13 +275,13 @@ class Family[S: Statistics](ABC):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             The rows in the family's encoding, (row, feature).
-        rows
+        rows : LabeledRows
             Their labels and weights.
-        statistics
+        statistics : Statistics
             Those that the family was fitted on; they tell where the posterior is, and add nothing to the density.
-        suffix
+        suffix : str
             What is added to the names.
         """
         raise Refused(f"the family {self.name!r} has no PyMC model of rows")
@@ -311,9 +311,9 @@ class Family[S: Statistics](ABC):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             The training rows in the family's encoding (row, feature), each of weight 1.
-        y
+        y : array of int
             Their label codes (row).
         """
         return np.full((len(y), 1), np.nan)
@@ -387,11 +387,11 @@ class Family[S: Statistics](ABC):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Encoded cells (row, feature), dense or sparse. A missing cell is integrated out and contributes 0.
-        parameters
+        parameters : Parameters
             With a leading draw axis.
-        pair
+        pair : Pair
             The two classes of each row.
         """
         log_density, rows = self.log_density(X, parameters), np.arange(len(X))

@@ -80,12 +80,12 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     alpha, beta
         Shapes, positive: numbers, or arrays that broadcast to (outcome, feature). α = β = 2 is Laplace's rule for MAP.
         α may be a `LearntAlpha`; β is then equal to α.
-    threshold
+    threshold : float
         Cells above it are present.
-    basis
+    basis : str or tuple of str
         Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
         mode always exists and equals the posterior mean. Where α is learned, ``"softmax"``.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

@@ -69,14 +69,14 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     Parameters
     ----------
-    alpha
+    alpha : float, array or LearntAlpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all
         features concatenated; or a `LearntAlpha`.
-    basis
+    basis : str or tuple of str
         Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where
         the mode (n + α)/(N + Σα) always exists and equals the posterior mean; or one of them for each feature.
         Where α is learned, ``"softmax"``.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

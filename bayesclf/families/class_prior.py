@@ -26,7 +26,7 @@ class LearntClassPrior:
 
     Parameters
     ----------
-    alpha
+    alpha : array
         Concentration (outcome), each above 0; 1 makes MAP equal MLE.
     """
 
@@ -98,7 +98,7 @@ class KnownClassPrior:
 
     Parameters
     ----------
-    pi
+    pi : array
         Probabilities (outcome), adding up to 1.
     """
 

@@ -97,7 +97,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         they broadcast likewise. Where None, 1 row and the mean of the pooled rows.
     n, total, logs
         Set by `posterior`: weight of the rows, Σx and Σ log x.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

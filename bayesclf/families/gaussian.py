@@ -50,7 +50,7 @@ class Gaussian(Family[Moments]):
 
     Parameters
     ----------
-    variance
+    variance : {"class-feature", "feature", "class", "shared"}
         ``"class-feature"`` σ_ik, ``"feature"`` σ_i (logistic in x), ``"class"`` σ_k or ``"shared"`` σ. The last
         two compare columns with each other and so require common units.
     m, kappa, a, b
@@ -58,12 +58,12 @@ class Gaussian(Family[Moments]):
         to the shape of the variances. Where None they are unit information from the pooled rows: m the column's
         mean, κ = 1, a = 3/2, b = (a − 1)s² with s² the column's variance (or, for one σ over columns, the
         mean of their variances), so that E[σ²] = s².
-    unbiased
+    unbiased : bool
         Whether the MLE's variance is the unbiased one.
-    scale_prior
+    scale_prior : HalfNormal or None
         A `HalfNormal` prior of σ, which is not conjugate, instead of the inverse gamma of σ²; a and b are then not
         used.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

@@ -23,7 +23,7 @@ class HalfNormal:
 
     Parameters
     ----------
-    scale
+    scale : float, array or None
         s, above 0, in units of the columns; a number, or an array that broadcasts to the variances. Where None the
         standard deviation of the pooled rows, so that E[σ²] is their variance.
 
@@ -50,9 +50,9 @@ class HalfNormal:
 
         Parameters
         ----------
-        weight
+        weight : array
             c, half the number of rows and means that share the variance.
-        scatter
+        scatter : array
             S, at least 0.
         """
         s2 = np.asarray(self.scale) ** 2

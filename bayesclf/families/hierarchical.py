@@ -68,20 +68,20 @@ class LearntAlpha:
 
     Parameters
     ----------
-    method
+    method : {"evidence", "posterior", "leave-one-out"}
         ``"evidence"``: empirical Bayes, α maximizes p(n | α) and is then taken as given, so that the posterior is
         exact but does not know that α is uncertain. ``"posterior"``: α has a posterior, by NUTS.
         ``"leave-one-out"``: α maximizes the log probability of the labels, and is taken as given. Only `fit` can do
         that, as it needs all rows; `partial_fit` keeps the α of an earlier `fit`, or `median`. Rows of weight below
         1 are not left out.
-    scope
+    scope : {"block", "feature"}
         ``"block"``: one α for all features of the block; ``"feature"``: one for each, not by leave-one-out.
     median, spread
         Of the hyperprior log α ~ Normal(log m, s²), with m the `median` and s the `spread`, not used by
         ``"evidence"``: by default 95 % of it lies between 0.05 and 19.
-    least_levels
+    least_levels : int
         Features with fewer levels keep α = 2 and their own basis; not for ``"posterior"``.
-    value
+    value : float or None
         The α found by leave-one-out, set by `fit`.
 
     References

@@ -58,10 +58,10 @@ class Histogram(Family[ValueCounts]):
 
     Parameters
     ----------
-    a
+    a : float or tuple of float
         Rows that the prior of θ is worth in each class, above 0: a number, or several that are averaged over by their
         evidence.
-    quantiles
+    quantiles : int
         Largest number of cells between pooled quantiles, at least 1.
     axes, layout, counts, known
         Set by `resolve_prior`: the cells; counts (outcome, cell) of the rows that a prior has seen already; and those

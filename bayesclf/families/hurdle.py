@@ -124,7 +124,7 @@ class Hurdle(Family[HurdleStatistics]):
 
     Parameters
     ----------
-    family
+    family : Family
         The family of cells above 0: `LogNormal`, `Gamma` or `Exponential`.
     alpha, beta
         Shapes of θ's prior, above 0, which broadcast to (outcome, feature). Where None, unit information from the

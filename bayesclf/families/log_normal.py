@@ -48,7 +48,7 @@ class LogNormal(Family[Moments]):
 
     Parameters
     ----------
-    of_logs
+    of_logs : Gaussian
         The family of the logarithms: a `Gaussian` with any of its variance structures and priors.
 
     References

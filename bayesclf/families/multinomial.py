@@ -67,15 +67,15 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     Parameters
     ----------
-    alpha
+    alpha : float, array or LearntAlpha
         Concentration, above 0: a number, or an array that broadcasts to (outcome, word); or a `LearntAlpha`.
-    length
+    length : int
         Number of words of each document that `sample` makes: the model does not say how long documents are.
         `MultinomialNB` and `TextNB` take the lengths of the training documents instead.
-    basis
+    basis : str or tuple of str
         Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
         mode always exists and equals the posterior mean. Where α is learned, ``"softmax"``.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

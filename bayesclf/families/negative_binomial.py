@@ -113,7 +113,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     n, total, rising
         Set by `posterior`: weight of the rows, Σx, and Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients (coefficient,
         outcome, feature) in log r.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

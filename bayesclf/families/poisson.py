@@ -73,7 +73,7 @@ class Poisson(Family[PoissonStatistics]):
     a, b
         Shape and rate, above 0, which broadcast to (outcome, feature). Where None, unit information from the pooled
         rows: b = 1, a prior worth one row, and a = 1 + b·(mean of the column), so that the prior's mode is that mean.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

@@ -40,11 +40,11 @@ class Selected(Wrapper):
 
     Parameters
     ----------
-    family
+    family : Family
         The family of a feature that depends on the class; its features must have parameters of their own.
-    inclusion
+    inclusion : float or array
         ρ_j, in [0, 1]: a number, or an array (feature).
-    pooled
+    pooled : Statistics
         The family of a feature that does not depend on the class, set by `resolve_prior`: the same settings with one
         class.
 

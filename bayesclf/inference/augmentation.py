@@ -30,13 +30,13 @@ class Augmentation:
 
     Parameters
     ----------
-    draws
+    draws : int
         Number of draws that each chain keeps.
-    tune
+    tune : int
         Number of draws before them, which are dropped: a chain forgets where it started.
-    chains
+    chains : int
         Number of chains; fewer than two cannot show whether they agree.
-    progress
+    progress : bool, callable or None
         As in `NUTS`.
 
     References

@@ -51,7 +51,7 @@ class Auto:
 
     Parameters
     ----------
-    laplace
+    laplace : Laplace
         Its settings; at a limit up to 0.5 the weights have a finite variance.
     nuts, augmentation
         Their settings.
@@ -133,9 +133,9 @@ class Exact:
 
     Parameters
     ----------
-    draws
+    draws : int
         Draws per chain.
-    chains
+    chains : int
         Chains; they serve ArviZ's between-chain checks only, as all draws are independent.
     """
 
@@ -162,7 +162,7 @@ class MLE:
 
     Parameters
     ----------
-    optimiser
+    optimiser : Optimiser or None
         For logistic regression, an optimizer of `bayesclf.inference.optimisers` whose trajectory is kept; None takes
         Newton's method without a trace.
     """
@@ -179,7 +179,7 @@ class MAP:
 
     Parameters
     ----------
-    optimiser
+    optimiser : Optimiser or None
         As for `MLE`.
     """
 

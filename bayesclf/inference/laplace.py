@@ -53,7 +53,7 @@ class Laplace:
     ----------
     draws, chains
         Draws per chain, and chains; the draws are independent, and chains only a format.
-    limit
+    limit : float
         Largest Pareto k̂ of the importance weights; above 0.7 these have too heavy a tail for their averages to
         settle at any practical number of draws (Vehtari et al. 2024, doi:10.48550/arXiv.1507.02646).
     """

@@ -66,24 +66,24 @@ class NUTS:
 
     Parameters
     ----------
-    draws
+    draws : int
         Number of draws that each chain keeps.
-    tune
+    tune : int or None
         Number of draws before them, which adapt the step size and are dropped. None is 500, or 200 for logistic
         regression by nutpie, which is sampled in coordinates in which its posterior is nearly standard normal.
-    chains
+    chains : int
         Number of independent chains; fewer than two cannot show whether they agree.
-    sampler
+    sampler : {"nutpie", "pymc", "numpyro"}
         `"nutpie"` (compiled once for each model structure), `"pymc"`, or `"numpyro"` (needs `bayesclf[jax]`).
-    target_accept
+    target_accept : float
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps.
-    max_treedepth
+    max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
-    cores
+    cores : int or None
         Chains that run at once, without effect on the draws. None is as many as there are cores for logistic
         regression by nutpie, else one: nutpie's threads take turns at a gradient that Python calls, so that more
         seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, draws done and draws in all.
         None shows it in a notebook, and where stderr is a terminal. It is not saved with a model.
 

@@ -130,18 +130,18 @@ class GradientAscent:
 
     Parameters
     ----------
-    step
+    step : float or None
         η, above 0; None is 1/L, L the largest curvature. From 2/L on, batch ascent may diverge: it is stopped when the
         objective has fallen five times in a row.
-    batch
+    batch : int or None
         Rows per step; None takes all. With a fixed η the steps on some rows do not settle at the maximum but around it.
-    decay
+    decay : float
         η_t = η/(1 + decay·t), t the number of passes over the rows.
-    passes
+    passes : int
         Largest number of passes over the rows.
-    tolerance
+    tolerance : float
         Gradient norm at which to stop.
-    start
+    start : {"log-odds", "zero"}
         ``"log-odds"``: the intercept is the log-odds of the class counts and the weights are the prior's mean; steps
         and gradients are per sd of the columns, the intercept at their means. ``"zero"``: all weights are 0; steps,
         gradients and L are in the columns' own units, the intercept at x = 0. Columns in large units then need a

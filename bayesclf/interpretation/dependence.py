@@ -158,14 +158,14 @@ def dependent_pairs(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted, generative, of a table of columns.
     X, y
         Its training rows, or others like them: table (row, feature) and labels (row).
-    numbers
+    numbers : {"linear", "binned"}
         ``"linear"``, or ``"binned"``: two numbers as two categories, which sees a dependence of any form with less
         power for a linear one.
-    bins
+    bins : int
         Of a number, at least 2.
 
     Returns

@@ -30,11 +30,11 @@ def compare_weights(nb: GenerativeClassifier, lr: LogisticRegression, ci_prob: f
 
     Parameters
     ----------
-    nb
+    nb : GenerativeClassifier
         Fitted, with blocks that imply logistic weights, see `to_logistic`.
-    lr
+    lr : LogisticRegression
         Fitted.
-    ci_prob
+    ci_prob : float
         Posterior probability of the equal-tailed intervals, in (0, 1).
 
     Returns

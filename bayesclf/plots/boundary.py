@@ -58,11 +58,11 @@ def decision_boundary(
     ----------
     X, y
         Rows to draw, (row, feature) with the columns of the training table, and their labels (row).
-    features
+    features : pair of str or None
         Two numeric columns, horizontal and vertical; needed where the model has more than two.
-    rules
+    rules : sequence of str
         Rules whose boundaries are drawn; ``"gibbs"`` has none, as it draws a hypothesis for each row.
-    draws
+    draws : int
         Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
 
     Raises

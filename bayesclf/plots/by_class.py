@@ -46,9 +46,9 @@ def class_calibration(
 
     Parameters
     ----------
-    rule
+    rule : str or None
         Of the probabilities; by default the model's rule of the smallest log loss.
-    outcomes
+    outcomes : sequence of labels or None
         Labels to draw, one panel each; by default the second of two classes, as the first mirrors it, or the commonest
         of more, six at most.
 
@@ -101,9 +101,9 @@ def loo_calibration(
     ----------
     X, y
         The rows it was fitted on, in any order.
-    rule
+    rule : str or None
         As for `bayesclf.loo`; by default the classifier's own.
-    outcomes
+    outcomes : sequence of labels or None
         Labels to draw, one panel each; by default the second of two classes, as the first mirrors it, or the commonest
         of more, six at most.
 

@@ -142,7 +142,7 @@ def reliability(
 
     Parameters
     ----------
-    ax
+    ax : matplotlib Axes or None
         Axes to draw on; several rules share them without bars and bands, each labeled with its error.
 
     Raises
@@ -238,7 +238,7 @@ def coverage_curve(
 
     Parameters
     ----------
-    cost
+    cost : array, DataFrame, dict or None
         Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
 
     Raises

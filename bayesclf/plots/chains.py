@@ -32,9 +32,9 @@ def posterior_trace(classifier: BayesClassifier, limit: int = 8) -> Figure:
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         A classifier fitted by NUTS or data augmentation.
-    limit
+    limit : int
         Most parameters to draw.
 
     Returns
@@ -68,9 +68,9 @@ def posterior_rank(classifier: BayesClassifier, limit: int = 8) -> Figure:
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         A classifier fitted by NUTS or data augmentation.
-    limit
+    limit : int
         Most parameters to draw.
 
     Raises
@@ -108,7 +108,7 @@ def energy(classifier: BayesClassifier) -> Figure:
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         A classifier fitted by NUTS.
 
     Raises
@@ -199,7 +199,7 @@ def optimiser_trace(traces: dict[str, Trace]) -> Figure:
 
     Parameters
     ----------
-    traces
+    traces : mapping from str to Trace
         Traces by name, of the same objective, such as ``{"gradient": clf.trace_}``.
 
     Returns

@@ -70,7 +70,7 @@ def class_conditionals(
     ----------
     X, y
         Rows to draw, such as the training rows: table (row, feature) and labels (row).
-    features
+    features : sequence of str or pair of str or None
         Columns, and pairs of columns of numbers; by default the first six that the model uses.
 
     Raises

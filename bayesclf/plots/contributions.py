@@ -30,11 +30,11 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
 
     Parameters
     ----------
-    found
+    found : Explanation
         Result of ``explain`` for a classifier.
-    row
+    row : int
         Number of the row, from 0, in the explained table.
-    limit
+    limit : int
         Most contributions that are drawn one by one, at least 1.
 
     Raises

@@ -23,9 +23,9 @@ def dependent_pairs(pairs: DependentPairs, most: int = 15, ax: Axes | None = Non
 
     Parameters
     ----------
-    pairs
+    pairs : DependentPairs
         Result of `bayesclf.dependent_pairs`.
-    most
+    most : int
         Number of pairs, at least 1.
     """
     require(Whole(1), most=most)

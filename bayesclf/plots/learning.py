@@ -46,14 +46,14 @@ def learning_curve(
 
     Parameters
     ----------
-    table
+    table : DataFrame
         One row per curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band either `low` and
         `high`, or `se` for one standard error on each side.
     ylabel, xlabel
         What the axes show, with units.
-    log
+    log : bool
         Whether the axis of rows is logarithmic.
-    labels
+    labels : bool
         Whether curves are named at their ends.
 
     Raises
@@ -105,11 +105,11 @@ def more_rows(found: MoreRows, model: str | None = None, rule: str | None = None
 
     Parameters
     ----------
-    found
+    found : MoreRows
         Result of `bayesclf.more_rows`.
-    model
+    model : str or None
         Name of the model of the curve.
-    rule
+    rule : str or None
         Its rule; the curve of the smallest log loss is drawn where neither is named.
 
     Raises

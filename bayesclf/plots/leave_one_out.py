@@ -29,7 +29,7 @@ def pareto_k(elpd: ELPDData) -> Figure:
 
     Parameters
     ----------
-    elpd
+    elpd : ELPDData
         Result of `bayesclf.loo`, or of `arviz.loo` for a logistic regression.
 
     References
@@ -73,7 +73,7 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
 
     Parameters
     ----------
-    table
+    table : DataFrame
         Result of `bayesclf.compare_elpd` or `arviz.compare`.
 
     References

@@ -35,11 +35,11 @@ def decision_curve(
 
     Parameters
     ----------
-    rule
+    rule : str or None
         By default the one of the model's smallest mean log loss.
-    outcome
+    outcome : label or None
         Label of the class of interest; of two classes the second by default.
-    thresholds
+    thresholds : array or None
         Risks from which one acts, each in (0, 1); 1 % to 99 % by default.
 
     Raises

@@ -28,9 +28,9 @@ def edge_probabilities(classifier: BayesNetClassifier, least: float = 0.05) -> F
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted with ``structure="all-trees"`` or ``"all-forests"``.
-    least
+    least : float
         Probability below which an edge is not drawn, in (0, 1).
 
     Returns

@@ -40,7 +40,7 @@ def posterior_forest(classifier: BayesClassifier, limit: int = 30) -> Figure:
 
     Parameters
     ----------
-    limit
+    limit : int
         Most parameters to draw; the classes of one quantity stay together.
 
     Raises

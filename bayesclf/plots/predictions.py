@@ -96,13 +96,13 @@ def uncertainty(
 
     Parameters
     ----------
-    clf
+    clf : BayesClassifier
         A fitted classifier with a posterior.
-    X
+    X : table or array of shape (row, feature)
         Table (row, feature); rows that the classifier was not fitted on.
-    y
+    y : array of shape (row,)
         Their labels (row), to mark wrong predictions.
-    rule
+    rule : str
         ``"bayes-optimal"`` or ``"predictive"``, as in `BayesClassifier.uncertainty`.
 
     Raises
@@ -160,7 +160,7 @@ def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
 
     Parameters
     ----------
-    tree
+    tree : DataTree
         Result of ``predictive_check`` for a classifier.
     """
     observed = tree["observed_statistics"].to_dataset()[STATISTIC]

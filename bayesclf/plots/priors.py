@@ -54,9 +54,9 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted, with a posterior.
-    limit
+    limit : int
         Most quantities to draw, at least 1.
 
     Returns

@@ -40,7 +40,7 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
 
     Parameters
     ----------
-    metric
+    metric : str
         One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (with its interval).
 
     Raises

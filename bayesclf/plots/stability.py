@@ -24,7 +24,7 @@ def instability(found: Instability) -> Figure:
 
     Parameters
     ----------
-    found
+    found : Instability
         Result of `bayesclf.instability`.
     """
     import matplotlib.pyplot as plt

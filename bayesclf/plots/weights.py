@@ -49,11 +49,11 @@ def posterior_weights(
 
     Parameters
     ----------
-    lr
+    lr : LogisticRegression
         Fitted, with a posterior.
-    implied
+    implied : ImpliedLogistic or None
         Result of ``to_logistic`` for a generative classifier fitted on the same table.
-    features
+    features : sequence of str or None
         Columns to draw, such as "age" or "workclass=Private"; by default those of the largest weights.
 
     Returns

@@ -99,7 +99,7 @@ def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) 
     ----------
     hypotheses, rows
         What is asked, and about what.
-    numbers
+    numbers : float or None
         How many numbers a row has under one hypothesis; by default one per class.
     """
     per_row = 8 * len(hypotheses) * (len(hypotheses.labels) if numbers is None else numbers)

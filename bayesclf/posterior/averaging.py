@@ -61,11 +61,11 @@ def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Ave
 
     Parameters
     ----------
-    hypotheses
+    hypotheses : HypothesisSet
         The posterior.
-    rows
+    rows : Rows
         Encoded rows.
-    given_x
+    given_x : bool
         Weight the hypotheses by P(h | D, x) instead of P(h | D).
 
     Raises

@@ -98,9 +98,9 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
 
     Parameters
     ----------
-    path
+    path : str or path
         The file.
-    max_bytes
+    max_bytes : int
         Largest size of the file, and of all its arrays together, in bytes. Draws that each prediction makes again from
         a seed may have 64 times as many.
 

@@ -56,20 +56,20 @@ def loo(
 
     Parameters
     ----------
-    clf
+    clf : BayesClassifier
         A fitted classifier.
     X, y
         The rows it was fitted on, in any order, a row of weight w as w rows, because most fits do not store their rows.
         Other rows are refused.
-    rule
+    rule : str or Gibbs
         ``"bayes-optimal"`` or ``"predictive"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose estimate
         without a row is always computed, as there are no draws to reweight.
-    method
+    method : {"auto", "psis", "exact"}
         ``"psis"``: the weights above. ``"exact"``: the row is left out, in closed form where a conjugate model's
         ``predictive`` has one, else by inference from the other rows. ``"auto"``: exactly where there is a closed form
         or where inference of a conjugate model takes seconds; else weights, and for rows whose k̂ says that weights
         cannot be trusted, inference from the other rows for conjugate models, a warning for others.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, rows done and rows in all. None
         shows it in a notebook, and where stderr is a terminal.
 
@@ -219,7 +219,7 @@ def compare_elpd(
 
     Parameters
     ----------
-    models
+    models : mapping from str to classifier, sequence of classifiers or classifier
         Classifiers by name, at least two, all fitted on the same rows.
     X, y, rule, method
         As for `loo`; the rule ``"predictive"`` is ``"bayes-optimal"`` for logistic regression.

@@ -68,16 +68,16 @@ class ConditionalGaussian(Family[GroupedMoments]):
     ----------
     alpha, basis
         Those of the tables, as in `BayesianNetwork`.
-    edges
+    edges : str or tuple of pair of str
         ``"all"``: one table of all categories, and each number on all categories and the numbers before it.
         ``"tan"``: the tree of greatest evidence, `structure.best_tree`. Or pairs of column names, (parent, child); a
         number has no edge to a category.
-    class_free
+    class_free : tuple of str
         Columns that do not depend on the class given their parents. Only for edges that are given.
-    kappa
+    kappa : float or None
         Rows that the prior of β is worth, above 0; None is 1. Λ is κ diag(1, s²), s² the parents' variances in the
         pooled rows, in coordinates where the parents have mean 0; m is the number's pooled mean, and slopes of 0.
-    a
+    a : float, array or None
         Shape of the inverse gamma, above 1; None is 3/2. b is (a − 1) times the number's pooled variance, so that
         E[σ²] is that variance.
     axes, m, precision, b, centre

@@ -197,13 +197,13 @@ class LKJ:
 
     Parameters
     ----------
-    eta
+    eta : float
         Shape of the correlations, above 0: at 1 all correlation matrices are equally probable, above it those near
         the identity are more probable.
-    sd_scale
+    sd_scale : float, array or None
         s (feature), in units of the columns; where None the standard deviation of the pooled rows, so that E[τ²] is
         their variance.
-    mean_scale
+    mean_scale : float, array or None
         t (feature), likewise.
 
     References

@@ -69,7 +69,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     Parameters
     ----------
-    covariance
+    covariance : {"class", "shared"}
         ``"shared"``, one Σ for all classes (the boundaries are linear), or ``"class"``, Σ_k (quadratic).
     m, kappa, nu, psi
         Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
@@ -77,9 +77,9 @@ class MultivariateGaussian(Family[Scatters]):
         other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
         rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
         that E[Σ] = diag(s²): features are independent a priori, and fewer rows than features are enough.
-    covariance_prior
+    covariance_prior : LKJ or None
         A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

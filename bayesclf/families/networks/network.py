@@ -42,13 +42,13 @@ class JointTable(ConditionalTables):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         Concentration of each combination, above 0: a number, or an array that broadcasts to (outcome, cell), the last
         feature's values fastest. 2 is Laplace's rule. The prior has the weight of Σα = αC rows, which is large for a
         large table; 1 + m/C is the m-estimate, whose MAP adds m rows in all.
-    basis
+    basis : str
         As in `Categorical`.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References
@@ -87,15 +87,15 @@ class BayesianNetwork(ConditionalTables):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         Concentration of each cell, above 0: a number, or an array that broadcasts to (outcome, cell).
-    basis
+    basis : {"simplex", "softmax"}
         As in `Categorical`.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
-    edges
+    edges : str or tuple of pair of str
         ``"tan"``: the tree that `structure.tan` learns from the rows; or pairs of column names, (parent, child).
-    class_free
+    class_free : tuple of str
         Columns that do not depend on the class given their parents: P(x_j | x_parents(j)), with one table for all
         classes. Only for edges that are given.
 

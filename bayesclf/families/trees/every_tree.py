@@ -72,14 +72,14 @@ class EveryTree(Family[PairCounts]):
 
     Parameters
     ----------
-    equivalent_rows
+    equivalent_rows : float or tuple of float
         N' in each class, above 0: a number, or several that are averaged over by their evidence.
-    forests
+    forests : bool
         Whether to average over rooted forests rather than trees; the forest without edges is naive Bayes.
-    root_weight
+    root_weight : float or None
         λ of forests, the weight of each component, above 0; None is d, the number of features. A priori
         d(d − 1)/(d + λ) edges are expected.
-    tree
+    tree : {"shared", "class"}
         ``"shared"``: the same tree for all classes; ``"class"``: one for each.
     axes, counts
         Set by `resolve_prior`; the counts (outcome, level, level) are of the rows that a prior has seen already.

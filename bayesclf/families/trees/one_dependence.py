@@ -37,9 +37,9 @@ class OneDependence(Family[PairCounts]):
 
     Parameters
     ----------
-    equivalent_rows
+    equivalent_rows : float
         m, the weight of the prior of each conditional distribution in rows, above 0.
-    axes
+    axes : Axes
         Set by `resolve_prior`.
 
     References

@@ -33,14 +33,14 @@ class LearnedScale:
 
     Parameters
     ----------
-    median
+    median : float
         Median of s, above 0.
-    spread
+    spread : float
         Sd of log s, above 0; by default 95 % of the prior lies between 0.05 and 19.
-    given
+    given : mapping from str to float
         Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
         0, infinity allowed. The indicator "… is missing" of a number has that number's. These weights are independent.
-    power
+    power : float or tuple of float
         λ, at least 0: a number, or a tuple of several, all different, of which each is as likely as any other before
         the rows are seen, and whose posterior is averaged over. For uncorrelated numbers it does not matter. At λ > 0,
         the weight of a level that the training rows do not have has sd 0.1 s, instead of s.

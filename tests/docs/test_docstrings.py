@@ -1,0 +1,60 @@
+"""Docstrings of public names, as numpydoc's validation reads them."""
+
+import inspect
+
+import pytest
+
+import bayesclf as bc
+
+LEFT = {
+    "ES01": "a summary of one line can be enough",
+    "EX01": "examples stand where a call is not obvious",
+    "GL02": "constants have the docstring of their type; what scikit-learn displays ends on the line of the text",
+    "GL07": "options that all classifiers share come last, after the attributes of the class",
+    "PR01": "names that a summary or another docstring explains",
+    "PR03": "the most telling options come first",
+    "PR04": "several names in one entry have the types that another docstring gives",
+    "PR08": "symbols stand at the beginning",
+    "RT01": "a summary that says what is returned",
+    "SA01": "the reference links names in the text",
+    "SS01": "constants",
+    "SS02": "symbols stand at the beginning",
+    "SS05": "nouns that end in s",
+}
+"""Checks of numpydoc that are not required, and why; all others are."""
+
+
+def public_names():
+    """Yield the names of public objects and of the methods of public classes, each function once."""
+    seen = set()
+    for name in bc.__all__:
+        value = getattr(bc, name)
+        objects = {f"bayesclf.{name}": value}
+        if inspect.ismodule(value):
+            objects = {f"{value.__name__}.{own}": getattr(value, own) for own in getattr(value, "__all__", ())}
+        for path, one in objects.items():
+            yield path
+            for method, function in inspect.getmembers(one, inspect.isfunction) if inspect.isclass(one) else ():
+                known = (function.__module__, function.__qualname__)
+                if not method.startswith("_") and function.__module__.startswith("bayesclf") and known not in seen:
+                    seen.add(known)
+                    yield f"{path}.{method}"
+
+
+pytestmark = pytest.mark.slow
+docscrape = pytest.importorskip("numpydoc.docscrape", reason="numpydoc, of the group 'docs', is not installed")
+validation = pytest.importorskip("numpydoc.validate", reason="numpydoc, of the group 'docs', is not installed")
+
+
+def test_docstrings_pass_the_checks_of_numpydoc():
+    found = {(name, *error) for name in public_names() for error in validation.validate(name)["errors"]}
+    assert {error for error in found if error[1] not in LEFT} == set()
+    assert {error[1] for error in found} == set(LEFT)
+
+
+def test_a_parameter_with_an_entry_of_its_own_has_a_type():
+    lacking = []
+    for name in public_names():
+        document = docscrape.NumpyDocString(inspect.getdoc(validation.Validator._load_obj(name)) or "")
+        lacking += [(name, own.name) for own in document["Parameters"] if "," not in own.name and not own.type]
+    assert lacking == []
