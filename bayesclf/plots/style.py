@@ -89,14 +89,14 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
 
 
 ARGUMENTS = {
-    "comparison": "Result of `bayesclf.compare`.",
-    "model": "Name of one of its models.",
-    "rules": "Rules to draw, by default all that the model could answer under.",
-    "clf": "A fitted classifier.",
-    "classifier": "A fitted classifier.",
-    "ax": "Axes to draw on.",
+    "comparison": ("Comparison", "Result of `bayesclf.compare`."),
+    "model": ("str", "Name of one of its models."),
+    "rules": ("sequence of str or None", "Rules to draw, by default all that the model could answer under."),
+    "clf": ("BayesClassifier", "A fitted classifier."),
+    "classifier": ("BayesClassifier", "A fitted classifier."),
+    "ax": ("matplotlib Axes or None", "Axes to draw on."),
 }
-"""Descriptions of arguments that several figures share, unless a figure has its own."""
+"""Types and descriptions of arguments that several figures share, unless a figure has its own."""
 
 
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
@@ -166,8 +166,9 @@ def _complete(function: Callable[..., Figure]) -> str:
     head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
     own = sections.pop(0).split("\n")[2:] if "\n\nParameters\n---" in text else []
     names = inspect.signature(function).parameters
-    shared = {name: ARGUMENTS[name] for name in names if name in ARGUMENTS and name not in own}
-    entries = {name: [name, f"    {meaning}"] for name, meaning in shared.items()}
+    described = {line.partition(" : ")[0] for line in own}
+    shared = {name: ARGUMENTS[name] for name in names if name in ARGUMENTS and name not in described}
+    entries = {name: [f"{name} : {kind}", f"    {meaning}"] for name, (kind, meaning) in shared.items()}
     last = entries.pop("ax", [])
     parameters = ["Parameters", "----------", *chain(*entries.values()), *own, *last]
     if "\n\nReturns\n---" not in text:
