@@ -121,7 +121,7 @@ def test_without_rows_checks_are_skipped(fits):
 def test_other_rows_are_refused(fits, table, tmp_path):
     X, y = table
     with pytest.raises(InputError):
-        fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y)
+        fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y, refits=False)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,10 +133,10 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     clf = kind(inference="map").fit(X, y)
     for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(140) % 3), (X + 0.1, y)):
         with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
-            clf.report(tmp_path / "report.html", others, labels)
+            clf.report(tmp_path / "report.html", others, labels, refits=False)
     assert list(tmp_path.iterdir()) == []
     backwards = np.arange(140)[::-1]
-    clf.report(tmp_path / "report.html", X[backwards], y[backwards])
+    clf.report(tmp_path / "report.html", X[backwards], y[backwards], refits=False)
     assert (tmp_path / "report.html").read_text() == "a page"
 
 
@@ -148,11 +148,11 @@ def test_weights_that_no_repeated_rows_stand_for_are_no_other_rows(kind, tmp_pat
     path = tmp_path / "report.html"
     balanced = np.repeat([40 / 50, 40 / 20], [100, 20])
     for weight in (balanced, np.full(120, 0.33)):
-        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y)
+        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y, refits=False)
     clf = kind(inference="map").fit(X, y, sample_weight=np.full(120, 2))
     with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
-        clf.report(path, X, y)
-    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
+        clf.report(path, X, y, refits=False)
+    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2), refits=False)
 
 
 DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"] * 5
@@ -176,7 +176,7 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(0.5, size=(60, 4)).astype(float), rng.integers(2, size=60)
     clf = kind(random_state=1)
-    clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y)
+    clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y, refits=False)
     words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
     data = words[words.rindex("Missing cells") : words.rindex("In a paragraph")]
     dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
