@@ -289,9 +289,9 @@ class JointBayes(GenerativeClassifier):
 
 
 def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Return the names of the columns that hold numbers."""
-    kinds = columns.kinds_of(frame)
-    return tuple(name for name, kind in kinds.items() if kind == "number" and frame[name].notna().any())
+    """Return the names of the columns that hold numbers; none where all of these are empty."""
+    numbers = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]
+    return tuple(numbers) if frame[numbers].notna().any(axis=None) else ()
 
 
 def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:

@@ -276,8 +276,10 @@ class GenerativeClassifier(Generating, LearningPartly):
             if self.prior is not None:
                 resolved = family.in_units(selected.axes)
             else:
-                varied, remarks = varying(family, selected, selected if every is statistics else every.select(keep))
-                self.notes_ += remarks
+                varied = selected
+                if every is not statistics:
+                    varied, remarks = varying(family, selected, every.select(keep))
+                    self.notes_ += remarks
                 resolved = resolved_family(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))

@@ -102,7 +102,10 @@ class NaiveBayes(GenerativeClassifier):
 
         check_is_fitted(self, "classes_")
         if not self.choices_:
-            raise AttributeError("families_ exists for a fit that chooses families only, as with families='auto'")
+            raise AttributeError(
+                "families_ exists for a fit that chooses or averages families by itself, as with families='auto', and "
+                "not for one that goes on from as_prior"
+            )
         (choices,) = self.choices_
         return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))
 

@@ -44,7 +44,7 @@ INFINITE_LEGEND = "∞ (rows whose true class was given probability 0), then the
 NUMBER = re.compile(r"\d[\d.e+-]*")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-OF_COLUMNS = ("M06", "M07", "M08", "M09")
+OF_COLUMNS = ("M07", "M08", "M09")
 """Checks that are about the columns, not about a model."""
 
 LIBRARIES = ("bayesclf", "numpy", "scipy", "pandas", "scikit-learn", "pymc", "arviz", "nutpie")
@@ -91,16 +91,14 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
 
 
 def _issues_of_columns(comparison: Comparison) -> tuple[Finding, ...]:
-    """Return what is wrong with the columns, whatever the model, by the checks of one fit on all rows.
-
-    The verdict has what the fits report themselves; the page of a report checks every fit.
-    """
+    """Return what is wrong with the columns for some model, by the checks of the fits on all rows, each once."""
     from bayesclf.diagnostics import diagnose
 
-    fit = next(iter(comparison.fits.values()), None)
-    if fit is None:
-        return ()
-    return diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues
+    found: dict[str, Finding] = {}
+    for fit in comparison.fits.values():
+        for issue in diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues:
+            found.setdefault(issue.code, issue)
+    return tuple(found[code] for code in sorted(found))
 
 
 def engine_name(classifier: BayesClassifier) -> str:

@@ -67,8 +67,10 @@ def fit_stream(
             "--resume is for files that are read here, batch by batch; leave it out for the name of a data set, and "
             "with --scheduler"
         )
-    if checkpoint is not None and not resume:
-        _remove(checkpoint)
+    if checkpoint is not None and checkpoint.exists() and not resume:
+        raise InputError(
+            f"{checkpoint} keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew"
+        )
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}

@@ -310,7 +310,7 @@ def _setting(parts: list[Split], rows: int) -> str:
 def _labeled_only(classifier: BayesClassifier) -> str:
     """Say that rows without a label, which a fit does not keep, took no part."""
     count = getattr(getattr(classifier, "model_", None), "unlabeled", 0)
-    return f", without the {counted(count, 'row')} that had no label" if count else ""
+    return f", by fits that did not learn from the {counted(count, 'row')} without a label" if count else ""
 
 
 def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:

@@ -25,6 +25,12 @@ NEGLIGIBLE = 1e-16
 AVERAGING = ("every-tree", "one-dependence", "averaged")
 """Families that average over structures, or over families, whose weights are those of labeled rows."""
 
+NOT_AVERAGED = (
+    "rows without a label are not for averages over structures or families, whose weights are those of labeled rows; "
+    "drop these rows, or give edges or families='auto'"
+)
+"""Why rows without a label are refused there."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
@@ -190,10 +196,7 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
     for block in partly.model.blocks:
         if block.family.name in AVERAGING:
-            raise Refused(
-                "rows without a label are not for averages over structures or families, whose weights are those of "
-                "labeled rows; drop these rows, or give edges or families='auto'"
-            )
+            raise Refused(NOT_AVERAGED)
         if isinstance(block.family, Smoothed):
             raise Refused(
                 "rows without a label are not for an α that is learned by evidence; give alpha a number, or learn it "

@@ -31,6 +31,12 @@ REFITS = 25
 FOLDS = 5
 """Of the learning curve."""
 
+NOT_REPEATABLE = (
+    "Other samples and more rows are not looked at: that needs the rows in a dense table, each with a label and "
+    "counting once."
+)
+"""What is said where refits were requested and cannot be made."""
+
 QUICK_CELLS = 30_000
 """Rows × columns × classes up to which a model in closed form is fitted again without being told to, in seconds."""
 
@@ -111,8 +117,10 @@ def of_other_samples(
     refits
         Whether to do it; None where it is quick, see `quick`, else what it would take is said.
     """
-    if held_out is None or refits is False or not _repeatable(classifier, X, y):
+    if held_out is None or refits is False:
         return None
+    if not _repeatable(classifier, X, y):
+        return OtherSamples((NOT_REPEATABLE,)) if refits else None
     if refits is None and not quick(classifier, len(held_out.y)):
         return OtherSamples((_offer(held_out.seconds),))
     sentences: list[str] = []

@@ -64,7 +64,10 @@ class Checkpoint:
         """
         if not self.path.exists():
             return None
-        groups = netcdf.read(self.path)
+        try:
+            groups = netcdf.read(self.path)
+        except InputError:
+            raise InputError(f"{self.path} is damaged or no checkpoint; remove it, and the fit starts anew") from None
         attributes = groups[GROUP].attrs if GROUP in groups else {}
         if str(attributes.get("format")) != FORMAT:
             raise InputError(f"{self.path} is not a checkpoint of a fit; give another name")

@@ -36,6 +36,10 @@ MIN_STEPS, MIN_DISPERSION = 5, 1.5
 """For whole numbers: the least distance, and the least variance over mean of the others. Counts, in which 0 is natural,
 come close to 0, or are about as variable as Poisson's, whose ratio is 1."""
 
+NO_ZERO, FAR = 30, 5
+"""The mean, and the distance from 0 in standard deviations, from which on 0 is natural for no count: Poisson's with
+that mean has it once in 10¹³ cells."""
+
 
 @dataclass(frozen=True)
 class Spike:
@@ -121,7 +125,9 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * sd
     whole = bool((values == np.round(values)).all())
     if alone and value == 0 and whole:
-        alone = nearest >= MIN_STEPS and sd * (sd / others.mean()) >= MIN_DISPERSION
+        mean = float(others.mean())
+        of_no_count = sd * (sd / mean) >= MIN_DISPERSION or (mean >= NO_ZERO and nearest >= FAR * sd)
+        alone = nearest >= MIN_STEPS and of_no_count
     return Spike(float(value), size, nearest) if alone else None
 
 

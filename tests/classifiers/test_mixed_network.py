@@ -197,3 +197,24 @@ def test_what_a_fit_shows_and_checks(fruit, tmp_path):
     closed = clf.model_.posterior().blocks[0].family.log_predictive_without(row, np.array([int(y[0] == "pear")]))
     np.testing.assert_allclose(closed, without.log_predictive(row), rtol=1e-9)
     assert np.isfinite(elpd.elpd)
+
+
+def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):
+    X, y = fruit
+    X = X.assign(height=X["height"].where(np.arange(len(X)) >= 40))
+    whole = BayesNetClassifier([("color", "weight")], random_state=1).fit(X, y)
+    parts = (
+        BayesNetClassifier([("color", "weight")], random_state=1)
+        .partial_fit(X[:40], y[:40])
+        .partial_fit(X[40:], y[40:])
+    )
+    assert [column.kind for column in parts.columns_] == ["category", "number", "number"]
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_a_constant_number_of_an_edge_is_left_out_with_it(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier([*EDGES, ("constant", "weight")], random_state=1).fit(X.assign(constant=1.0), y)
+    without = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X.assign(constant=1.0)), without.predict_proba(X), rtol=1e-12)
+    assert any("'constant' has one value only" in note for note in clf.notes_)

@@ -280,11 +280,12 @@ def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
         assert min(reading) > 0 or name == "lr"
 
 
-def test_a_fit_without_resume_starts_anew(table, reading):
+def test_a_fit_without_resume_does_not_lose_what_another_has_read(table, refused):
     killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
-    assert run([*FIT, *FITS["nb"], "--output", "m.nc"]) == 0
-    assert reading == [0]
-    assert not Path("m.nc.unfinished").exists()
+    kept = Path("m.nc.unfinished").read_bytes()
+    said = refused(*FIT, *FITS["nb"], "--output", "m.nc")
+    assert "keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew" in said
+    assert Path("m.nc.unfinished").read_bytes() == kept
 
 
 def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):

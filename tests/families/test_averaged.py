@@ -375,3 +375,9 @@ def test_rows_without_labels_are_refused(table):
 def test_unknown_families_are_refused(names):
     with pytest.raises(InputError, match="names must"):
         Averaged(names)
+
+
+def test_rows_without_a_label_are_refused():
+    X = pd.DataFrame({"x": np.arange(8.0)})
+    with pytest.raises(Refused, match="rows without a label are not for averages over structures or families"):
+        bc.NaiveBayes(families="average").fit(X, ["a", "b", "a", "b", None, None, "a", "b"])

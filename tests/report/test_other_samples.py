@@ -12,7 +12,7 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.report.classifier_page import render, text
-from bayesclf.report.other_samples import ERROR, MEANING, REFITS, of_other_samples, quick
+from bayesclf.report.other_samples import ERROR, MEANING, NOT_REPEATABLE, REFITS, of_other_samples, quick
 from bayesclf.wording import first_upper
 
 HEADING = "Other samples and more rows"
@@ -68,10 +68,12 @@ def test_fits_that_the_rows_do_not_repeat_have_no_such_section(iris):
     X, y = iris
     weighted = bc.GaussianNB(random_state=1).fit(X, y, sample_weight=np.full(150, 0.5))
     held_out = weighted.diagnose(X, y, checks=["Y01"]).held_out
-    assert of_other_samples(weighted, X, y, held_out, "bayes-optimal", True) is None
+    assert of_other_samples(weighted, X, y, held_out, "bayes-optimal", None) is None
+    assert of_other_samples(weighted, X, y, held_out, "bayes-optimal", True).sentences == (NOT_REPEATABLE,)
     counts = bc.MultinomialNB(random_state=1).fit(sparse.csr_array(X.to_numpy()), y)
     held_out = counts.diagnose(sparse.csr_array(X.to_numpy()), y, checks=["Y01"]).held_out
-    assert of_other_samples(counts, sparse.csr_array(X.to_numpy()), y, held_out, "bayes-optimal", True) is None
+    found = of_other_samples(counts, sparse.csr_array(X.to_numpy()), y, held_out, "bayes-optimal", True)
+    assert found.sentences == (NOT_REPEATABLE,)
     assert section(text(weighted)) is None
 
 

@@ -142,7 +142,23 @@ def add_regressions(
             dims=(*dims, term),
         )
         out.append((group, beta, sigma2))
+    _add_flat(regressions, len(axes.labels), out, suffix)
     return out
+
+
+def _add_flat(
+    regressions: tuple[Regression, ...], labels: int, variables: list[tuple[Sized, Any, Any]], suffix: str
+) -> None:
+    """Add β and σ² of all numbers on the flat axes of the posterior, those of all classes repeated."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for group, *values in variables:
+        beta, sigma2 = (pt.repeat(value, labels, axis=0) if group.class_free else value for value in values)
+        for number, own in group.starts(regressions):
+            found[number] = beta[:, own].reshape((labels, -1)), sigma2[:, own]
+    for name, axis, place in (("beta", "term", 0), ("sigma2", "regression", 1)):
+        parts = [found[number][place] for number in range(len(found))]
+        if parts:
+            pm.Deterministic(f"{name}{suffix}", pt.concatenate(parts, axis=1), dims=("outcome", f"{axis}{suffix}"))
 
 
 def regressions_of(
