@@ -16,8 +16,8 @@ from bayesclf.diagnostics import CHECKS
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BUILT = DOCS / "_build" / "html"
-OF_CHROMIUM = {"accounts.google.com", "clients2.google.com", "update.googleapis.com"}
-"""Hosts that the browser asks for its own sake, whatever the page."""
+OF_CHROMIUM = {"accounts.google.com", "clients2.google.com", "update.googleapis.com", "www.google.com"}
+"""Hosts that the browser asks for its own sake, whatever the page, an empty one too."""
 PUBLIC = json.loads((ROOT / "tests" / "public_api.json").read_text(encoding="utf-8"))
 
 
