@@ -72,6 +72,7 @@ def test_docstrings_describe_every_argument_in_order_and_what_is_returned(name):
     function = getattr(plots, name)
     text = inspect.getdoc(function)
     entries = text.split("\n\nParameters\n----------\n")[1].split("\n\n")[0].splitlines()
-    described = [word for line in entries if not line.startswith(" ") for word in line.split(", ")]
+    names = [line.partition(" : ")[0] for line in entries if not line.startswith(" ")]
+    described = [word for line in names for word in line.split(", ")]
     assert described == list(inspect.signature(function).parameters)
     assert text.count("\n\nReturns\n-------\nFigure\n") == 1
