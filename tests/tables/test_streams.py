@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bayesclf.errors import InputError
-from bayesclf.tables import batches, parquet, streams
+from bayesclf.tables import batches, parquet, stream
 from bayesclf.tables.reading import read_table
 from bayesclf.tables.stream_paths import is_streamed
 from bayesclf.tables.streams import open_stream
@@ -203,7 +203,7 @@ def test_a_column_that_is_empty_at_first_is_what_it_is_later(monkeypatch):
         assert [len(table) for table in tables] == [2, 2, 2], name
         assert all(table["x"].dtype == float and table["w"].dtype == object for table in tables[:2])
         same(pd.concat(tables[2:]), later)
-    monkeypatch.setattr(streams, "LOOK_AHEAD", 1)
+    monkeypatch.setattr(stream, "LOOK_AHEAD", 1)
     with pytest.raises(InputError, match="column 'x' holds numbers in table 3 of the iterable, and words"):
         list(open_stream(iter([first, first, later])).batches())
     assert len(list(open_stream(iter([first])).batches())) == 1
