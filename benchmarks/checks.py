@@ -138,34 +138,41 @@ def with_column(column: Callable[[np.random.Generator, pd.DataFrame], Any]) -> C
 
 
 def outlier(rng: np.random.Generator, rows: int) -> Case:
+    """Put one cell 15 sds away."""
     X, y = numbers(rng, rows)
     X.loc[0, "a"] = 15.0
     return gaussian(X, y)
 
 
 def separated(rng: np.random.Generator, rows: int) -> Case:
+    """Move the classes 10 sds apart."""
     X, y = numbers(rng, rows)
     return logistic(X + 10.0 * y[:, None], y, inference="map")
 
 
 def collinear(rng: np.random.Generator, rows: int) -> Case:
+    """Add a column that is the sum of two."""
     X, y = numbers(rng, rows)
     return logistic(X.assign(both=X["a"] + X["b"]), y, inference="map")
 
 
 def narrow(rng: np.random.Generator, rows: int) -> Case:
+    """Fit with a prior that holds all weights near 0."""
     return logistic(*numbers(rng, rows), prior_scale=0.02)
 
 
 def contrary(rng: np.random.Generator, rows: int) -> Case:
+    """Fit with a prior of weights with the wrong sign."""
     return logistic(*numbers(rng, rows), prior_mean=-3.0, prior_scale=0.2)
 
 
 def noise(rng: np.random.Generator, rows: int) -> Case:
+    """Draw columns that say nothing of the class."""
     return gaussian(pd.DataFrame(rng.normal(size=(rows, 3))), labels(rng, rows))
 
 
 def missing_in_one_class(rng: np.random.Generator, rows: int) -> Case:
+    """Lose cells of one class more often."""
     X, y = numbers(rng, rows)
     return gaussian(X.assign(a=X["a"].mask(rng.random(rows) < np.where(y == 1, 0.5, 0.1))), y)
 
@@ -178,11 +185,13 @@ def rare_levels(rng: np.random.Generator, rows: int) -> Case:
 
 
 def shifted(rng: np.random.Generator, rows: int) -> Case:
+    """Ask for new rows from elsewhere."""
     (X, y), (new, _) = numbers(rng, rows), numbers(rng, NEW_ROWS)
     return gaussian(X, y, new + 4.0)
 
 
 def two_peaks(rng: np.random.Generator, rows: int) -> Case:
+    """Draw a column with two peaks in each class."""
     X, y = numbers(rng, rows)
     return gaussian(X.assign(a=X["a"] + np.where(rng.random(rows) < 0.5, -3.0, 3.0)), y)
 
@@ -372,7 +381,7 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
         "table, a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % "
         "for *any*, a report by at least one check) are marked with an asterisk. "
         f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'No rate is marked.'} All kinds, 500 times with 30, 100 "
-        "and 1,000 rows, take about five hours of one core; an interrupted run resumes. Of "
+        "and 1,000 rows, take about two and a half hours of one core; an interrupted run resumes. Of "
         f"{least} simulations one report is {100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The "
         "limits of M05, Y01 and Y05 were chosen after the first 28 simulations of each kind, so that only later ones "
         "can confirm them.",

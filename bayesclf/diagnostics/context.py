@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Answer, Finding, NotApplicable, Skipped
@@ -85,6 +86,11 @@ class Context:
         if count := getattr(self.classifier.model_, "unlabeled", 0):
             which = counted(count, "training row has", "training rows have")
             raise Skipped(f"{which} no label, and the fit keeps none of them")
+
+    def require_own_posterior(self) -> None:
+        """Raise `Skipped` where draws were given: under which prior is not known."""
+        if is_given(self.classifier):
+            raise Skipped(f"{GIVEN}, and under which prior is not known")
 
     @property
     def new_rows(self) -> EncodedTable:

@@ -15,7 +15,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.finding import Skipped
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
@@ -100,6 +102,12 @@ BY_CHAINS: tuple[Engine, ...] = (
 WITHOUT_CHAINS: tuple[Engine, ...] = (*EXACT_OR_AUGMENTED, Laplace(draws=250, limit=np.inf), MAP())
 """Engines to try where chains would take long: normal approximations at any k̂, which is reported if above its limit."""
 
+WIDE = 500
+"""Columns of logistic regression from which on a proposal of Laplace takes long."""
+
+FEWER = Laplace(draws=25, limit=np.inf)
+"""Laplace for so many columns: a probability's error is 1/10 of its sd, and only means over the rows are looked at."""
+
 COMPARED = ("map", "mean", "bayes-optimal", "predictive")
 """Rules that are compared, in addition to the classifier's own."""
 
@@ -177,7 +185,7 @@ def splits(training: Labelled, seed: int) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
@@ -237,7 +245,7 @@ def held_out(
         np.repeat(shares, sizes, axis=0),
         np.repeat(base_rates, sizes, axis=0),
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
-        _setting(parts, len(training)) + _labeled_only(classifier) + _approximation(fits),
+        _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),
         seconds,
     )
@@ -253,11 +261,9 @@ def _own_rule(classifier: BayesClassifier) -> str | rules.Gibbs:
 def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, seed: int) -> BayesClassifier:
     """Fit a clone by the first engine that does not refuse."""
     reason = ""
-    work = classifier.work(training.X, len(training.classes)) if isinstance(classifier, LogisticRegression) else 0
-    engines = BY_CHAINS if by_chains and work <= thresholds.NUTS_CELLS else WITHOUT_CHAINS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the draws are used only for predictions
-        for engine in engines:
+        for engine in _engines(classifier, training, by_chains):
             fitted: BayesClassifier = clone(classifier).set_params(inference=engine, random_state=seed)
             try:
                 return fitted.fit(training.X, training.labels, classes=training.classes)
@@ -267,6 +273,21 @@ def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, se
                 reason = str(error)
                 break
     raise Skipped(f"the model cannot be fitted on a part of the rows: {reason}")
+
+
+def _engines(classifier: BayesClassifier, training: Labelled, by_chains: bool) -> tuple[Engine, ...]:
+    """Return the engines to try, by what they would take."""
+    if not isinstance(classifier, LogisticRegression):
+        return BY_CHAINS if by_chains else WITHOUT_CHAINS
+    labels = len(training.classes)
+    work = classifier.work(training.X, labels)
+    chains = by_chains and work <= thresholds.NUTS_CELLS
+    wide = max(training.X.shape[1], work // (len(training) * max(labels - 1, 1))) >= WIDE
+    if wide and not chains:
+        return FEWER, MAP()
+    engines = BY_CHAINS if chains else WITHOUT_CHAINS
+    # The others would only prepare the rows and then refuse.
+    return tuple(engine for engine in engines if not isinstance(engine, Exact | Augmentation))
 
 
 def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) -> dict[str, RowScores | str]:
@@ -311,6 +332,11 @@ def _labeled_only(classifier: BayesClassifier) -> str:
     """Say that rows without a label, which a fit does not keep, took no part."""
     count = getattr(getattr(classifier, "model_", None), "unlabeled", 0)
     return f", by fits that did not learn from the {counted(count, 'row')} without a label" if count else ""
+
+
+def _own_prior(classifier: BayesClassifier) -> str:
+    """Say that the fits are not by whatever gave the draws of a posterior."""
+    return ", by fits under the classifier's own prior rather than by the given draws" if is_given(classifier) else ""
 
 
 def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:

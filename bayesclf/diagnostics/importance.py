@@ -114,6 +114,7 @@ def strong_prior(context: Context) -> Answer:
     parameter that moves with the first alone is what the prior says it is; that may be intended.
     """
     context.require_all_labeled()
+    context.require_own_posterior()
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
     if len(found):
@@ -133,6 +134,7 @@ def conflict(context: Context) -> Answer:
     or a prior that is narrower than meant.
     """
     context.require_all_labeled()
+    context.require_own_posterior()
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
     both = (table["prior"] >= limit) & (table["likelihood"] >= limit)
     found = table[both & (table["pull"].abs() > thresholds.MAX_PULL)]

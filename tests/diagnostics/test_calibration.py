@@ -41,6 +41,16 @@ def test_every_row_is_held_out_once_by_cross_validation():
     assert answers.setting == "5-fold cross-validation of 200 rows"
 
 
+def test_a_seed_of_any_size_holds_out_rows():
+    X, y = normal_rows(60)
+    folds = [
+        Context.of(bc.GaussianNB(random_state=seed).fit(X, y), X, y, None, None).held_out.numbers.tolist()
+        for seed in (2**40, 2**40, 2**40 + 1)
+    ]
+    assert folds[0] == folds[1] != folds[2]
+    assert sorted(folds[2]) == list(range(60))
+
+
 def test_of_a_large_table_a_part_is_held_out_once():
     clf, (X, y) = gaussian(*normal_rows(50_000, 12))
     answers = Context.of(clf, X, y, None, None).held_out

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import Refused
+from bayesclf.evaluation.leave_one_out.smoothing import smoothed
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
 from bayesclf.inference import Exact
 from bayesclf.inference.convergence import scaled_draws
@@ -20,9 +21,6 @@ from bayesclf.typing import Array, Integers
 
 LEAST_DRAWS = 25
 """Draws below which the largest fifth of their weights is too short a tail to fit."""
-
-NEGLIGIBLE_SPREAD = 1e-9
-"""Log ratios that differ by no more than this are equal up to rounding and have no tail to fit."""
 
 
 @dataclass(frozen=True)
@@ -128,29 +126,7 @@ def _weighted(hypotheses: HypothesisSet, training: TrainingRows, block: slice, e
     answer = averaging.conditional(hypotheses, training.rows[block])
     y = training.y[block]
     own = answer.log_proba[np.arange(len(y)), y]
-    smoothed = [_smoothed(row, efficiency) for row in (own + answer.log_x if hypotheses.generative else own)]
-    return _Weighted(answer, np.stack([weights for weights, _ in smoothed]), np.array([k for _, k in smoothed]))
-
-
-def _smoothed(log_density: Array, efficiency: float) -> tuple[Array, float]:
-    """Return the log weights (draw) of one row, proportional to 1/density with its tail smoothed, and k̂.
-
-    Where the density is 0 under some draws, these have all the weight and k̂ is infinite; where it is equal under all
-    draws there is nothing to smooth and k̂ is −∞.
-    """
-    impossible = np.isneginf(log_density)
-    if impossible.any():
-        with np.errstate(divide="ignore"):
-            return np.log(impossible / impossible.sum()), np.inf
-    if not np.ptp(log_density) > NEGLIGIBLE_SPREAD:
-        return np.full(log_density.size, -np.log(log_density.size)), -np.inf
-    from arviz_stats.base import array_stats
-
-    try:
-        log_weight, khat = array_stats.psislw(log_density, r_eff=efficiency)
-    except ValueError:  # the largest ratios are all equal, as those of a chain that is stuck
-        return -log_density - logsumexp(-log_density), np.inf
-    return log_weight, float(khat)
+    return _Weighted(answer, *smoothed(own + answer.log_x if hypotheses.generative else own, efficiency))
 
 
 def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
