@@ -18,6 +18,7 @@ from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
+from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
 
@@ -69,7 +70,7 @@ def about_impossible(blocks: Iterable[ColumnBlock], frame: pd.DataFrame, unlabel
                 yield (
                     f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
                     f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
-                    f"{listed(rows + 1, LISTED_ROWS)}); there it counts as missing"
+                    f"{listed(row_numbers(frame, rows), LISTED_ROWS)}); there it counts as missing"
                 )
 
 

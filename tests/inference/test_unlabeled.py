@@ -131,6 +131,7 @@ def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
     monkeypatch.setattr(unlabeled, "estimate", recorded)
     ascent = expectation_maximization(problem, "map" if rule == "map" else "mle")
     assert ascent.converged
+    path.pop(0)  # of the labeled rows, where EM starts
     assert len(ascent.log_likelihood) == len(path) > 2
     values = ascent.log_likelihood
     if rule == "map":
@@ -150,8 +151,8 @@ def test_em_that_does_not_end_says_so(monkeypatch):
 
 @pytest.mark.parametrize("engine", ["map", "mle", bc.Augmentation(draws=50)])
 @pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
-def test_em_runs_for_what_is_asked_for_only(engine, monkeypatch):
-    """An estimate that nobody asked for is no problem of a fit; it is found when a rule or a file needs it."""
+def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
+    """An estimate that was not requested is not a problem of a fit; it is found when a rule or a file needs it."""
     ran = []
     found = unlabeled.expectation_maximization
     monkeypatch.setattr(
@@ -576,3 +577,12 @@ def test_the_log_likelihood_sums_over_classes():
         scores = problem.model.log_scores(categorical(inference="map").fit(WORDS, OF_WORDS).rows(WORDS), point)[0]
         by_hand.append(scores[np.arange(12), codes].sum())
     assert expected == pytest.approx(logsumexp(by_hand), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", MODE_OF_DENSITY)
+def test_em_starts_where_the_map_estimate_of_the_labeled_rows_is(model):
+    make, X, y = MODELS[model]
+    known = np.array([label is not None for label in y])
+    problem = partly(make, X, y)
+    alone = make(inference="map").fit(X[known], np.asarray(y, dtype=object)[known])
+    np.testing.assert_allclose(unlabeled._by_labeled(problem), alone.predict_proba(X[~known]), atol=1e-12)
