@@ -43,8 +43,9 @@ class BayesNetClassifier(GenerativeClassifier):
 
     Columns of numbers are linear in their parents among the numbers, with coefficients and a variance for each class
     and configuration of their parents among the categories, `bayesclf.families.ConditionalGaussian`; a category has
-    parents among the categories only. With them ``"tan"`` is the tree of greatest evidence, and rows with missing
-    cells are learned from where no observed column depends on these. Codes of categories that are numbers in the table
+    parents among the categories only. With them ``"tan"`` is the tree of greatest evidence, in which no
+    column depends on one with missing cells; along given edges these are drawn with the parameters, by data
+    augmentation, and there is neither MLE nor MAP. Codes of categories that are numbers in the table
     are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
@@ -198,7 +199,7 @@ class BayesNetClassifier(GenerativeClassifier):
                 if gaps:
                     self.notes_.append(
                         f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, for lack of some "
-                        "cells; fill them in to allow it"
+                        "cells; give the edges, or fill the cells in, to allow it"
                     )
         return model
 

@@ -19,7 +19,7 @@ from bayesclf.families.averaged_statistics import AveragedStatistics
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.families.hurdle import HurdleStatistics
-from bayesclf.families.prior_lines import PriorLine, prior_lines, suffixed
+from bayesclf.families.prior_lines import PriorLine, prior_lines, suffixed, written
 from bayesclf.families.terms import Contributions, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -56,6 +56,9 @@ class Averaged(Family[AveragedStatistics]):
         Width of the cells that values stand for, above 0: a number, or an array (feature).
     log_weights : array or None
         log P(f) up to a constant, an array (family, 1 or feature); None where all are equally probable.
+    by_evidence : bool
+        Whether all families are equally probable and `log_weights` was set by the rows: where a family is compared
+        under another prior than that of its parameters, it is the log of the ratio of both evidences, and 0 otherwise.
     families : tuple of Family
         Set by `resolve_prior`.
 
@@ -67,6 +70,7 @@ class Averaged(Family[AveragedStatistics]):
     names: tuple[str, ...] = tuple(CANDIDATES)
     steps: float | Array = 1.0
     log_weights: Array | None = None
+    by_evidence: bool = False
     families: tuple[Family[Any], ...] = field(default=(), repr=False)
     name: ClassVar[str] = "averaged"
     kind: ClassVar[str] = "number"
@@ -134,8 +138,7 @@ class Averaged(Family[AveragedStatistics]):
         """Return the probability of each family, and its priors."""
         lines = []
         for number, (name, family) in enumerate(zip(self.names, self.families, strict=True)):
-            share = np.exp(self._log_weights[number][None])
-            lines += prior_lines(_share(name), "1 with probability {share}, else 0", self.axes, share=share)
+            lines += self._share_lines(name, number)
             for line in family.priors():
                 parameter, form = self._worded(number, line.parameter), self._worded(number, line.form)
                 lines.append(line._replace(parameter=parameter, form=form))
@@ -166,7 +169,8 @@ class Averaged(Family[AveragedStatistics]):
     def posterior(self, statistics: AveragedStatistics) -> Self:
         """Return all posteriors, and the posterior probabilities of the families."""
         families = tuple(f.posterior(part) for f, part in zip(self.families, statistics.parts, strict=True))
-        return replace(self, families=families, log_weights=log_softmax(self._log_joint(statistics), axis=0))
+        log_weights = log_softmax(self._log_joint(statistics), axis=0)
+        return replace(self, families=families, log_weights=log_weights, by_evidence=False)
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
@@ -271,6 +275,16 @@ class Averaged(Family[AveragedStatistics]):
         """Return the names along the axes of all families."""
         return {axis: names for family in self.families for axis, names in family.coords().items()}
 
+    def _share_lines(self, name: str, number: int) -> list[PriorLine]:
+        """Return the prior probability of a family, and under which prior it is compared where that is another one."""
+        if not self.by_evidence:
+            share = np.exp(self._log_weights[number][None])
+            return prior_lines(_share(name), "1 with probability {share}, else 0", self.axes, share=share)
+        compared: Any = CANDIDATES[name].compared
+        remark = "" if compared is None else f", weighed by its evidence at a = {written(compared.a)}"
+        share = np.full((1, len(self.axes.features)), 1 / len(self.names))
+        return prior_lines(_share(name), f"1 with probability {{share}}{remark}, else 0", self.axes, share=share)
+
     @property
     def _log_weights(self) -> Array:
         """log P(f), (family, feature)."""
@@ -310,6 +324,7 @@ class Averaged(Family[AveragedStatistics]):
             log_shares = np.log([parameters[_share(name)][:, j] for name in self.names])
 
         def log_density(number: int, cells: Array, draws: Integers) -> Array:
+            """Return log p_f of the family of a number."""
             own = {name: values[draws] for name, values in self._own(number, j, parameters).items()}
             return self._columns[j][number].log_density(cells, own)
 

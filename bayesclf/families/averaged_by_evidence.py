@@ -47,7 +47,7 @@ class AveragedByEvidence(ByEvidence):
                 found = statistics_of(family, columns)
             else:
                 log_weights = _log_prior(names, columns, choices.log_evidence[np.ix_(own, some)].T)
-                candidate, family = "", Averaged(names, steps_of(columns), log_weights)
+                candidate, family = "", Averaged(names, steps_of(columns), log_weights, by_evidence=True)
                 found = AveragedStatistics(tuple(statistics_of(CANDIDATES[name].family, columns) for name in names))
             blocks.append((candidate, family, columns.axes.features, found))
         return blocks

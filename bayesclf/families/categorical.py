@@ -131,11 +131,13 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Observe x_j ~ Categorical(θ_yj), for the features with the same number of levels together."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import sized
+
         sizes = np.asarray(self.axes.sizes)
         for size, of_size in theta.items():
             codes = X[:, sizes == size]
-            dims = "row", f"simplex_{size}{suffix}"
-            rows.observe(f"codes_{size}{suffix}", pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)
+            name, dims = sized("codes", size, suffix), ("row", sized("simplex", size, suffix))
+            rows.observe(name, pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""

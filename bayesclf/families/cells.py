@@ -17,9 +17,9 @@ def events(X: Array, axes: Axes) -> tuple[Array, Array]:
     """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
     observed = ~np.isnan(X)
     counts = np.where(observed, X, 0.0)
-    _require(counts <= MOST_EVENTS, X, axes, "which is too large for a count of events; take the family 'gaussian'")
+    require(counts <= MOST_EVENTS, X, axes, "which is too large for a count of events; take the family 'gaussian'")
     whole = (counts >= 0) & (counts == np.floor(counts))
-    _require(whole, X, axes, "but events are whole numbers of at least 0; take the family 'gaussian'")
+    require(whole, X, axes, "but events are whole numbers of at least 0; take the family 'gaussian'")
     return observed.astype(float), counts
 
 
@@ -27,7 +27,7 @@ def not_negative(X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
     """Return whether each cell is observed, 0 or 1, and its number, 0 where it is missing; raise for negative ones."""
     observed = ~np.isnan(X)
     values = np.where(observed, X, 0.0)
-    _require(values >= 0, X, axes, f"but the family {name!r} is for numbers of at least 0; take the family 'gaussian'")
+    require(values >= 0, X, axes, f"but the family {name!r} is for numbers of at least 0; take the family 'gaussian'")
     return observed.astype(float), values
 
 
@@ -38,7 +38,7 @@ def positive(X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
     """
     observed, values = not_negative(X, axes, name)
     above = (values > 0) | (observed == 0)
-    _require(above, X, axes, f"but the family {name!r} is for numbers above 0; take the family 'hurdle'")
+    require(above, X, axes, f"but the family {name!r} is for numbers above 0; take the family 'hurdle'")
     return observed, np.where(observed > 0, values, 1.0)
 
 
@@ -47,7 +47,7 @@ def products(values: Array, parameters: Array) -> Array:
     return np.asarray(values @ parameters.transpose(0, 2, 1))
 
 
-def _require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None:
+def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None:
     """Raise `InputError` for the first cell for which a condition does not hold."""
     if not holds.all():
         row, feature = np.argwhere(~holds)[0]

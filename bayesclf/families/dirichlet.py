@@ -157,13 +157,26 @@ def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
     return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
+def sized(name: str, size: int, suffix: str, taken: bool = False) -> str:
+    """Return the name of a variable of all simplexes of one size; another one where it is taken.
+
+    Examples
+    --------
+    >>> sized("theta", 2, ""), sized("theta", 2, "", taken=True)
+    ('theta_2', 'theta_of_2')
+    """
+    return f"{name}_of_{size}{suffix}" if taken else f"{name}_{size}{suffix}"
+
+
 def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
     """Return θ (draw, outcome, cell) from the draws of each group of simplexes of one size."""
-    groups = cells_by_size(sizes)
-    first = draws[f"theta_{next(iter(groups))}{suffix}"]
-    theta = np.empty((*first.shape[:2], sum(sizes)))
-    for size, cells in groups.items():
-        theta[:, :, cells] = draws[f"theta_{size}{suffix}"].reshape(*first.shape[:2], -1)
+    parts = []
+    for size, cells in cells_by_size(sizes).items():
+        other = sized("theta", size, suffix, taken=True)
+        parts.append((cells, draws[other if other in draws else sized("theta", size, suffix)]))
+    theta = np.empty((*parts[0][1].shape[:2], sum(sizes)))
+    for cells, values in parts:
+        theta[:, :, cells] = values.reshape(*theta.shape[:2], -1)
     return theta
 
 

@@ -139,9 +139,14 @@ class Histogram(Family[ValueCounts]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of cuts, and of the probabilities of bins given them."""
-        rows, numbers = listing("a", np.ravel(self.a))
-        cuts = f"sets of cuts uniform given their number; Dirichlet(worth {rows} in rows, by the share of each bin)"
-        return [PriorLine("theta", "", name, cuts, numbers) for name in self.axes.features]
+        values, numbers = listing("a", np.ravel(self.a))
+        form = (
+            "sets of cuts at quantiles of the column uniform given their number; Dirichlet(a · share of the column in "
+            f"each bin), a {'=' if np.size(self.a) == 1 else 'uniform on'} {values}"
+        )
+        if self._counts.any():
+            form += "; both given the rows of an earlier fit"
+        return [PriorLine("theta", "", name, form, numbers) for name in self.axes.features]
 
     def mle(self, statistics: ValueCounts) -> Parameters:
         """Return the share of each cell; raises `DoesNotExist` where a class has no number in a column."""
@@ -178,17 +183,19 @@ class Histogram(Family[ValueCounts]):
         """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import sized
+
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
         sizes = np.asarray(bins.sizes)
         for size, theta in self._pymc_theta(suffix).items():
             own = codes[:, sizes == size]
             rows.observe(
-                f"codes_{size}{suffix}",
+                sized("codes", size, suffix),
                 pm.Categorical,
                 (theta[rows.y],),
                 own,
-                ("row", f"simplex_{size}{suffix}"),
+                ("row", sized("simplex", size, suffix)),
                 own >= 0,
             )
 

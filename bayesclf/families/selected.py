@@ -15,6 +15,7 @@ from bayesclf.families.base import Axes
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 MOST_PROBABLE = 0.5
 """Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""
@@ -69,13 +70,17 @@ class Selected(Wrapper):
             For a family whose features share parameters.
         """
         shared = [name for name, dims in self.family.dims().items() if not {"feature", "level"} & set(dims)]
-        if shared:
+        if shared and hasattr(self.family, "variance"):
             remedy = "take variance='feature' or 'class-feature'"
             raise Refused(f"features that share {shared[0]!r} cannot be selected one by one; {remedy}")
-        family = self.family.resolve_prior(statistics)
         features = len(statistics.axes.features)
-        if family.log_evidence(statistics).shape != (features,):
-            raise Refused(f"features of the family {self.name!r} share parameters and cannot be selected one by one")
+        family = None if shared else self.family.resolve_prior(statistics)
+        if family is None or family.log_evidence(statistics).shape != (features,):
+            names = listed(map(repr, statistics.axes.features), LISTED_NAMES, AND_MORE)
+            raise Refused(
+                f"columns {names} have parameters in common, those of the family {self.name!r}, and cannot be selected "
+                "one by one; give each a family of its own, or leave out select=True"
+            )
         try:
             pooled = self.family.resolve_prior(statistics.pooled())
             inclusion = np.broadcast_to(np.asarray(self.inclusion, dtype=float), (features,))

@@ -23,10 +23,11 @@ class Augmentation:
     """Markov chain Monte Carlo by data augmentation, for generative models of rows with missing cells.
 
     A step draws the missing cells given the parameters, and then the parameters given the completed rows. Both draws
-    are exact where the model is conjugate given complete rows: for networks, joint tables and Gaussian discriminant
-    analysis with their Dirichlet and normal-inverse-Wishart priors. The draws of a chain depend on each other, the
-    more so the more cells are missing. Chains start far apart, and their convergence is checked. Parameters on which no
-    missing cell depends are drawn independently, as by `Exact`. Rows with equal cells are drawn together.
+    are exact where the model is conjugate given complete rows: for networks of categories and numbers, joint tables and
+    Gaussian discriminant analysis with their Dirichlet, normal-inverse-gamma and normal-inverse-Wishart priors. The
+    draws of a chain depend on each other, the more so the more cells are missing. Chains start far apart, and their
+    convergence is checked. Parameters on which no missing cell depends are drawn independently, as by `Exact`. Rows of
+    categories with equal cells are drawn together.
 
     Parameters
     ----------

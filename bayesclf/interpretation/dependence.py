@@ -59,13 +59,18 @@ class DependentPairs(Displayed):
     prior_odds
         Of each pair, for dependence.
     with_gaps
-        Mixed pairs that no block can join, as the column on which the other would depend lacks cells.
+        Mixed pairs of which the column on which the other would depend lacks cells: the posterior of a block of them is
+        sampled by data augmentation.
+    by_gaps
+        Under ``missing="level"``, pairs of numbers that depend on each other in which cells are missing, and not
+        probably in their values: no block joins these, as it has the values only.
     """
 
     table: pd.DataFrame
     columns: int
     prior_odds: float
     with_gaps: tuple[tuple[str, str], ...] = ()
+    by_gaps: tuple[tuple[str, str], ...] = ()
 
     @property
     def to_join(self) -> tuple[tuple[str, str], ...]:
@@ -78,13 +83,13 @@ class DependentPairs(Displayed):
         """Those of `to_join` that can be blocks together, as ``NaiveBayes(blocks=…)`` takes them.
 
         A column belongs to one block, so that the most probable pairs go first. Columns that are in a block already are
-        left out, and pairs `with_gaps`.
+        left out, and pairs `by_gaps`.
         """
         found: dict[tuple[str, str], str] = {}
         taken = {name for line in self.table[self.table["joined"]].itertuples() for name in (line.first, line.second)}
         kinds = {(line.first, line.second): str(line.kind) for line in self.table.itertuples()}
         for pair in self.to_join:
-            if taken.isdisjoint(pair) and pair not in self.with_gaps:
+            if taken.isdisjoint(pair) and pair not in self.by_gaps:
                 found[pair] = JOINT_FAMILIES[kinds[pair]]
                 taken.update(pair)
         return found
@@ -153,8 +158,10 @@ def dependent_pairs(
 
     A number with at most `bins` different values is a category of these values. Rows that lack one of the two cells
     are left out, and columns of one value. Under ``missing="level"`` a missing cell is a level of its own, and of a
-    number a bin; two numbers that are compared as such leave these rows out still. The pairs are compared one at a
-    time: two columns that depend on a third depend on each other too.
+    number a bin. Two numbers that are compared as such are then joint in two parts, which are independent of each
+    other, so that their log Bayes factors add: whether the cells are missing, as two categories of two values, and the
+    values in the rows that have both. The pairs are compared one at a time: two columns that depend on a third depend
+    on each other too.
 
     Parameters
     ----------
@@ -213,22 +220,31 @@ def dependent_pairs(
     labels = len(classifier.classes_)
     linear = _linear(compared, codes, labels) if numbers == "linear" else {}
     odds = 2 / max(len(names), 2)
-    lines, with_gaps = [], []
+    lines, with_gaps, by_gaps = [], [], []
     for i, j in combinations(range(len(names)), 2):
         kinds = {compared[i].is_number, compared[j].is_number}
         kind = "mixed" if len(kinds) > 1 else ("numbers" if compared[i].is_number else "categories")
         found = linear.get((i, j))
-        both = compared[i].coded & compared[j].coded if found is None else compared[i].known & compared[j].known
+        both = compared[i].coded & compared[j].coded
+        if found is not None and not level:
+            both = compared[i].known & compared[j].known
         if found is None:
             found = log_evidence_of_table(_counts(compared[i], compared[j], both, codes, labels))
         joins = group[names[i]] == group[names[j]]
+        if level and (i, j) in linear:
+            of_gaps = log_evidence_of_table(_counts(compared[i].gaps, compared[j].gaps, both, codes, labels))
+            joins, probable = joins and of_gaps <= -np.log(odds), found > -np.log(odds)
+            if of_gaps > -np.log(odds) and not probable:
+                by_gaps.append((names[i], names[j]))
+            found += of_gaps
         parent = j if kept[j].kind == "category" else i
         if kind == "mixed" and not compared[parent].known.all() and getattr(classifier, "missing", "") != "level":
             with_gaps.append((names[i], names[j]))
         lines.append((names[i], names[j], kind, int(both.sum()), found, expit(found + np.log(odds)), joins))
     heads = ["first", "second", "kind", "rows", "log_bayes_factor", "probability", "joined"]
     table = pd.DataFrame(lines, columns=heads).sort_values("log_bayes_factor", ascending=False, ignore_index=True)
-    return DependentPairs(table.astype({"joined": bool}), len(names), odds, tuple(with_gaps))
+    table = table.astype({"joined": bool})
+    return DependentPairs(table, len(names), odds, tuple(with_gaps), tuple(by_gaps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +267,11 @@ class _Column:
     def is_number(self) -> bool:
         """Whether its cells are compared as numbers."""
         return self.values is not None
+
+    @property
+    def gaps(self) -> _Column:
+        """Whether its cells are observed, as a category of two values."""
+        return _Column(np.asarray(self.known, dtype=np.intp), None, np.ones(len(self.codes), dtype=bool))
 
 
 def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:

@@ -120,7 +120,7 @@ def test_the_tree_leaves_columns_with_gaps_without_children(fruit):
     assert any("no column depends on 'weight' in the tree" in note for note in clf.notes_)
     assert np.isfinite(clf.predict_proba(gaps)).all()
     with pytest.raises(Refused, match="column 'weight' has missing cells that others depend on"):
-        BayesNetClassifier(EDGES).fit(gaps, y)
+        BayesNetClassifier(EDGES, inference="exact").fit(gaps, y)
 
 
 def test_missing_cells_of_new_rows_are_integrated_out(fruit):
@@ -142,7 +142,7 @@ def test_levels_and_numbers_that_come_later(fruit):
     early["color"] = None
     clf = BayesNetClassifier(EDGES, random_state=1).partial_fit(early, y[:80], classes=["apple", "pear"])
     with pytest.raises(Refused, match="column 'color' has missing cells that others depend on"):
-        clf.partial_fit(late, y[80:])
+        clf.set_params(inference="exact").partial_fit(late, y[80:])
     free = (("weight", "height"),)
     parts = BayesNetClassifier(free, random_state=1).partial_fit(early, y[:80], classes=["apple", "pear"])
     parts.partial_fit(late, y[80:])
@@ -197,6 +197,15 @@ def test_what_a_fit_shows_and_checks(fruit, tmp_path):
     closed = clf.model_.posterior().blocks[0].family.log_predictive_without(row, np.array([int(y[0] == "pear")]))
     np.testing.assert_allclose(closed, without.log_predictive(row), rtol=1e-9)
     assert np.isfinite(elpd.elpd)
+
+
+def test_an_explanation_shows_four_digits_of_a_number(fruit):
+    X, y = fruit
+    clf = BayesNetClassifier(EDGES, inference="map").fit(X, y)
+    (value,) = clf.explain(X[:1]).terms["value"].dropna()
+    color, *numbers = value.split(", ")
+    assert color == X["color"][0]
+    assert numbers == [f"{X[name][0]:.4g}" for name in ("weight", "height")]
 
 
 def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):

@@ -357,6 +357,27 @@ def test_priors_name_the_parameters_as_the_posterior_does(fitted):
     assert any("Normal(mu_gaussian, sigma2_gaussian)" in sentence for sentence in priors.attrs["model"])
 
 
+def test_the_prior_that_is_printed_depends_on_the_rows_no_further_than_it_says(table):
+    """Other rows leave the probabilities of families and the words of histograms as they are, until these are prior."""
+    frame, y = table
+    first, other = (average().fit(frame[["wait"]].iloc[rows], y[rows]) for rows in (slice(0, 75), slice(75, 150)))
+    lines = [clf.prior_summary().set_index("parameter")["prior"] for clf in (first, other)]
+    fixed = ["is_log_normal", "is_gamma", "is_exponential", "is_histogram", "theta_histogram"]
+    assert (lines[0][fixed] == lines[1][fixed]).all()
+    share = f"1 with probability {1 / len(averages(first)[0].family.names):.4g}"
+    assert lines[0]["is_gamma"] == f"{share}, else 0"
+    assert lines[0]["is_histogram"] == f"{share}, weighed by its evidence at a = 1, else 0"
+    assert any("equally probable before the rows" in said for said in first.prior_summary().attrs["model"])
+
+    goes_on = first.as_prior().fit(frame[["wait"]].iloc[75:], y[75:])
+    table = goes_on.prior_summary()
+    lines = table.set_index("parameter")["prior"]
+    weight = first.families_.loc["wait", "histogram"]
+    assert lines["is_histogram"] == f"1 with probability {weight:.4g}, else 0"
+    assert lines["theta_histogram"].endswith("given the rows of an earlier fit")
+    assert not any("equally probable before the rows" in said for said in table.attrs["model"])
+
+
 def test_a_model_in_pymc_is_refused(table, fitted):
     frame, y = table
     with pytest.raises(Refused, match="has no PyMC model; use inference='exact', or families='auto'"):

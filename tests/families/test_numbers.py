@@ -23,6 +23,7 @@ from bayesclf.families import (
     LogNormal,
     NegativeBinomial,
     Poisson,
+    VonMises,
 )
 from bayesclf.inference import Exact
 from bayesclf.rules import RULES
@@ -39,6 +40,7 @@ FAMILIES = {
     "negative-binomial": (NegativeBinomial(), COUNTS**2),
     "exponential": (Exponential(), ZEROS),
     "gamma": (Gamma(), POSITIVE),
+    "von-mises": (VonMises(), POSITIVE % (2 * np.pi)),
     "log-normal": (LogNormal(), POSITIVE),
     "log-normal, one variance": (LogNormal(Gaussian("shared")), POSITIVE),
     "hurdle log-normal": (Hurdle(), ZEROS),
@@ -256,7 +258,7 @@ def test_leave_one_out_is_exact(name):
 @every_family
 def test_columns_are_selected(name):
     if "one variance" in name:
-        with pytest.raises(Refused, match="features that share"):
+        with pytest.raises(Refused, match="parameters in common"):
             make(name, select=True).fit(table(name), Y)
     else:
         X = table(name).assign(v=np.random.default_rng(3).permutation(table(name)["v"]))

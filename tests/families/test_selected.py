@@ -229,6 +229,17 @@ def test_a_variance_over_features_is_refused(variance, mixed_table):
         make(blocks={("age", "dose"): Gaussian(variance)}).fit(X[NUMBERS], y)
 
 
+@pytest.mark.parametrize("family", ["conditional-gaussian", "joint", "multivariate-gaussian"])
+def test_columns_of_a_block_that_depend_on_each_other_are_refused(family, mixed_table):
+    X, y = mixed_table
+    names = {"conditional-gaussian": ["age", "ward"], "joint": ["ward", "smoker"]}.get(family, ["age", "dose"])
+    complete = X[names].notna().all(axis=1)
+    with pytest.raises(Refused) as refused:
+        make(blocks={tuple(names): family}).fit(X[complete], y[complete])
+    assert "variance" not in str(refused.value)
+    assert f"columns {names[0]!r}, {names[1]!r} have parameters in common" in str(refused.value)
+
+
 def test_words_of_one_simplex_are_refused(rng):
     X = pd.DataFrame(rng.poisson(2.0, (30, 3)), columns=list("abc"))
     with pytest.raises(Refused, match="cannot be selected"):

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from scipy.special import gammaln
 
 import bayesclf as bc
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.families import Gaussian, MultivariateGaussian
 from bayesclf.families.base import Axes
 from bayesclf.families.dependence import log_evidence_of_scatter, log_evidence_of_table
@@ -154,11 +154,39 @@ def test_a_mixed_pair_and_a_dependence_that_is_not_linear():
     X.loc[1, "sign"] = None
     gaps = pairs(X, y)
     assert gaps.with_gaps == (("a", "sign"), ("square", "sign"))
-    assert gaps.blocks == {}
-    assert "BayesNetClassifier" in gaps.next_step
-    bc.NaiveBayes(linear.blocks, missing="level").fit(X, y)
-    with pytest.raises(Refused, match=r"column 'sign' has missing cells .* fit with missing='level', fill them in"):
-        bc.NaiveBayes(linear.blocks).fit(X, y)
+    assert gaps.blocks == linear.blocks
+    short = bc.Augmentation(draws=50, tune=20)
+    with pytest.warns(ConvergenceWarning):
+        joined = bc.NaiveBayes(gaps.blocks, inference=short, random_state=1).fit(X, y)
+    assert joined.inference_ == short
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_numbers_can_depend_on_each_other_by_which_cells_are_missing(together):
+    """Where that is a level, it is a category beside each number, and the evidence of both parts adds."""
+    rng = np.random.default_rng(6)
+    y = rng.integers(2, size=400)
+    X = pd.DataFrame(rng.normal(size=(400, 3)), columns=list("abc"))
+    gaps = rng.random((400, 3)) < 0.2
+    gaps[:, 1] = gaps[:, 0] if together else gaps[:, 1]
+    X["c"] += 0.8 * X["a"]
+    X = X.mask(gaps)
+    clf = bc.NaiveBayes(missing="level", random_state=1).fit(X, y)
+    found = bc.dependent_pairs(clf, X, y)
+    indicators = X.isna().map({True: "missing", False: "seen"}.get)
+    parts = [pairs(part, y).table.set_index(["first", "second"])["log_bayes_factor"] for part in (X, indicators)]
+    for line in found.table.itertuples():
+        expected = sum(part[line.first, line.second] for part in parts)
+        assert line.log_bayes_factor == pytest.approx(expected)
+        assert line.rows == 400
+    assert (("a", "b") in found.to_join) == together
+    assert ("a", "c") in found.to_join
+    assert found.by_gaps == ((("a", "b"),) if together else ())
+    assert found.blocks == {("a", "c"): "multivariate-gaussian"}
+    block = bc.NaiveBayes({("a", "b", "c"): "multivariate-gaussian"}, missing="level", inference="map")
+    joined = bc.dependent_pairs(block.fit(X, y), X, y).table.set_index(["first", "second"])["joined"]
+    assert joined["a", "b"] != together  # the block has their values, and not which of them are missing
+    assert joined["a", "c"]
 
 
 def test_the_blocks_that_it_names_can_be_fitted_and_help():
@@ -246,7 +274,9 @@ def test_missing_is_a_level_where_the_model_has_it_as_one():
         assert own.rows == line.rows == 300
     assert lines["a", "x"].probability > 0.999
     assert lines["a", "x"].rows == 300
-    assert lines["x", "z"].rows == 300 - gaps.sum()  # two numbers, by their correlation
+    assert lines["x", "z"].rows == 300
+    of_values = pairs(X, y).table.set_index(["first", "second"])["log_bayes_factor"]["x", "z"]
+    assert lines["x", "z"].log_bayes_factor == pytest.approx(of_values)  # of "z" no cell is missing
     ignored = {(line.first, line.second): line for line in pairs(X, y).table.itertuples()}
     assert ignored["a", "b"].probability < 0.5
     assert ignored["a", "b"].rows == 300 - gaps.sum()

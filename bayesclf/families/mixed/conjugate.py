@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from bayesclf.families.base import Axes
 from bayesclf.families.gaussian import log_student_t
+from bayesclf.families.mixed import linear
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.mixed.regressions import Regression, names, once
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
@@ -61,6 +62,15 @@ class Sums:
         """Return the same for each class."""
         return type(self)(*(np.repeat(values, labels, axis=0) for values in (self.n, self.mean, self.scatter)))
 
+    def added(self, other: Self) -> Self:
+        """Return the moments of the rows of both, by the update of Chan, Golub & LeVeque (1983)."""
+        n = self.n + other.n
+        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
+        away = other.mean - self.mean
+        mean = np.where((self.n > 0)[..., None], self.mean + share[..., None] * away, other.mean)
+        between = (self.n * share)[..., None, None] * away[..., :, None] * away[..., None, :]
+        return type(self)(n, mean, self.scatter + other.scatter + between)
+
     def squares(self, slopes: Array) -> Array:
         """Return the sum of squared deviations of x_of − Σ slope_i x_i from its mean, (outcome, configuration)."""
         weights = np.concatenate([-slopes, np.ones((*slopes.shape[:-1], 1))], axis=-1)
@@ -107,7 +117,7 @@ class NormalInverseGamma:
         right = (sums.n * residual)[..., None] * z
         right[..., 1:] += cross - (within @ slopes[..., None])[..., 0]
         precision = self.precision + moments
-        change = np.linalg.solve(precision, right[..., None])[..., 0]
+        change = linear.solved(precision, right)
         m = self.m + change
         left = sums.n * (residual - (change * z).sum(axis=-1)) ** 2
         shrunk = np.einsum("kci,kcij,kcj->kc", change, self.precision, change)
@@ -136,7 +146,14 @@ class NormalInverseGamma:
 
     def factor(self) -> Array:
         """Return F with FFᵀ = Λ⁻¹, (outcome, configuration, term, other term)."""
-        return np.linalg.inv(np.linalg.cholesky(self.precision)).swapaxes(-1, -2)
+        return linear.root_of_inverse(self.precision)
+
+    def marginal_precision(self) -> Array:
+        """Return 1/(Λ⁻¹)_ii, (outcome, configuration, term): β_i | σ² has the variance σ² over it.
+
+        It is the diagonal of Λ where the coefficients are independent of each other given σ².
+        """
+        return np.asarray(1 / (self.factor() ** 2).sum(axis=-1))
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
         """Draw β (draw, outcome, configuration, term), from 0, and σ²."""
@@ -152,8 +169,8 @@ class NormalInverseGamma:
 
     def log_normalizer(self) -> Array:
         """Return log Γ(a) b^−a |Λ|^−½, (outcome, configuration)."""
-        log_det = np.linalg.slogdet(self.precision)[1]
-        return np.asarray(gammaln(self.a) - self.a * np.log(self.b) - 0.5 * log_det)
+        log_root = np.log(np.diagonal(self.factor(), axis1=-2, axis2=-1)).sum(axis=-1)
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + log_root)
 
     def log_predictive(self, x: Array, on: Array, configuration: Integers) -> Array:
         """Return the log density of Student's t, (row, outcome), of cells x (row) given the parents' (row, parent)."""
@@ -227,26 +244,37 @@ def log_prior(parts: Sequence[tuple[Regression, NormalInverseGamma]], labels: in
     return Density(np.concatenate(densities, axis=2).reshape(draws, -1), named)
 
 
+CORRELATED = ", correlated with the other coefficients"
+"""What is added to the prior of a coefficient that is not independent of the others given sigma2."""
+
+
 def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[PriorLine]:
-    """Return the priors of the coefficients and the variance of one number, once where all configurations have one."""
+    """Return the priors of the coefficients and the variance of one number, once where all configurations have one.
+
+    That of a coefficient is its marginal one given σ², and says so where the posterior of earlier rows made it differ
+    from the conditional one.
+    """
     of_terms, of_regressions = names(axes, [own])
     at = ", ".join(f"{axes.features[i]}={written(c)}" for i, c in zip(own.on, part.centre, strict=True))
     diagonal = np.diagonal(part.precision, axis1=-2, axis2=-1)
-    m, diagonal, a, b = (values.reshape(len(part.a), -1) for values in (part.m, diagonal, part.a, part.b))
+    correlated = np.count_nonzero(part.precision) > np.count_nonzero(diagonal)
+    of_each = part.marginal_precision() if correlated else diagonal
+    m, of_each, a, b = (values.reshape(len(part.a), -1) for values in (part.m, of_each, part.a, part.b))
     if at:
         for place in range(0, len(of_terms), own.width):
             name, bar, where = of_terms[place].partition(" | ")
             of_terms[place] = f"{name} at {at}{bar}{where}"
     lines: list[PriorLine] = []
     for form, every, width, numbers in (
-        ("beta", of_terms, own.width, {"m": m, "precision": diagonal}),
+        ("beta", of_terms, own.width, {"m": m, "precision": of_each}),
         ("sigma2", of_regressions, 1, {"a": a, "b": b}),
     ):
         by_configuration = {key: values.reshape(len(values), -1, width) for key, values in numbers.items()}
         if all((values == values[:, :1]).all() for values in by_configuration.values()):
             every = [name.partition(" | ")[0] for name in every[:width]]
             numbers = {key: values[:, 0] for key, values in by_configuration.items()}
-        words = "Normal({m}, sigma2/{precision})" if form == "beta" else "InvGamma({a}, {b})"
+        normal = f"Normal({{m}}, sigma2/{{precision}}){CORRELATED if correlated else ''}"
+        words = normal if form == "beta" else "InvGamma({a}, {b})"
         lines += prior_lines(form, words, Axes(axes.labels, tuple(every)), **numbers)
     return lines
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import MISSING, Axes
-from bayesclf.families.mixed import regressions
+from bayesclf.families.mixed import linear, regressions
 from bayesclf.families.mixed.conjugate import Sums
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.tables import ConditionalTables
 from bayesclf.typing import Array, Parameters
+from bayesclf.wording import joined
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of the parents' correlations, for each, and share of residuals, that is no rounding of 0."""
+
+NO_PART = 1e-6
+"""Weight of a column in a combination of columns that is constant, below which it has no part in it."""
 
 
 def least_squares(
@@ -51,15 +56,16 @@ def least_squares(
         sums = Sums.of(own, statistics)
         within, cross = sums.scatter[..., :-1, :-1], sums.scatter[..., :-1, -1]
         sd = np.sqrt(np.diagonal(_without_rounding(sums), axis1=-2, axis2=-1))
-        correlation = within / np.where(sd[..., :-1] > 0, sd[..., :-1], 1.0)[..., :, None]
-        correlation = correlation / np.where(sd[..., :-1] > 0, sd[..., :-1], 1.0)[..., None, :]
-        smallest = np.linalg.eigvalsh(correlation).min(axis=-1, initial=np.inf)
+        smallest = np.linalg.eigvalsh(_correlations(within, sd[..., :-1])).min(axis=-1, initial=np.inf)
         regular = (sums.n > 0) & (sd[..., :-1] > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
         solvable = np.where(regular[..., None, None], within, np.eye(own.width - 1))
-        slopes = np.where(regular[..., None], np.linalg.solve(solvable, cross[..., None])[..., 0], 0.0)
+        slopes = np.where(regular[..., None], linear.solved(solvable, cross), 0.0)
         squares = sums.squares(slopes)
         defined = regular & (squares > RANK_TOLERANCE * sd[..., -1] ** 2) & (sd[..., -1] > 0)
-        _require(defined | ~_possible(own, statistics.axes, tables, theta), own, statistics.axes)
+        lacking = np.argwhere(~defined & _possible(own, statistics.axes, tables, theta))
+        if len(lacking):
+            label, place = lacking[0]
+            raise DoesNotExist(_reason(own, statistics.axes, sums, sd, label, place))
         intercept = sums.mean[..., -1] - (slopes * sums.mean[..., :-1]).sum(axis=-1)
         beta = np.concatenate([intercept[..., None], slopes], axis=-1)
         betas.append(np.where(defined[..., None], beta, 0.0).reshape(1, len(beta), -1))
@@ -89,15 +95,33 @@ def _without_rounding(sums: Sums) -> Array:
     return out
 
 
-def _require(there: NDArray[np.bool_], own: Regression, axes: Axes) -> None:
-    """Raise `DoesNotExist` for the first class and configuration (outcome, configuration) without an estimate."""
-    if there.all():
-        return
-    label, place = np.argwhere(~there)[0]
+def _correlations(within: Array, sd: Array) -> Array:
+    """Return scatters (…, column, other column) as correlations, 0 of a constant column."""
+    unit = np.where(sd > 0, sd, 1.0)
+    return np.asarray(within / unit[..., :, None] / unit[..., None, :])
+
+
+def _reason(own: Regression, axes: Axes, sums: Sums, sd: Array, label: int, place: int) -> str:
+    """Return why a class and configuration has no estimate, given the square roots of the scatters' diagonals."""
     _, of_regressions = regressions.names(axes, [own])
     name, _, where = of_regressions[place].partition(" | ")
-    on = f" and of {', '.join(repr(axes.features[i]) for i in own.on)}" if own.on else ""
-    raise DoesNotExist(
-        f"class {axes.labels[label]!r} has too few different values in column {name!r}{on}"
-        f"{f' where {where}' if where else ''} for a variance by maximum likelihood"
+    who, where = f"class {axes.labels[label]!r} has", f" where {where}" if where else ""
+    parents, sd = [repr(axes.features[i]) for i in own.on], sd[label, place]
+    on = f" and of {', '.join(parents)}" if parents else ""
+    if sums.n[label, place] == 0:
+        return f"{who} no value in column {name!r}{on}{where}"
+    if sd[-1] == 0 or sums.n[label, place] <= own.width:
+        return f"{who} too few different values in column {name!r}{on}{where} for a variance by maximum likelihood"
+    if constant := list(compress(parents, sd[:-1] == 0)):
+        return f"{who} one value only in column {constant[0]}{where}, so that {name!r} has no slope on it"
+    values, vectors = np.linalg.eigh(_correlations(sums.scatter[label, place, :-1, :-1], sd[:-1]))
+    if len(parents) > 1 and values[0] <= RANK_TOLERANCE * own.width:
+        together = compress(parents, np.abs(vectors[:, 0]) > NO_PART)
+        return (
+            f"{who} collinear columns {joined(together)}{where}, so that the slopes of {name!r} on them are not unique "
+            "by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes them unique"
+        )
+    return (
+        f"{who} values of column {name!r}{where} that are a linear function of {joined(parents)}, so that their "
+        "variance by maximum likelihood is 0"
     )

@@ -5,6 +5,7 @@ Which columns of mixed axes are categories is told by their levels: a number has
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self, override
 
@@ -13,14 +14,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf import memory
-from bayesclf.families.base import MISSING, Axes, Statistics
+from bayesclf.families.base import MISSING, UNSEEN, Axes, Statistics
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.row_counts import RowCounts, different
-from bayesclf.families.patterns import Booleans
+from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
 
 SEEN = 0
-"""Code, in a group, of a number that is observed; that of one that is not is `MISSING`."""
+"""Code, in a group, of a number that is observed; that of one that is not is `MISSING`.
+
+Of a category `UNSEEN` is a level that a prior lacks, which counts as missing.
+"""
+
+APART = 1
+"""Code of the same in a row that is a group by itself, as its missing cells are drawn or expected by its numbers."""
 
 
 def are_categories(axes: Axes) -> Booleans:
@@ -38,7 +45,8 @@ class GroupedMoments(Statistics):
     """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the numbers of each group of rows.
 
     The rows of a group have the same label, the same values of all categories and the same cells missing. Groups are
-    merged by the update of Chan, Golub & LeVeque (1983); rows without any cell are left out.
+    merged by the update of Chan, Golub & LeVeque (1983); rows without any cell are left out, and rows that are kept
+    apart are merged with equal ones only.
 
     Attributes
     ----------
@@ -62,12 +70,26 @@ class GroupedMoments(Statistics):
     averages: ClassVar[tuple[str, ...]] = ("groups", "mean")
 
     @classmethod
-    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the moments of rows `X` (row, feature), codes of categories and numbers, with label codes `y`."""
+    def of(
+        cls,
+        X: Array,
+        y: Integers,
+        axes: Axes,
+        sample_weight: Array | None = None,
+        apart: Callable[[Booleans], bool] = lambda seen: False,
+    ) -> Self:
+        """Return the moments of rows `X` (row, feature), codes of categories and numbers, with label codes `y`.
+
+        `apart` says by which cells (feature) are observed whether such rows are kept apart.
+        """
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         category, seen = are_categories(axes), are_seen(X, axes)
-        codes = np.where(seen, np.where(category, X, SEEN), MISSING).astype(np.intp)
+        gaps = np.where(category & (X == UNSEEN), UNSEEN, MISSING)
+        alone = np.zeros(len(X), dtype=bool)
+        for pattern, rows in by_pattern(~seen):
+            alone[rows] = apart(pattern)
+        codes = np.where(seen, np.where(category, X, np.where(alone, APART, SEEN)[:, None]), gaps).astype(np.intp)
         numbers = np.where(seen, X, 0.0)[:, ~category]
         return cls._merged(axes, np.column_stack([y, codes]), weight, numbers, None)
 
@@ -76,8 +98,14 @@ class GroupedMoments(Statistics):
         """Return the moments of parts, (part, …), of which equal groups are merged; single rows have no scatter."""
         some = (groups[:, 1:] >= 0).any(axis=1) if groups.shape[1] > 1 else np.zeros(len(groups), dtype=bool)
         groups, n, mean = groups[some], n[some], mean[some]
-        sizes = [size or 1 for size in axes.sizes] if axes.levels else [1] * len(axes.features)
+        sizes = [size or APART + 1 for size in axes.sizes] if axes.levels else [APART + 1] * len(axes.features)
         merged, which = different(groups, (len(axes.labels), *sizes))
+        alone = (groups[:, 1:][:, ~are_categories(axes)] == APART).any(axis=1)
+        if alone.any():
+            cells, part = np.column_stack([which[alone], mean[alone]]), np.zeros(len(groups), dtype=np.intp)
+            part[alone] = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+            _, first, which = np.unique(which * len(groups) + part, return_index=True, return_inverse=True)
+            merged = groups[first]
         d = mean.shape[1]
         memory.require(
             3 * 8.0 * len(merged) * d**2,
@@ -115,7 +143,7 @@ class GroupedMoments(Statistics):
         groups[:, 0] = np.array(self.axes.labels_in(axes), dtype=np.intp)[groups[:, 0]]
         for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True), start=1):
             if levels:
-                codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
+                codes = np.array([*(wider.index(level) for level in levels), UNSEEN, MISSING], dtype=np.intp)
                 groups[:, j] = codes[groups[:, j]]
         # A column without a cell so far may turn out to be a category.
         still = ~are_categories(axes)[~are_categories(self.axes)]
@@ -129,6 +157,19 @@ class GroupedMoments(Statistics):
         parts = self.groups[there], self.n[there], self.mean[there], self.scatter[there]
         return type(self)(self.axes, *parts).select(np.isin(np.arange(len(self.axes.features)), (i, j)))
 
+    @override
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays as numbers, without rows that are kept apart: which are so depends on the edges alone."""
+        number = ~are_categories(self.axes)
+        groups = self.groups.copy()
+        groups[:, 1:] = np.where(number & (groups[:, 1:] == APART), SEEN, groups[:, 1:])
+        plain = self._merged(self.axes, groups, self.n, self.mean, self.scatter)
+        return super(GroupedMoments, plain).arrays()
+
+    def where(self, some: Booleans) -> Self:
+        """Return the moments of some of the groups, (group)."""
+        return type(self)(self.axes, self.groups[some], self.n[some], self.mean[some], self.scatter[some])
+
     @property
     def seen(self) -> Booleans:
         """Which features are observed, (group, feature)."""
@@ -137,7 +178,7 @@ class GroupedMoments(Statistics):
     def row_counts(self) -> RowCounts:
         """Return the counts of the different rows of the categories alone."""
         category = are_categories(self.axes)
-        axes, codes = self.axes.select(category), self.groups[:, 1:][:, category]
+        axes, codes = self.axes.select(category), np.maximum(self.groups[:, 1:][:, category], MISSING)
         return RowCounts.of(codes, self.groups[:, 0], axes, self.n)
 
     def cells(self) -> Moments:

@@ -8,6 +8,7 @@ integrated out in closed form.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.mixed import linear
 from bayesclf.families.mixed.groups import are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.networks.factors import Layout
@@ -100,11 +102,38 @@ def log_density(
 
 
 def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters) -> Array:
-    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions.
+    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions."""
+    return np.swapaxes(given_numbers(regressions, X, hidden, parameters).log_density, 1, 2)
+
+
+@dataclass(frozen=True)
+class GivenNumbers:
+    """The hidden numbers of rows given the observed ones: Normal(mean, FFᵀ), and the density of the observed ones.
+
+    Attributes
+    ----------
+    log_density
+        (draw, outcome, row).
+    mean
+        (draw, outcome, row, hidden).
+    root
+        F, (draw, outcome, row, hidden, other hidden).
+    """
+
+    log_density: Array
+    mean: Array
+    root: Array
+
+
+def given_numbers(
+    regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters
+) -> GivenNumbers:
+    """Return what linear regressions, parents first, say of rows X (row, feature) without missing categories.
 
     With r = x − β0 − βᵀx_on of all regressions, where the hidden x are at their conditional means, u the hidden
-    numbers' deviations from these, and A_fh = ∂r_f/∂u_h, it is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u, D
-    the diagonal of 1/σ²: a regression of −r on A.
+    numbers' deviations from these, and A_fh = ∂r_f/∂u_h, the density of the observed numbers is the integral of
+    exp(−½(r + Au)ᵀD(r + Au)) over u, D the diagonal of 1/σ²: a regression of −r on A. Given these, u has the mean
+    −(AᵀDA)⁻¹AᵀDr and the precision AᵀDA.
     """
     values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
     beta, sigma2 = parameters["beta"], parameters["sigma2"]
@@ -123,13 +152,15 @@ def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int,
         weights.append(1 / variance)
         slopes.append([slope.get(h, np.zeros_like(expected)) for h in hidden])
     logs = [np.log(w) - np.log(2 * np.pi) - w * r**2 for w, r in zip(weights, residuals, strict=True)]
-    total = 0.5 * np.sum(logs, axis=0)
-    if hidden:
-        D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
-        A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
-        right = np.einsum("...fh,...f->...h", A, D * r)
-        factor = np.linalg.cholesky(np.einsum("...fh,...f,...fi->...hi", A, D, A))
-        solved = np.linalg.solve(factor, right[..., None])[..., 0]
-        log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        total = total + 0.5 * ((solved**2).sum(axis=-1) - log_det + len(hidden) * np.log(2 * np.pi))
-    return np.asarray(np.swapaxes(total, 1, 2))
+    total = np.asarray(0.5 * np.sum(logs, axis=0))
+    if not hidden:
+        return GivenNumbers(total, np.empty((*total.shape, 0)), np.empty((*total.shape, 0, 0)))
+    D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
+    A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
+    right = np.einsum("...fh,...f->...h", A, D * r)
+    root = linear.root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
+    whitened = np.einsum("...ih,...i->...h", root, right)
+    log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+    total = total + 0.5 * ((whitened**2).sum(axis=-1) + log_det + len(hidden) * np.log(2 * np.pi))
+    start = np.stack([np.broadcast_to(values[h], total.shape) for h in hidden], axis=-1)
+    return GivenNumbers(total, start - np.einsum("...hi,...i->...h", root, whitened), root)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -14,14 +13,16 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
+from bayesclf.families.augmentation import FRACTIONS
 from bayesclf.families.base import MISSING, Axes, Family, Statistics, require_choice, require_each, require_positive
 from bayesclf.families.mixed import conjugate, estimates, marginals, regressions
+from bayesclf.families.mixed.augmentation import CompletedRows
 from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
+from bayesclf.families.mixed.gaps import Network, require_conjugate, require_estimate
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.mixed.structure import best_tree
 from bayesclf.families.networks import structure
-from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, JointTable
 from bayesclf.families.networks.tables import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine
@@ -58,11 +59,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
     The sums are over the rows of a class and configuration. MLE: least squares, σ² the mean squared residual. MAP: the
     joint mode in (β, σ²), σ² = b_n/(a_n + 1 + w/2) with w coefficients. The predictive is a product of tables' means
     and of Student's t with 2a_n degrees of freedom. Without categories and edges it is `Gaussian`; with all edges among
-    numbers its MLE has the mean and covariance of `MultivariateGaussian`.
+    numbers its MLE has the means and covariances of ``MultivariateGaussian("class")``, one covariance for each class.
 
-    A missing cell that no observed cell depends on drops out. Others are summed and integrated out in prediction; in
-    training rows they are refused, as they couple the parameters, and the predictive in closed form needs the numbers
-    on which observed ones depend.
+    A missing cell that no observed cell depends on drops out. Others are summed and integrated out in prediction, but
+    for the predictive in closed form, which needs the numbers on which observed ones depend. In training rows they
+    couple the parameters: the posterior is then sampled by data augmentation, and estimates are not computed.
 
     Parameters
     ----------
@@ -129,16 +130,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
         Raises
         ------
         Refused
-            For training rows whose missing cells others depend on, and for too many regressions.
+            For too many regressions.
         """
-        axes, used = statistics.axes, set(statistics.axes.features)
-        edges = best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
-        if not isinstance(edges, str):
-            edges = tuple(edge for edge in edges if set(edge) <= used)
-        free = tuple(name for name in self.class_free if name in used)
-        plain = replace(self, edges=edges, class_free=free, axes=axes)
-        plain.require_conjugate(statistics.seen)
-        labels = len(axes.labels)
+        tree = best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
+        plain = replace(self, edges=tree).of_columns(statistics.axes)
+        labels = len(statistics.axes.labels)
         if plain.regressions and labels * plain.regressions[-1].ends[1] > LARGEST_PARAMETERS:
             raise Refused(
                 f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
@@ -153,10 +149,32 @@ class ConditionalGaussian(Family[GroupedMoments]):
             return resolved
         return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
 
+    def of_columns(self, axes: Axes) -> Self:
+        """Return the family on some columns: its edges among these, and which of these are free of the class."""
+        edges = self.edges
+        if not isinstance(edges, str):
+            edges = tuple(edge for edge in edges if set(edge) <= set(axes.features))
+        free = tuple(name for name in self.class_free if name in axes.features)
+        return replace(self, edges=edges, class_free=free, axes=axes)
+
     def _evidence_with(self, statistics: GroupedMoments, edges: tuple[structure.Edge, ...]) -> float:
         """Return the log evidence of columns under this prior with other edges."""
         family = replace(self, edges=edges)
         return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
+
+    @override
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
+        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
+        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
+            return GroupedMoments.of(X, y, axes, sample_weight)
+        network = self.of_columns(axes).network
+        return GroupedMoments.of(X, y, axes, sample_weight, lambda seen: bool(network.hidden(seen).any()))
+
+    @property
+    def network(self) -> Network:
+        """The tables and the regressions."""
+        layout = None if self.of_categories is None else self.of_categories.layout(self.of_categories.axes)
+        return Network(self.axes, layout, self.regressions)
 
     @cached_property
     def of_categories(self) -> ConditionalTables | None:
@@ -164,12 +182,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
         axes = self.axes.select(are_categories(self.axes))
         if not axes.features:
             return None
-        if self.edges == ALL:
-            return JointTable(self.alpha, self.basis, axes)
-        assert not isinstance(self.edges, str)
-        edges = tuple(edge for edge in self.edges if set(edge) <= set(axes.features))
-        free = tuple(name for name in self.class_free if name in axes.features)
-        return BayesianNetwork(self.alpha, self.basis, axes, edges, free)
+        own = self.of_columns(axes)
+        if own.edges == ALL:
+            return JointTable(own.alpha, own.basis, axes)
+        assert not isinstance(own.edges, str)
+        return BayesianNetwork(own.alpha, own.basis, axes, own.edges, own.class_free)
 
     @cached_property
     def regressions(self) -> tuple[Regression, ...]:
@@ -232,7 +249,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
         plain = replace(self, axes=statistics.axes)
-        plain.require_conjugate(statistics.seen)
+        require_estimate(plain.not_conjugate(statistics))
         label = statistics.groups[:, 0] == np.arange(len(statistics.axes.labels))[:, None]
         there = (label * statistics.n) @ statistics.seen > 0
         of_all = [name in self.class_free for name in statistics.axes.features]
@@ -242,6 +259,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
+        require_estimate(self.not_conjugate(statistics))
         posterior = self.posterior(statistics)
         theta = {} if self.of_categories is None else self.of_categories.map(statistics.row_counts())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
@@ -249,33 +267,37 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return the first column whose missing training cells couple the parameters."""
-        for name in self._hidden(statistics.seen):
-            return f"column {name!r} has missing cells that others depend on"
-        return ""
-
-    def _hidden(self, seen: NDArray[np.bool_]) -> Iterator[str]:
-        """Yield the columns with missing cells that matter, among observed cells (row, feature)."""
-        for pattern in np.unique(seen, axis=0):
-            hidden = marginals.needed(pattern, self._layout, self.regressions, self.axes) & ~pattern
-            yield from compress(self.axes.features, hidden)
+        return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
 
     def require_conjugate(self, seen: NDArray[np.bool_]) -> None:
         """Raise `Refused` for missing cells that matter among observed cells (row, feature)."""
-        for name in self._hidden(seen):
-            as_level = are_categories(self.axes)[self.axes.features.index(name)]
-            raise Refused(
-                f"column {name!r} has missing cells that others depend on, which a network with numbers cannot learn "
-                f"from; {'fit with missing=' + repr('level') + ', ' if as_level else ''}fill them in, leave out the "
-                "rows or the column, or give edges by which no column depends on it"
-            )
+        require_conjugate(self.network.coupling(np.where(seen, 0, MISSING), seen))
 
-    @property
-    def _layout(self) -> Layout | None:
-        return None if self.of_categories is None else self.of_categories.layout(self.of_categories.axes)
+    @override
+    def not_augmentable(self, statistics: GroupedMoments) -> str:
+        """Return nothing: given the missing cells there is a closed form.
+
+        Raises
+        ------
+        Refused
+            For rows with missing cells that matter and count a fraction, as no engine samples these.
+        """
+        _, others = self.network.split(statistics)
+        if np.any(others.n != np.floor(others.n)):
+            raise Refused(
+                f"{FRACTIONS}, and no engine samples a network with numbers then; give whole ones, or fill in"
+            )
+        return ""
+
+    @override
+    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
+        """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
+        alpha = None if self.of_categories is None else np.asarray(self.of_categories.alpha)
+        return CompletedRows.of(self.network, alpha, [part for _, part in self.parts()], statistics, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
-        self.require_conjugate(statistics.seen)
+        require_conjugate(self.not_conjugate(statistics))
         parts = [part.updated(Sums.of(own, statistics)) for own, part in self.parts()]
         flat = conjugate.joined(len(self.axes.labels), parts)
         alpha = (
@@ -299,7 +321,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Add θ, σ² and β; they observe counts, and the moments of numbers given those of their parents."""
         from bayesclf.families.mixed.pymc import add_regressions, observe_sums
 
-        self.require_conjugate(statistics.seen)
+        require_conjugate(self.not_conjugate(statistics), "such rows have no PyMC model: use inference='augmentation'")
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.row_counts(), suffix)
         sums = [Sums.of(own, statistics) for own in self.regressions]
@@ -311,7 +333,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         from bayesclf.families.mixed.pymc import add_regressions, observe_rows
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
-        self.require_conjugate(seen)
+        require_conjugate(self.network.coupling(X, seen), "such rows have no PyMC model: leave them out")
         codes = None
         if self.of_categories is not None:
             import pymc as pm
@@ -375,7 +397,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         return np.asarray(self._summed_out(X, of_categories, of_numbers)[0])
 
     def _summed_out(self, X: Array, of_categories: Any, of_numbers: marginals.OfNumbers) -> Array:
-        return marginals.log_density(X, self._layout, self.regressions, self.axes, of_categories, of_numbers)
+        return marginals.log_density(X, self.network.layout, self.regressions, self.axes, of_categories, of_numbers)
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Own class: the tables' and the regressions' predictives without the row; what all classes share, in all."""

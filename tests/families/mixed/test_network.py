@@ -198,13 +198,20 @@ def test_generated_moments_are_those_of_generated_rows(rng):
         assert stats.kstest(residual / variance, stats.chi2(n - 1).cdf).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("earlier", [False, True], ids=["prior", "posterior of earlier rows"])
 @pytest.mark.parametrize("case", **ids(MIXED))
-def test_the_words_of_the_prior_are_those_of_its_draws(case):
+def test_the_words_of_the_prior_are_those_of_its_draws(case, earlier):
     family = case.prior
+    if earlier:
+        X, y = case.data()
+        family = family.posterior(family.statistics(X, y, family.axes))
     draws, names = family.draw(np.random.default_rng(0), 500), family.coords()
     lines = [line for line in family.priors() if line.parameter != "theta"]
     assert {line.parameter for line in lines} == {"beta", "sigma2"}
+    of_slopes = [line.prior for line in lines if " on " in line.feature]
+    assert all(prior.endswith(", correlated with the other coefficients") == earlier for prior in of_slopes)
     for line in lines:
+        k = family.axes.labels.index(line.outcome) if line.outcome else 0
         name, _, where = line.feature.partition(" | ")
         name, _, at = name.partition(" at ")
         axis = names["term" if line.parameter == "beta" else "regression"]
@@ -212,10 +219,10 @@ def test_the_words_of_the_prior_are_those_of_its_draws(case):
             if full.partition(" | ")[0] != name or (where and full.partition(" | ")[2] != where):
                 continue
             regression = names["regression"].index(full.replace(f"{name}", name.partition(" on ")[0], 1))
-            sigma2, values = draws["sigma2"][:, 0, regression], draws[line.parameter][:, 0, place]
+            sigma2, values = draws["sigma2"][:, k, regression], draws[line.parameter][:, k, place]
             for parent, center in re.findall(r"(\w+)=(\S+?)(?:,|$)", at.replace("−", "-")):
                 slope = axis.index(full.replace(name, f"{name} on {parent}", 1))
-                values = values + float(center) * draws["beta"][:, 0, slope]
+                values = values + float(center) * draws["beta"][:, k, slope]
             found = [float(number) for number in re.findall(r"[0-9.]+", line.prior.replace("sigma2", ""))]
             sign = -1 if line.prior.startswith("Normal(−") else 1
             if line.parameter == "beta":
@@ -236,8 +243,8 @@ def test_a_missing_number_that_others_depend_on_is_refused_where_there_is_no_clo
     expected = np.array([posterior.of_categories.log_predictive(np.array([[0]]))[0], [0.0, 0.0]])
     np.testing.assert_allclose(posterior.log_predictive(gap), expected, rtol=1e-12)
     X[0, 1] = np.nan
-    with pytest.raises(Refused, match=r"column 'u' has missing cells that others depend on, .*; fill them in"):
-        conditioned(ConditionalGaussian(), X, y, BOTH)
+    with pytest.raises(Refused, match=r"column 'u' has missing cells that others depend on\); use inference='augm"):
+        prior.posterior(prior.statistics(X, y, BOTH))
     X[0, 2] = np.nan
     prior, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
     assert not prior.not_conjugate(statistics)
@@ -261,12 +268,47 @@ def test_options_are_checked(rng, options, message):
         ConditionalGaussian(**options).informative(ConditionalGaussian().statistics(X, y, BOTH))
 
 
-def test_collinear_parents_have_no_mle(rng):
+LACKING = {
+    "collinear parents": (
+        lambda X, y: X.__setitem__((y == 0, 1), 2 * X[y == 0, 0] + 1),
+        "class 'a' has collinear columns 'u' and 'v', so that the slopes of 'w' on them are not unique",
+    ),
+    "a constant number": (
+        lambda X, y: X.__setitem__((y == 0, 2), 3.0),
+        "class 'a' has too few different values in column 'w' and of 'u', 'v' for a variance",
+    ),
+    "few rows": (
+        lambda X, y: X.__setitem__((np.flatnonzero(y == 0)[3:], 2), np.nan),
+        "class 'a' has too few different values in column 'w' and of 'u', 'v' for a variance",
+    ),
+    "a linear function": (
+        lambda X, y: X.__setitem__((y == 0, 2), X[y == 0, 0] - X[y == 0, 1]),
+        "class 'a' has values of column 'w' that are a linear function of 'u' and 'v', so that their variance",
+    ),
+}
+"""What is done to rows (u, v, w), where w depends on u and v, and what is said of it."""
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_an_estimate_that_does_not_exist_says_why(rng, name):
     X, y = numbers(rng)
-    X[:, 1] = 2 * X[:, 0] + 1
+    change, said = LACKING[name]
+    change(X, y)
     family = ConditionalGaussian(edges=(("u", "w"), ("v", "w")))
-    with pytest.raises(DoesNotExist, match="class 'a' has too few different values in column 'w' and of 'u', 'v'"):
+    with pytest.raises(DoesNotExist, match=said):
         family.mle(family.statistics(X, y, NUMBERS))
+
+
+def test_what_is_said_of_collinear_parents_names_these_alone_and_where(rng):
+    axes = Axes(("a",), ("c", "u", "v", "t", "w"), (("red", "blue"), (), (), (), ()))
+    X, y = np.column_stack([np.arange(60) % 2, rng.normal(size=(60, 4))]), np.zeros(60, dtype=np.intp)
+    X[1::2, 3] = -1e6 * X[1::2, 1]
+    family = ConditionalGaussian(edges=(("c", "w"), ("u", "w"), ("v", "w"), ("t", "w")))
+    with pytest.raises(DoesNotExist, match="class 'a' has collinear columns 'u' and 't' where c=blue, so"):
+        family.mle(family.statistics(X, y, axes))
+    X[1::2, 3] = 3.0
+    with pytest.raises(DoesNotExist, match="class 'a' has one value only in column 't' where c=blue, so that 'w' has"):
+        family.mle(family.statistics(X, y, axes))
 
 
 def test_other_units_give_the_same_answers(rng):

@@ -1,0 +1,320 @@
+"""Data augmentation of conditional Gaussian networks: parameters, and the missing cells of the training rows.
+
+Given the parameters and its observed cells, the missing cells of a row are a finite mixture: of the combinations of its
+missing categories, each with a normal distribution of its missing numbers. They are drawn together, and exactly. Rows
+of one class with the same cells missing are treated together, for all chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Self
+
+import numpy as np
+
+from bayesclf.errors import Refused
+from bayesclf.families import dirichlet
+from bayesclf.families.mixed import marginals
+from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
+from bayesclf.families.mixed.gaps import Network
+from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
+from bayesclf.families.mixed.regressions import Regression
+from bayesclf.families.networks import completions
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.patterns import by_pattern
+from bayesclf.typing import Array, Integers, Parameters
+
+WORK = 2**20
+"""Numbers in an array of all completions of rows and chains; more rows are treated in blocks that fit."""
+
+LARGEST_COMPLETIONS = 2**24
+"""Completions of all rows above which they are refused: a step of each chain weighs all of them."""
+
+ADDED_UP = (
+    "rows whose missing cells others depend on were added up by an earlier fit, and cannot be told apart; fit all rows "
+    "at once"
+)
+"""Why there is no data augmentation of statistics in which other rows were merged."""
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """Rows of one class with the same missing cells.
+
+    Attributes
+    ----------
+    label
+        Code of the class.
+    X
+        Codes and numbers (row, feature); what is in a missing cell is not used.
+    gaps, values
+        Positions of the missing categories, and all their combinations, (completion, gap).
+    hidden
+        Positions of the missing numbers.
+    used
+        The regressions that these rows tell of.
+    tables
+        Positions of the tables that they tell of.
+    """
+
+    label: int
+    X: Array
+    gaps: tuple[int, ...]
+    values: Integers
+    hidden: tuple[int, ...]
+    used: tuple[Regression, ...]
+    tables: tuple[int, ...]
+
+    def drawn(self, network: Network, log_theta: Array, parameters: Parameters, rng: np.random.Generator) -> Array:
+        """Draw the missing cells; return the completed rows, (chain, row, feature).
+
+        Parameters
+        ----------
+        network
+            Tables and regressions.
+        log_theta
+            (chain, outcome, cell).
+        parameters
+            β and σ², (chain, outcome, …).
+        rng
+            Source of randomness.
+        """
+        own = {name: values[:, [self.label]] for name, values in parameters.items()}
+        weights, means, roots = [], [], []
+        for values in self.values:
+            filled = self.X.copy()
+            filled[:, self.gaps] = values
+            weight = np.zeros((len(log_theta), len(filled)))
+            if self.tables and network.layout is not None:
+                weight = weight + log_theta[:, self.label][:, self.cells(network, filled)].sum(axis=2)
+            if self.used:
+                given = marginals.given_numbers(self.used, filled, self.hidden, own)
+                weight = weight + given.log_density[:, 0]
+                means.append(given.mean[:, 0])
+                roots.append(given.root[:, 0])
+            weights.append(weight)
+        chosen = _chosen(np.stack(weights), rng)
+        out = np.repeat(self.X[None], len(log_theta), axis=0)
+        out[..., self.gaps] = self.values[chosen]
+        if self.hidden:
+            chains, rows = np.indices(chosen.shape)
+            mean, root = (np.stack(parts)[chosen, chains, rows] for parts in (means, roots))
+            noise = rng.standard_normal(mean.shape)
+            out[..., self.hidden] = mean + np.einsum("...ij,...j->...i", root, noise)
+        return out
+
+    def cells(self, network: Network, X: Array) -> Integers:
+        """Return the cells (row, table) of rows (row, feature) without missing cells that matter."""
+        assert network.layout is not None
+        codes = X[:, are_categories(network.axes)].astype(np.intp)
+        return network.layout.cells_of(codes)[:, self.tables]
+
+
+def _chosen(log_weights: Array, rng: np.random.Generator) -> Integers:
+    """Draw a completion of each row, (chain, row), by the logarithms of weights (completion, chain, row)."""
+    if len(log_weights) == 1:
+        return np.zeros(log_weights.shape[1:], dtype=np.intp)
+    shares = np.exp(log_weights - log_weights.max(axis=0))
+    below = np.cumsum(shares, axis=0)
+    return np.asarray((rng.random(shares.shape[1:]) * below[-1] >= below[:-1]).sum(axis=0), dtype=np.intp)
+
+
+def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -> Iterator[Incomplete]:
+    """Yield the rows of statistics whose missing cells matter, in blocks; a row of weight w is w rows.
+
+    Raises
+    ------
+    Refused
+        For too many completions, and for rows that were merged with others.
+    """
+    axes, category = network.axes, are_categories(network.axes)
+    cells = np.where(statistics.groups[:, 1:] < 0, 0, statistics.groups[:, 1:]).astype(float)
+    cells[:, ~category] = statistics.mean
+    total = 0
+    for pattern, groups in by_pattern(~statistics.seen):
+        if (pattern & ~category).any() and (statistics.groups[groups, 1:][:, pattern & ~category] != APART).any():
+            raise Refused(ADDED_UP)
+        wanted = marginals.needed(pattern, network.layout, network.regressions, axes)
+        gaps, hidden = (tuple(np.flatnonzero(wanted & ~pattern & kind).tolist()) for kind in (category, ~category))
+        sizes = [axes.sizes[j] for j in gaps]
+        rows = np.repeat(groups, statistics.n[groups].astype(np.intp))
+        total += prod(sizes) * len(rows)
+        if prod(sizes) > marginals.LARGEST_SUM or total > LARGEST_COMPLETIONS:
+            raise Refused(
+                f"the missing cells of the training rows have {total:,} completions (limit {LARGEST_COMPLETIONS:,}, "
+                f"and {marginals.LARGEST_SUM:,} of a row); fill some in, fit with missing='level' or with fewer edges"
+            )
+        values = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), dtype=np.intp)
+        used = tuple(own for own in network.regressions if wanted[own.of])
+        factors = network.layout.factors if network.layout else ()
+        of_wanted = wanted[category]
+        tables = tuple(f for f, factor in enumerate(factors) if of_wanted[list(factor.of)].all())
+        given = partial(Incomplete, gaps=gaps, values=values, hidden=hidden, used=used, tables=tables)
+        step = max(1, WORK // (chains * len(values) * max(1, len(hidden)) ** 2))
+        for label in np.unique(statistics.groups[rows, 0]).tolist():
+            own_rows = rows[statistics.groups[rows, 0] == label]
+            for start in range(0, len(own_rows), step):
+                yield given(label, cells[own_rows[start : start + step]])
+
+
+@dataclass(frozen=True)
+class CompletedRows:
+    """Alternation between the missing cells given θ, β and σ², and these given complete rows.
+
+    The state is log θ, β and σ². Given complete rows they have the posteriors of tables and of regressions.
+
+    Attributes
+    ----------
+    network
+        Tables and regressions.
+    alpha, counts
+        α of the prior, and the counts of the rows without missing cells that matter, (outcome, cell).
+    prior
+        Of the regressions of each number.
+    complete
+        Sums of the rows without missing cells that matter, for each number.
+    incomplete
+        The other rows.
+    chains
+        Number of chains.
+    """
+
+    network: Network
+    alpha: Array
+    counts: Array
+    prior: tuple[NormalInverseGamma, ...]
+    complete: tuple[Sums, ...]
+    incomplete: tuple[Incomplete, ...]
+    chains: int
+
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        alpha: Array | None,
+        prior: Sequence[NormalInverseGamma],
+        statistics: GroupedMoments,
+        chains: int,
+    ) -> Self:
+        """Return the alternation of training rows; the prior is in numbers."""
+        complete, others = network.split(statistics)
+        labels, layout = len(network.axes.labels), network.layout
+        counts = np.zeros((labels, 0 if layout is None else layout.cells))
+        if layout is not None:
+            counts, _ = completions.split(layout, _row_counts(complete, layout))
+        return cls(
+            network,
+            np.zeros_like(counts) if alpha is None else alpha,
+            counts,
+            tuple(prior),
+            tuple(Sums.of(own, complete) for own in network.regressions),
+            tuple(incomplete_rows(network, others, chains)),
+            chains,
+        )
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Draw θ uniformly from its simplexes, and β and σ² from their prior, which is wider than the posterior."""
+        shape = (self.chains, *self.counts.shape)
+        draws = [self._tied(own, part.draw(rng, self.chains)) for own, part in self._regressions()]
+        return self._joined(self._log_theta(np.ones(shape), rng), draws)
+
+    def step(self, state: Array, rng: np.random.Generator) -> Array:
+        """Draw the missing cells, then θ, β and σ² given all cells."""
+        log_theta, parameters = self._parted(state.reshape(self.chains, -1))
+        rows = [own.drawn(self.network, log_theta, parameters, rng) for own in self.incomplete]
+        counts = self.counts + self._counted(rows)
+        if self.network.layout is not None:
+            counts = np.where(self.network.layout.class_free, counts.sum(axis=1, keepdims=True), counts)
+        draws = []
+        for number, (own, part) in enumerate(self._regressions()):
+            sums = self._sums(number, own, rows)
+            labels = sums.n.shape[1]
+            flat = Sums(*(values.reshape(-1, *values.shape[2:]) for values in (sums.n, sums.mean, sums.scatter)))
+            names = ("m", "precision", "a", "b")
+            tiled = {name: np.concatenate([getattr(part, name)[:labels]] * self.chains) for name in names}
+            beta, sigma2 = replace(part, **tiled).updated(flat).draw(rng, 1)
+            shape = (self.chains, labels, own.count)
+            draws.append(self._tied(own, (beta.reshape(*shape, own.width), sigma2.reshape(shape))))
+        return self._joined(self._log_theta(self.alpha + counts, rng), draws)
+
+    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+        """Return θ, β and σ², (draw, outcome, …), those that there are."""
+        log_theta, parameters = self._parted(states)
+        theta = {} if self.network.layout is None else {"theta": np.exp(log_theta)}
+        return {**theta, **(parameters if self.network.regressions else {})}
+
+    def _regressions(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
+        return zip(self.network.regressions, self.prior, strict=True)
+
+    def _log_theta(self, alpha: Array, rng: np.random.Generator) -> Array:
+        """Draw log θ ~ Dirichlet(α), (chain, outcome, cell), those of all classes once."""
+        layout = self.network.layout
+        if layout is None:
+            return alpha
+        return layout.tied(dirichlet.log_draw(alpha, np.asarray(layout.simplexes), rng))
+
+    def _tied(self, own: Regression, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return β and σ² (chain, outcome, …) of which the first class has those of all, where they are."""
+        if not own.class_free:
+            return drawn
+        labels = len(self.network.axes.labels)
+        beta, sigma2 = (np.repeat(values[:, :1], labels, axis=1) for values in drawn)
+        return beta, sigma2
+
+    def _counted(self, rows: list[Array]) -> Array:
+        """Return the counts (chain, outcome, cell) of completed rows (chain, row, feature)."""
+        shape = (self.chains, *self.counts.shape)
+        out = np.zeros(shape)
+        for own, X in zip(self.incomplete, rows, strict=True):
+            if own.tables:
+                cells = own.cells(self.network, X.reshape(-1, X.shape[2])).reshape(self.chains, -1)
+                places = np.arange(self.chains)[:, None] * shape[2] + cells
+                counts = np.bincount(places.ravel(), minlength=self.chains * shape[2])
+                out[:, own.label] += counts.reshape(self.chains, -1)
+        return out
+
+    def _sums(self, number: int, own: Regression, rows: list[Array]) -> Sums:
+        """Return the moments (chain, outcome or 1, configuration, …) of all rows for one number."""
+        labels = 1 if own.class_free else len(self.network.axes.labels)
+        size, columns = labels * own.count, [*own.on, own.of]
+        complete = self.complete[number]
+        fixed = Sums(
+            *(np.repeat(v[None, :labels], self.chains, axis=0) for v in (complete.n, complete.mean, complete.scatter))
+        )
+        cells, which = [np.empty((0, len(columns)))], [np.empty(0, dtype=np.intp)]
+        for part, X in zip(self.incomplete, rows, strict=True):
+            if own in part.used:
+                flat = X.reshape(-1, X.shape[2])
+                first = np.repeat(np.arange(self.chains), X.shape[1]) * size
+                first = first + (0 if own.class_free else part.label) * own.count
+                which.append(first + own.configuration(flat))
+                cells.append(flat[:, columns])
+        values = np.concatenate(cells)
+        if not len(values):
+            return fixed
+        moments = merge(np.concatenate(which), self.chains * size, np.ones(len(values)), values, None)
+        shape = (self.chains, labels, own.count)
+        return fixed.added(Sums(*(v.reshape(*shape, *v.shape[1:]) for v in moments)))
+
+    def _joined(self, log_theta: Array, draws: list[tuple[Array, Array]]) -> Array:
+        """Return the state of all chains."""
+        parts = [log_theta, *(beta for beta, _ in draws), *(sigma2 for _, sigma2 in draws)]
+        labels = len(self.network.axes.labels)
+        flat = [part.reshape(self.chains, labels, -1) for part in parts]
+        return np.concatenate(flat, axis=2).ravel()
+
+    def _parted(self, states: Array) -> tuple[Array, Parameters]:
+        """Return log θ, β and σ² (draw, outcome, …) of states (draw, number)."""
+        ends = self.network.regressions[-1].ends if self.network.regressions else (0, 0, 0)
+        flat = states.reshape(len(states), len(self.network.axes.labels), -1)
+        log_theta, beta, sigma2 = np.split(flat, [self.counts.shape[1], self.counts.shape[1] + ends[1]], axis=2)
+        return log_theta, {"beta": beta, "sigma2": sigma2}
+
+
+def _row_counts(statistics: GroupedMoments, layout: Layout) -> RowCounts:
+    """Return the counts of the categories' rows, on the axes of their tables."""
+    return replace(statistics.row_counts(), axes=layout.axes)

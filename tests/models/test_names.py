@@ -1,0 +1,68 @@
+"""Names in the PyMC models of several blocks: each once, and those of the posterior as they are in any model."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesclf as bc
+
+JOINT, GAUSSIAN, HISTOGRAM = ("c", "d"), ("u", "v"), ("w",)
+BLOCKS = {
+    "a joint table beside two levels": {JOINT: "joint"},
+    "two joint tables": {("a", "b"): "joint", JOINT: "joint"},
+    "a network first": {("a", "b"): bc.families.BayesianNetwork(edges=(("a", "b"),)), JOINT: "joint"},
+    "a network last": {JOINT: "joint", ("a", "b"): bc.families.BayesianNetwork(edges=(("a", "b"),))},
+    "three kinds of tables": {JOINT: "joint", ("a", "u"): "conditional-gaussian", "w": "histogram"},
+    "blocks of numbers": {("a", "u"): "conditional-gaussian", ("b", "v"): "conditional-gaussian", "w": "log-normal"},
+    "words": {("n", "m"): "multinomial", "b": "joint", "a": "joint"},
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({name: rng.choice(["x", "y"], 40) for name in "abcd"})
+    X["d"] = rng.choice(["x", "y", "z"], 40)
+    for name in "uvw":
+        X[name] = rng.gamma(2.0, size=40)
+    for name in "nm":
+        X[name] = rng.poisson(2.0, size=40)
+    return X, rng.choice(["no", "yes"], 40)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_any_blocks_have_a_model_whose_draws_are_their_parameters(name, table):
+    X, y = table
+    clf = bc.NaiveBayes(BLOCKS[name], inference="map", alpha=2.0, random_state=1).fit(X, y)
+    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
+        # The cells of histograms are no variables of their model, whose bins are.
+        of_bins = {"theta_4"} if "histogram" in BLOCKS[name].values() else set()
+        parameters = clf.model_.dims()
+        assert set(parameters) - set(model.named_vars) == of_bins
+        for parameter in parameters.keys() - of_bins:
+            assert model.named_vars_to_dims[parameter] == parameters[parameter]
+    free = [variable.name for variable in clf.pymc_model_.free_RVs]
+    flat = [one for one in clf.model_.dims() if one not in free and one in clf.pymc_model_.named_vars]
+    values = pm.draw([clf.pymc_model_[one] for one in (*free, *flat)], random_seed=1, mode="FAST_COMPILE")
+    drawn = {one: value[None] for one, value in zip((*free, *flat), values, strict=True)}
+    found = clf.model_.from_pymc({one: drawn[one] for one in free})
+    for one in flat:
+        np.testing.assert_allclose(found[one], drawn[one], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_nuts_of_a_joint_table_beside_two_levels(table):
+    X, y = table
+    blocks = {JOINT: "joint"}
+    columns = [*JOINT, "a"]
+    clf = bc.NaiveBayes(blocks, alpha=2.0, random_state=1).fit(X[columns], y)
+    nuts = bc.NaiveBayes(
+        blocks, alpha=2.0, random_state=1, inference=bc.NUTS(draws=300, tune=200, chains=2, sampler="pymc")
+    ).fit(X[columns], y)
+    assert list(nuts.posterior_["posterior"].data_vars) == list(clf.posterior_["posterior"].data_vars)
+    for one in ("theta", "theta_2"):
+        mean, exact = (own.draws_.parameters[one].mean(axis=0) for own in (nuts, clf))
+        np.testing.assert_allclose(mean, exact, atol=0.03)
+    again = clf.with_posterior(nuts.posterior_)
+    np.testing.assert_allclose(again.predict_proba(X[columns]), nuts.predict_proba(X[columns]), rtol=1e-12)
