@@ -26,10 +26,11 @@ from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence
+from bayesclf.families.von_mises import VonMises
 from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
-_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
+_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram, VonMises)
 _ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, MultivariateGaussian, *_TABLES, ConditionalGaussian)
 
 FAMILIES = {family.name: family for family in _ALL}
@@ -66,6 +67,7 @@ __all__ = [
     "Poisson",
     "Rows",
     "Selected",
+    "VonMises",
 ]
 
 

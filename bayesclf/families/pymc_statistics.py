@@ -8,7 +8,7 @@ does draw from those distributions, given the number of observed cells of each c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,12 +104,31 @@ def add_simplexes(
     for size, cells in dirichlet.cells_by_size(sizes).items():
         of_size = [name for name, own in zip(names, per_simplex, strict=True) if own == size]
         dims = _simplex_dims(size, suffix, of_all)
+        name = sized("theta", size, suffix)
         model.add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
         if isinstance(alpha, np.ndarray):
             given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(f"theta_{size}{suffix}", given, dims=dims)
+        by_size[size] = pm.Dirichlet(name, given, dims=dims)
     return by_size
+
+
+_KEPT = "bayesclf_names_of_parameters"
+
+
+def keep_names(parameters: Iterable[str]) -> None:
+    """Keep the names of the parameters of all blocks, such as "theta_2" of a second block, in the open model."""
+    setattr(pm.modelcontext(None), _KEPT, frozenset(parameters))
+
+
+def sized(name: str, size: int, suffix: str) -> str:
+    """Return the name of what belongs to the simplexes of one size in the open model: "theta_2" for those of 2 cells.
+
+    Where a parameter of another block has the name that θ would have, it is "theta_of_2", as `simplexes_of` knows.
+    """
+    plain = dirichlet.sized("theta", size, suffix)
+    taken = plain in getattr(pm.modelcontext(None), _KEPT, ())
+    return dirichlet.sized(name, size, suffix, taken)
 
 
 ALL = "all_outcomes"
@@ -117,7 +136,7 @@ ALL = "all_outcomes"
 
 
 def _simplex_dims(size: int, suffix: str, of_all: bool) -> tuple[str, str, str]:
-    return ALL if of_all else "outcome", f"simplex_{size}{suffix}", f"value_{size}{suffix}"
+    return ALL if of_all else "outcome", sized("simplex", size, suffix), sized("value", size, suffix)
 
 
 def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
@@ -136,7 +155,8 @@ def observe_simplexes(
     """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
     for size, cells in dirichlet.cells_by_size(sizes).items():
         dims = _simplex_dims(size, suffix, of_all)
-        observe_counts(f"counts_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
+        name = sized("counts", size, suffix)
+        observe_counts(name, by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
 
 
 def _counts_logp(counts: Any, theta: Any, n: Any, weight: Any = None) -> Any:

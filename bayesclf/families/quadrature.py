@@ -124,6 +124,8 @@ class QuadratureFamily[S: Statistics](Family[S]):
     """
 
     bounds: ClassVar[tuple[float, float]] = BOUNDS
+    _nodes: ClassVar[int] = NODES
+    _depth: ClassVar[float] = DEPTH
 
     @abstractmethod
     def log_marginal(self, t: Array) -> Array:
@@ -154,7 +156,7 @@ class QuadratureFamily[S: Statistics](Family[S]):
     @cached_property
     def grid(self) -> Grid:
         """The distribution of t under these hyperparameters."""
-        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, NODES, DEPTH)
+        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, self._nodes, self._depth)
 
     def draw_t(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw t, (draw, outcome, feature)."""

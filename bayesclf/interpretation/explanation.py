@@ -103,8 +103,12 @@ def _shown(line: dict[Hashable, Any]) -> tuple[str, ...]:
     """Return a line of `Explanation.table` as cells."""
     interval = f" [{number(line['low'])}, {number(line['high'])}]" if "low" in line else ""
     value = line["value"]
-    cell = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return str(line["feature"]), cell, number(line["contribution"]) + interval
+    return str(line["feature"]), "" if value is None else _cell(value), number(line["contribution"]) + interval
+
+
+def _cell(value: object) -> str:
+    """Return a cell as text, a number with four significant digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def explain(
@@ -335,7 +339,7 @@ def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: A
         if names and set(names) <= set(frame.columns):
             cells = frame.iloc[row[lines]][list(names)].astype(object)
             values[lines] = (
-                cells.iloc[:, 0] if len(names) == 1 else [", ".join(map(str, line)) for line in cells.values]
+                cells.iloc[:, 0] if len(names) == 1 else [", ".join(map(_cell, line)) for line in cells.values]
             )
     return values
 

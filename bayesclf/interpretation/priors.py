@@ -10,17 +10,32 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.classifiers.given import GIVEN, is_given
+from bayesclf.families.averaged import Averaged
+from bayesclf.families.averaged_by_evidence import NEGLIGIBLE as LEFT_OUT
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.grouped_model import GroupedScaleModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers.base import BayesClassifier
+
+READING = (
+    "The second number of a normal is its variance, of a log-normal the sd of the logarithm, of an inverse gamma its "
+    "scale, of a gamma its rate. Numbers that were given are fixed; defaults that depend on the location or scale of a "
+    "column are taken from all rows of the table, whatever their labels, and are worth about one row."
+)
+"""How to read the lines, and where their numbers come from."""
+
+GIVEN_DRAWS = f"{GIVEN}; these priors are those of the fit, which need not be those of the draws"
+"""What is said of the priors of a classifier that answers from given draws."""
 
 MOST_NAMES = 6
 """Columns of a block, and of a line, that are named."""
@@ -106,7 +121,8 @@ def priors_of(classifier: BayesClassifier) -> Priors:
     else:
         sentences, lines, symbols = _logistic(model)
     learned = [note for note in classifier.notes_ if note.startswith("the concentration")]
-    return Priors((*sentences, *learned), tuple(lines), symbols, bool(learned))
+    given = [GIVEN_DRAWS] if is_given(classifier) else []
+    return Priors((*sentences, *learned, *given), tuple(lines), symbols, bool(learned))
 
 
 def together(lines: Iterable[PriorLine]) -> list[PriorLine]:
@@ -136,6 +152,11 @@ def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
         sentences.append(f"{names} | outcome ~ {_of_block(family.likelihood, block)}")
         if isinstance(family, Selected):
             sentences.append("where included is 0, a column has the same distribution in all classes")
+        if isinstance(family, Averaged) and family.by_evidence:
+            sentences.append(
+                f"all families that the cells of {names} can have are equally probable before the rows; those whose "
+                f"probability given the rows is at most {LEFT_OUT:g} are left out"
+            )
         lines += _priors(block)
     return sentences, lines
 
@@ -183,13 +204,18 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
         learned = model.scale_prior.learned
         lines, symbols = _learned_scale(model, bool(learned.any()))
         sentences += [f"weights that share prior_scale are as correlated as their columns: {one}" for one in symbols]
-    scale = "C·prior_scale" if symbols else "prior_scale"
+    scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
+    if isinstance(model, GroupedScaleModel):
+        groups = model.scale_prior
+        learned = groups.group >= 0
+        lines = [_of_scale(groups.settings, name) for name in groups.names]
+        scales = [f"prior_scale[{groups.names[g]}]" for g in groups.group]
     for column, name in enumerate(("", *model.design.names)):
         parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
         # A mean other than 0 is that of the log-odds against the reference alone.
         between = ("against the reference class, " if mean.any() else "between any two classes, ") * prior.symmetric
         said = [
-            _of_weight(float(m), scale if learned[column] else float(sd))
+            _of_weight(float(m), scales[column] if learned[column] else float(sd))
             for m, sd in zip(mean, prior.scale[:, column], strict=True)
         ]
         own = by_outcome(parameter, name, model.coords()["outcome"], said)
@@ -207,8 +233,7 @@ def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperpar
 def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[PriorLine], tuple[str, ...]]:
     """Return the priors of a learned scale and of its power, and what C is if some weight's prior has it."""
     settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`
-    numbers = {"median": float(settings.median), "spread": float(settings.spread)}
-    lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
+    lines = [_of_scale(settings)]
     power = written(settings.powers[0])
     if len(settings.powers) > 1:
         values, powers = listing("power", settings.powers, last=" or ")
@@ -217,3 +242,9 @@ def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[Pri
     if not (any_weight and max(settings.powers) > 0):
         return lines, ()
     return lines, (f"C is the columns' covariance to the power {power}, of average variance 1",)
+
+
+def _of_scale(settings: LearnedScale, group: str = "") -> PriorLine:
+    """Return the prior of a learned scale, that of a group of columns where there are several."""
+    numbers = {"median": float(settings.median), "spread": float(settings.spread)}
+    return PriorLine("prior_scale", "", group, "LogNormal(log {median}, {spread})", numbers)

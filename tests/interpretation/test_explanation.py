@@ -223,7 +223,7 @@ class TestExplain:
         terms = clf.explain(X).terms
         assert set(terms["feature"]) == {"(class prior)", "visits, calls", "ward", "smoker"}
         first = terms[terms["feature"] == "visits, calls"].iloc[0]
-        assert first["value"] == f"{X['visits'].iloc[0]}, {X['calls'].iloc[0]}"
+        assert first["value"] == f"{X['visits'].iloc[0]:.4g}, {X['calls'].iloc[0]:.4g}"
 
     def test_a_table_without_a_useful_column_has_the_class_prior_only(self, fits):
         clf, X = fits("no column is used")

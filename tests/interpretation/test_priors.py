@@ -22,6 +22,7 @@ DISTRIBUTIONS = {
     "Gamma": lambda shape, rate: stats.gamma(shape, scale=1 / np.asarray(rate)),
     "InvGamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
     "Beta": stats.beta,
+    "Uniform": lambda least, most: stats.uniform(least, most - least),
 }
 """Distributions as the words name them, with the same numbers in the same order."""
 
