@@ -17,7 +17,7 @@ from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
-from bayesclf.classifiers.stream_rows import Reading
+from bayesclf.classifiers.stream_rows import Reading, require_checkpoint
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
@@ -25,6 +25,7 @@ from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
+from bayesclf.models.logistic.grouped_model import GroupedScaleModel, learned_groups
 from bayesclf.models.logistic.learned_model import (
     LearnedScaleModel,
     learns_correlations,
@@ -36,7 +37,7 @@ from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.normal_prior import NormalPrior
-from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
 from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
@@ -83,7 +84,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
         are independent. ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, and
         weights that are as correlated as their columns, by a power of the columns' covariance that is given, or one of
-        several that are averaged over by evidence, ``power=(0.5, 1)``, which suits tables of many columns. Under
+        several that are averaged over by evidence, ``power=(0.5, 1)``, which suits tables of many columns, or a scale
+        for each of several groups of columns, ``groups="kinds"``. Under
         ``"map"``, the power is the most probable one, s is the mode of log s given it, and the weights are at their
         mode given both. Where that would take too long (a sparse table, or more than 3,000 weights) or has no meaning
         (`prior_mean` is not 0, or `standardize` is False), ``"learned"`` is 2.5, and `notes_` says so. A number or an
@@ -248,13 +250,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 design.require_memory(len(rows))
             X = design.matrix(rows)
             prior, reason = self._prior_on(design, X)
-            if isinstance(prior.prior_scale, LearnedScale):
-                kind: type[LogisticModel] = (
-                    LearnedPowerModel if len(prior.prior_scale.powers) > 1 else LearnedScaleModel
-                )
-            else:
-                kind = LogisticModel
-            model = kind(self._labels, design, X, y, weight, prior)
+            model = _kind(prior)(self._labels, design, X, y, weight, prior)
         else:
             design = self.prior.design
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
@@ -289,7 +285,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob such as
+            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped), a folder of such files, or a glob such as
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
@@ -322,6 +318,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing)
+            require_checkpoint(checkpoint, source, client)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)
@@ -340,12 +337,16 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         require(Choice(("impute", "error")), missing=self.missing)
         if self.prior is not None:
             raise Refused("a posterior as prior is not taken over batches; fit the new rows in memory")
-        engine = ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
+        engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimiser is not None):
             raise Refused(
                 f"inference={self.inference!r} needs all rows at once; over batches take 'auto', 'laplace' or 'map', "
                 "or fit in memory"
             )
+
+    def _engine(self) -> Engine:
+        """Return the engine that was asked for."""
+        return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
 
     def _streamed_model(
         self, design: LogisticDesign, counts: Array, parts: Parts
@@ -362,6 +363,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         settings = prior.prior_scale
         if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
             raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
+        if isinstance(settings, LearnedScale) and settings.groups is not None:
+            raise Refused("over batches all columns have one learned scale; leave groups out, or fit in memory")
         mean, root = moments_of(parts)
         kind: type[StreamedModel | StreamedScaleModel] = (
             StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel
@@ -385,7 +388,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             f"column {name!r} has one value only, or none, and contributes nothing" for name in model.design.constant
         ]
         self.notes_ += about_collinear(model.collinear())
-        if not_learned:
+        if not_learned and not isinstance(self._engine(), MLE):  # which has no prior
             which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
             why = f"and not learned, because {not_learned}"
             self.notes_.append(f"the prior scale of the {which} is {DEFAULT_SCALE}, {why}")
@@ -395,9 +398,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
         prior = self._prior(learns=not reason)
         if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
-            prior = replace(prior, prior_scale=dict(prior.prior_scale.given))
+            prior = replace(prior, prior_scale=with_indicators(prior.prior_scale.given, design))
         if isinstance(prior.prior_scale, LearnedScale) and not learns_correlations(prior, design):
             prior = replace(prior, prior_scale=prior.prior_scale.of_one_power(prior.prior_scale.powers[0]))
+        if isinstance(prior.prior_scale, LearnedScale) and learned_groups(prior, design) == 1:
+            prior = replace(prior, prior_scale=replace(prior.prior_scale, groups=None))
         return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:
@@ -425,7 +430,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             fitted: Any = self.model_
-            self.notes_.append(about_scale(self.draws_.parameters, fitted.prior.prior_scale))
+            names = fitted.coords().get("scale_group", ())
+            self.notes_.append(about_scale(self.draws_.parameters, fitted.prior.prior_scale, names))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -472,6 +478,16 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         model: Any = self.model_
         unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
         return {**parameters, "unseen": unseen}
+
+
+def _kind(prior: LogisticPrior) -> type[LogisticModel]:
+    """Return the model that has a prior."""
+    settings = prior.prior_scale
+    if not isinstance(settings, LearnedScale):
+        return LogisticModel
+    if settings.groups is not None:
+        return GroupedScaleModel
+    return LearnedPowerModel if len(settings.powers) > 1 else LearnedScaleModel
 
 
 complete_docstring(LogisticRegression)

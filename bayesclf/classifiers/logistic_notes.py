@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -21,9 +21,23 @@ KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
 
-def about_scale(parameters: Parameters, settings: LearnedScale) -> str:
-    """Say what the draws (draw) of a learned prior scale are, and what C = Σ^λ the weights' covariance s² C has."""
-    low, middle, high = np.quantile(parameters["prior_scale"], [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2])
+def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence[str] = ()) -> str:
+    """Say what the draws of a learned prior scale (draw) are, and what C = Σ^λ the weights' covariance s² C has.
+
+    Scales of several groups of columns are (draw, group), with the groups' names.
+    """
+    levels = [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2]
+    if groups:
+        quantiles = np.quantile(parameters["prior_scale"], levels, axis=0).T
+        every = [
+            f"{middle:.2g} for {name!r} ({low:.2g} to {high:.2g})"
+            for name, (low, middle, high) in zip(groups, quantiles, strict=True)
+        ]
+        return (
+            f"the prior scales of the weights, learned from the rows, are {listed(every, LISTED_COLUMNS, AND_MORE)}; "
+            f"in brackets are {CI_PROB:.0%} intervals"
+        )
+    low, middle, high = np.quantile(parameters["prior_scale"], levels)
     shape = SHAPES[max(settings.powers) > 0]
     if "prior_power" in parameters:
         shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]

@@ -10,6 +10,7 @@ import numpy as np
 from bayesclf.errors import InputError
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table
+from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -65,7 +66,7 @@ def _refuse_missing(frame: pd.DataFrame) -> None:
     for name in frame:
         empty = np.flatnonzero(frame[name].isna())
         if empty.size:
-            rows = listed(empty + 1, LISTED_ROWS)
+            rows = listed(row_numbers(frame, empty), LISTED_ROWS)
             raise InputError(
                 f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
                 "missing='impute'"

@@ -25,7 +25,6 @@ from bayesclf.classifiers.stream_rows import (
     no_rows,
     opened,
     require_classes,
-    require_no_checkpoint,
     told_where,
 )
 from bayesclf.errors import InputError
@@ -347,7 +346,6 @@ def read(
             known.first = survey.kept()
             known.offer()
     else:
-        require_no_checkpoint(checkpoint)
         sources = parts_of(source)
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
         found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)

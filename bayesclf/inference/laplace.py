@@ -42,6 +42,14 @@ class LaplaceModel(Protocol):
         """Return log p(θ, D), shape (draw); a learned prior scale is an argument `prior_scale` too."""
 
 
+@runtime_checkable
+class OwnProposals(Protocol):
+    """A model that makes its proposals itself."""
+
+    def propose(self, number: int, rng: np.random.Generator) -> tuple[Parameters, Array]:
+        """Return proposals of the parameters (draw, …), and log p(θ, D) − log q(θ) of them (draw)."""
+
+
 @dataclass(frozen=True)
 class Laplace:
     """Draws around the posterior mode, resampled by importance weights from more proposals than draws.
@@ -81,12 +89,15 @@ class Proposals:
         Pareto-smoothed weights, adding up to 1 (draw).
     khat
         Pareto shape k̂ of the ratios' tail.
+    components
+        The approximation, for further proposals.
     """
 
     parameters: Parameters
     log_weight: Array
     weight: Array
     khat: float
+    components: Sequence[Component] = ()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -165,11 +176,13 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
     draws = settings.draws * settings.chains
     most = max(MOST_PER_DRAW * draws, LEAST_PROPOSALS)
     number = int(np.clip(np.ceil(AMPLE * draws / pilot.share), LEAST_PROPOSALS, most))
-    proposals = propose(model, number, rng)
-    return proposals if proposals.ess >= draws or number == most else propose(model, most, rng)
+    proposals = propose(model, number, rng, pilot.components)
+    if proposals.ess >= draws or number == most:
+        return proposals
+    return propose(model, most, rng, pilot.components)
 
 
-def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
+def propose(model: Model, number: int, rng: np.random.Generator, components: Sequence[Component] = ()) -> Proposals:
     """Draw proposals around the mode and weigh them.
 
     θ_i ~ q = t_ν(mode, H⁻¹) with H the curvature at the mode, ν degrees of freedom and ratios r_i = p(θ_i, D)/q(θ_i),
@@ -180,7 +193,9 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
 
     Where the prior scale s is learned, there is one such q_m for each node s_m of a grid, with a share π_m of the
     proposals, and r = p(D | θ) p(θ | s_m) p(s_m) Δ_m/(π_m q_m(θ)), so that the weights correct the evidence of s_m too.
-    A proposal's log s is then drawn from the stretch Δ_m that its node stands for.
+    A proposal's log s is then drawn from the stretch Δ_m that its node stands for. `components` are those of the
+    model, where earlier proposals had to find them. Where groups of columns have scales of their own, q is that of
+    `bayesclf.models.logistic.scales_proposal.ScalesProposal`.
 
     Raises
     ------
@@ -194,7 +209,11 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     """
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
-    components = model.components()
+    if isinstance(model, OwnProposals):
+        proposed, log_ratio = model.propose(number, rng)
+        log_ratio -= log_ratio.max()
+        return Proposals(proposed, log_ratio, *_smooth(log_ratio))
+    components = components or model.components()
     size = len(components[0].approximation.center)
     degrees = max(LEAST_DEGREES, size)
     z = rng.standard_normal((number, size))
@@ -213,7 +232,7 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     spread = [c.cell.spread(rng, len(part["weight"])) for c, part in zip(components, parts, strict=True) if c.cell]
     if spread:
         parameters["prior_scale"] = np.concatenate([part["prior_scale"] for part in spread])
-    return Proposals(parameters, log_weight, *_smooth(log_weight))
+    return Proposals(parameters, log_weight, *_smooth(log_weight), components)
 
 
 def _shared(components: Sequence[Component], number: int, rng: np.random.Generator) -> list[slice]:

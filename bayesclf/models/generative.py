@@ -158,9 +158,12 @@ class GenerativeModel:
         """Return the PyMC model of the same prior, observing the statistics."""
         import pymc as pm
 
+        from bayesclf.families.pymc_statistics import keep_names
+
         self._require_labels()
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
         with pm.Model(coords=coords) as model:
+            keep_names(self.dims())
             self.class_prior.pymc(self.label_counts)
             for block in self.blocks:
                 block.family.pymc(block.statistics, block.suffix)
@@ -181,9 +184,11 @@ class GenerativeModel:
         import pymc as pm
 
         from bayesclf.families.pymc_rows import LabeledRows, observe
+        from bayesclf.families.pymc_statistics import keep_names
 
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
         with pm.Model(coords={**coords, "row": np.arange(len(rows))}) as model:
+            keep_names(self.dims())
             pi = self.class_prior.pymc_pi()
             labels = LabeledRows(observe("y", pm.Categorical, (pi,), y, ("row",), weight), weight)
             for block, part in zip(self.blocks, rows.parts, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.diagnostics.power_scaling import sensitivities
@@ -32,6 +33,14 @@ def clf(table):
 def averaged(table):
     """Its weights are as correlated as the columns, by one of two powers."""
     return bc.LogisticRegression(prior_scale=bc.LearnedScale(power=(0.5, 1.0)), random_state=1).fit(*table)
+
+
+@pytest.mark.parametrize(("inference", "notes"), [("mle", 0), (bc.MLE(), 0), ("map", 1), ("laplace", 1)])
+def test_maximum_likelihood_has_no_prior_to_speak_of(table, inference, notes):
+    X = sparse.csr_array(table[0][["age"]].to_numpy())
+    clf = bc.LogisticRegression(inference=inference, random_state=1).fit(X, table[1])
+    said = [note for note in clf.notes_ if "prior scale" in note]
+    assert said == ["the prior scale of the weights is 2.5, and not learned, because the table is sparse"][:notes]
 
 
 def test_the_scale_is_seen_everywhere(clf):
@@ -152,6 +161,8 @@ def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
     np.testing.assert_array_equal(some.predict_proba(X), same.predict_proba(X))
     every = bc.LogisticRegression(prior_scale={"age": 0.5, "dose": 1.0, "ward": 2.0}, **options).fit(X, y)
     assert "prior_scale" not in every.posterior_["map"]
+    weights = every.prior_summary().set_index("feature")["prior"]
+    assert weights["dose is missing"] == weights["dose"] == "Normal(0, 1²)"
 
 
 def test_without_columns_there_is_no_scale():

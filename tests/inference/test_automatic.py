@@ -34,9 +34,9 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     propose = laplace.propose
 
-    def counted(model: Any, number: int, rng: np.random.Generator) -> laplace.Proposals:
+    def counted(model: Any, number: int, rng: np.random.Generator, *known: Any) -> laplace.Proposals:
         asked.append(number)
-        return propose(model, number, rng)
+        return propose(model, number, rng, *known)
 
     monkeypatch.setattr(laplace, "propose", counted)
     return asked
@@ -117,7 +117,7 @@ def test_a_pilot_says_how_many_proposals_are_worth_drawing(
     """Of 2,000 draws: 3,000 effective proposals as promised; the most there are where fewer than 2,000 turn out so."""
     asked: list[int] = []
 
-    def propose(model: Any, number: int, rng: np.random.Generator) -> laplace.Proposals:
+    def propose(model: Any, number: int, rng: np.random.Generator, *_: Any) -> laplace.Proposals:
         asked.append(number)
         counting = round((held if len(asked) > 1 else promised) * number)
         return laplace.Proposals({}, np.zeros(number), np.repeat(1 / counting, counting), np.inf)

@@ -178,12 +178,14 @@ def test_proposals_are_enough_for_the_draws_or_as_many_as_allowed(monkeypatch, s
     """The pilot promises half an effective draw for each proposal; where that is too much, as many as allowed come."""
     asked = []
 
-    def propose(model: object, number: int, rng: object) -> SimpleNamespace:
+    def propose(model: object, number: int, rng: object, components: object) -> SimpleNamespace:
         asked.append(number)
         return SimpleNamespace(ess=share * number)
 
     monkeypatch.setattr(laplace, "propose", propose)
     settings = Laplace(draws=1000, chains=4)
-    found = laplace.enough(intercept_only(), settings, np.random.default_rng(1), SimpleNamespace(share=0.5))
+    found = laplace.enough(
+        intercept_only(), settings, np.random.default_rng(1), SimpleNamespace(share=0.5, components=())
+    )
     assert asked == [12_000, 32_000] if second else [12_000]  # 1.5 × 4,000/0.5, and 8 × 4,000
     assert found.ess == share * asked[-1]

@@ -377,10 +377,10 @@ def _collinear(
 ) -> tuple[str, ...]:
     """Return the collinear features, given moments, and which categories every row has."""
     contrasts = _contrasts(design, mean, always)
-    between = contrasts.T @ covariance @ contrasts
+    between = np.asarray(contrasts.T @ (contrasts.T @ covariance).T)
     # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
     varies = np.diag(between) > NO_VARIANCE
-    contrasts, between = contrasts[:, varies], between[np.ix_(varies, varies)]
+    contrasts, between = contrasts[:, np.flatnonzero(varies)], between[np.ix_(varies, varies)]
     sd = np.sqrt(np.diag(between))
     sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
     if not sums.shape[1]:
@@ -391,22 +391,23 @@ def _collinear(
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
 
 
-def _contrasts(design: LogisticDesign, mean: Array, always: Sequence[bool]) -> Array:
+def _contrasts(design: LogisticDesign, mean: Array, always: Sequence[bool]) -> sparse.csc_array:
     """Return combinations (column, contrast) that span all columns except sums that are constant by construction.
 
-    They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has.
+    They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has; sparse,
+    as products of dense matrices of thousands of columns take seconds.
     """
     own = len(design) - sum(design.sizes)
-    parts = [np.eye(own)]
+    parts: list[Any] = [sparse.eye_array(own)]
     start = own
     for size, every_row in zip(design.sizes, always, strict=True):
         levels = np.flatnonzero(mean[start : start + size] > 0)
         block = np.eye(size)[:, levels]
         if len(levels) and every_row:
             block = block @ linalg.helmert(len(levels)).T
-        parts.append(block)
+        parts.append(sparse.csc_array(block))
         start += size
-    return np.asarray(linalg.block_diag(*parts))
+    return sparse.csc_array(sparse.block_diag(parts))
 
 
 def _constant_sums(correlation: Array) -> Array:

@@ -25,7 +25,7 @@ from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import WeightPrior
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 
 ROWS = 64
 """Rows of a block."""
@@ -347,6 +347,15 @@ def _exp(x: float) -> float:
     return power
 
 
+def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
+    """Return dense rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
+    X = np.asarray(likelihood.X)
+    blocks = -(-len(X) // ROWS)
+    filled = (0, blocks * ROWS - len(X))
+    cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
+    return cells, np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
+
+
 @dataclass(frozen=True, eq=False)
 class LogisticDensity:
     """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; computed by machine code.
@@ -433,11 +442,8 @@ class LogisticDensity:
             sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data), self.factor.ndim == 1])
             arrays = (sparse_sizes, *common, *stored, likelihood.y, likelihood.weight)
         else:
-            blocks = -(-len(X) // ROWS)
-            filled = (0, blocks * ROWS - len(X))
-            cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, columns).transpose(0, 2, 1)
-            y, weight = np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
-            arrays = (np.array([*sizes, blocks, symmetric]), *common, cells, y, weight)
+            cells, y, weight = row_blocks(likelihood)
+            arrays = (np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight)
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
 
     def parameters(self, z: Array) -> dict[str, Array]:

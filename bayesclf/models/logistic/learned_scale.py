@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_positive
 from bayesclf.typing import Array
+
+KINDS = "kinds"
+"""Groups of columns by what they hold."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class LearnedScale:
         λ, at least 0: a number, or a tuple of several, all different, of which each is as likely as any other before
         the rows are seen, and whose posterior is averaged over. For uncorrelated numbers it does not matter. At λ > 0,
         the weight of a level that the training rows do not have has sd 0.1 s, instead of s.
+    groups : {"kinds"}, mapping or sequence, optional
+        Columns that have a scale of their own, each with this prior, for weights that are independent (``power=0``).
+        None, the default: one scale for all columns. ``"kinds"``: one for all numbers, and one for the levels of each
+        category. A mapping from the names of groups to lists of names of columns, or a list of such lists; the columns
+        that these do not name are one more group. The indicator "… is missing" of a number is in that number's group.
 
     References
     ----------
@@ -64,6 +73,7 @@ class LearnedScale:
     spread: float = 1.5
     given: Mapping[str, float] = field(default_factory=dict)
     power: float | tuple[float, ...] = 0.0
+    groups: str | Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread)
@@ -73,6 +83,9 @@ class LearnedScale:
             raise InputError(f"power must be a number, or a tuple of numbers that all differ, not {self.power!r}")
         if not isinstance(self.given, Mapping):
             raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
+        _check_groups(self.groups)
+        if self.groups is not None and self.powers != (0.0,):
+            raise InputError(f"groups of columns have scales of their own only where power is 0, not {self.power!r}")
 
     @property
     def powers(self) -> tuple[float, ...]:
@@ -91,3 +104,21 @@ class LearnedScale:
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw s (draw)."""
         return np.asarray(self.median * np.exp(self.spread * rng.standard_normal(draws)))
+
+
+def _check_groups(groups: Any) -> None:
+    """Raise `InputError` for groups of columns that are none, or share a column."""
+    if groups is None or groups == KINDS:
+        return
+    lists = list(groups.values()) if isinstance(groups, Mapping) else groups
+    allowed = f"None, {KINDS!r}, or lists of names of columns"
+    if not isinstance(lists, list | tuple) or not all(isinstance(part, list | tuple) and part for part in lists):
+        raise InputError(f"groups must be {allowed}, in a list or under names in a mapping, not {groups!r}")
+    names = [name for part in lists for name in part]
+    if not names or not all(
+        isinstance(name, str) for name in [*names, *(groups if isinstance(groups, Mapping) else ())]
+    ):
+        raise InputError(f"groups must be {allowed}, not {groups!r}")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"groups names the column {twice!r} twice; a column is in one group")

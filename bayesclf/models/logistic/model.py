@@ -29,6 +29,7 @@ from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.typing import Array, Integers, Parameters
@@ -423,7 +424,9 @@ class LogisticModel:
         return self.prior.resolve(self.design, len(self.labels) - 1)
 
     @property
-    def _prior_of_all(self) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior | AveragedWeightPrior:
+    def _prior_of_all(
+        self,
+    ) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior:
         """The prior of all parameters, in numbers."""
         return self.weight_prior
 

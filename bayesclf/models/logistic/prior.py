@@ -96,7 +96,7 @@ class LogisticPrior:
         symmetric = self.prior_form == "symmetric"
         given: Any = self.prior_scale
         if isinstance(given, LearnedScale):
-            given = _with_indicators(given.given, design)
+            given = with_indicators(given.given, design)
         if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", given)) == 2:
             raise InputError("prior_scale by label needs prior_form='reference'; a symmetric prior has one per column")
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
@@ -204,6 +204,11 @@ class WeightPrior:
         """Return zᵀC⁻¹z, (draw), of z = (u − m)/s and the labels' correlation C, summed over some (1 + column)."""
         z = self._standardized(theta)[:, :, columns]
         return np.asarray(np.sum(z * self._decorrelated(z), axis=(1, 2)))
+
+    def squares(self, theta: Array) -> Array:
+        """Return what each column adds to `square`, (draw, 1 + column)."""
+        z = self._standardized(theta)
+        return np.asarray(np.sum(z * self._decorrelated(z), axis=1))
 
     def gradient(self, theta: Array) -> Array:
         """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
@@ -326,7 +331,7 @@ def _per_column(
     return per_column, unseen
 
 
-def _with_indicators(given: Mapping[str, float], design: LogisticDesign) -> dict[str, float]:
+def with_indicators(given: Mapping[str, float], design: LogisticDesign) -> dict[str, float]:
     """Return scales by name in which "… is missing" has that of its number."""
     gaps = {f"{number} is missing": number for number in (design.number_names[j] for j in design.gaps)}
     return {name: given[number] for name, number in gaps.items() if number in given} | dict(given)

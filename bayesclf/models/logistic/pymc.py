@@ -15,6 +15,7 @@ from pytensor.tensor import TensorVariable
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
+from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 
@@ -23,7 +24,7 @@ def build(
     X: Matrix,
     labels: Integers,
     sample_weight: Array,
-    prior: WeightPrior | NormalWeightPrior | ScaledWeightPrior | AveragedWeightPrior,
+    prior: WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior,
     scale: Array,
     coords: Mapping[str, Any],
 ) -> pm.Model:
@@ -49,6 +50,9 @@ def build(
             intercept, weight = _normal_coefficients(prior, scale, model)
         elif isinstance(prior, ScaledWeightPrior):
             intercept, weight = _scaled_coefficients(prior, scale, model)
+            prior = prior.unit
+        elif isinstance(prior, GroupedWeightPrior):
+            intercept, weight = _grouped_coefficients(prior, scale, model)
             prior = prior.unit
         elif isinstance(prior, AveragedWeightPrior):
             intercept, weight = _averaged_coefficients(prior, scale, model)
@@ -108,10 +112,22 @@ def _scaled_coefficients(
     return intercept, pm.Deterministic("weight", weight * s**learned, dims=("outcome", "feature"))
 
 
-def _prior_scale(prior: ScaledWeightPrior) -> TensorVariable:
+def _prior_scale(prior: ScaledWeightPrior | GroupedWeightPrior, **dims: str) -> TensorVariable:
     """Add prior_scale."""
     median = pm.Data("prior_scale_log_median", np.log(prior.settings.median))
-    return pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)))
+    return pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)), **dims)
+
+
+def _grouped_coefficients(
+    prior: GroupedWeightPrior, scale: Array, model: pm.Model
+) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add prior_scale (scale_group), intercept and unscaled_weight, and the weight, which is the product."""
+    s = _prior_scale(prior, dims="scale_group")
+    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
+    assert unscaled is not None  # a group has columns
+    group = pm.Data("scale_group_of", np.maximum(prior.group[1:], 0), dims="feature")
+    learned = pm.Data("is_learned", (prior.group[1:] >= 0).astype(float), dims="feature")
+    return intercept, pm.Deterministic("weight", unscaled * s[group] ** learned, dims=("outcome", "feature"))
 
 
 def _averaged_coefficients(
