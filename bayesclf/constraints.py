@@ -225,7 +225,22 @@ class Text(Constraint):
         return "text"
 
 
-PATH = Instance((str, os.PathLike), "the name of a file")
+@dataclass(frozen=True)
+class FileName(Constraint):
+    """A path of one character or more; `what` says in messages what it is to be."""
+
+    what: str = "the name of a file"
+
+    @override
+    def allows(self, value: Any) -> bool:
+        """Return whether a value is a path; the empty one is none."""
+        return isinstance(value, str | os.PathLike) and bool(os.fspath(value))
+
+    def __str__(self) -> str:
+        return self.what
+
+
+PATH = FileName()
 """A path."""
 
 PROBABILITIES = Number(least=0, most=1, array=True)

@@ -21,6 +21,7 @@ distribution, as some texts have it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +116,8 @@ class Gibbs:
             raise InputError(f"given must be 'data' or 'data and x', not {self.given!r}")
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
-        """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number) alone."""
-        position = np.random.default_rng([seed, 0]).random(len(rows))
+        """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""
+        position = self._positions([seed, 0], len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
         log_proba, impossible = [], []
@@ -133,8 +134,16 @@ class Gibbs:
         """Return label codes (row), from the drawn hypotheses' probabilities."""
         if self.draw == "hypothesis":
             return np.asarray(log_proba.argmax(axis=1))
-        position = np.random.default_rng([seed, 1]).random(len(log_proba))
-        return _pick(np.exp(log_proba), position)
+        return _pick(np.exp(log_proba), self._positions([seed, 1], len(log_proba)))
+
+    def after(self, rows: int) -> Gibbs:
+        """Return the classifier of rows before which a table has so many others: their draws are those of the table."""
+        return _GibbsAfter(self.draw, self.given, rows)
+
+    def _positions(self, seed: list[int], rows: int, after: int = 0) -> Array:
+        """Return uniform numbers (row), each a function of the seed and of the row's number in its table."""
+        rng = np.random.Generator(np.random.PCG64(seed).advance(after))
+        return rng.random(rows)
 
     @staticmethod
     def _log_proba_of(hypotheses: HypothesisSet, rows: Rows, drawn: Integers) -> Array:
@@ -153,6 +162,17 @@ class Gibbs:
             impossible[index] = answer.impossible[each, own]
         warn_impossible(impossible)
         return log_proba
+
+
+@dataclass(frozen=True)
+class _GibbsAfter(Gibbs):
+    """The Gibbs classifier of rows after others, whose number is `rows`."""
+
+    rows: int = 0
+
+    @override
+    def _positions(self, seed: list[int], rows: int, after: int = 0) -> Array:
+        return super()._positions(seed, rows, self.rows + after)
 
 
 def _together(hypotheses: HypothesisSet) -> int:

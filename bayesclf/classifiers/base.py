@@ -261,9 +261,9 @@ class BayesClassifier(Predictor):
             columns that the model does not need are not read.
         output : str or path
             A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
-            rows each and ``_manifest.json``, which says what they are of.
+            rows each and ``_manifest.json``, which says what they are of and has a checksum of each.
         rule, cost, reject, class_prior
-            As in `predict`, any rule but ``"gibbs"``.
+            As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
         interval, sets, uncertainty
             As in `predict_frame`; by default none is added to labels and probabilities.
         missing : mapping from column to values, or None

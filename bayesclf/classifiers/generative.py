@@ -208,12 +208,16 @@ class GenerativeClassifier(Generating, LearningPartly):
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
         learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
-        statistics, measured = [], []
+        statistics: list[Statistics] = []
+        measured: list[Any] = []
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
             axes = learnt.axes(block)
             measured.append(block.family.measured(X, axes))
-            statistics.append(block.family.statistics(measured[-1], y, axes, weight))
+            family: Any = block.family
+            if self.prior is not None and family.kind == "mixed":
+                family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
+            statistics.append(family.statistics(measured[-1], y, axes, weight))
         learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(measured, y, weight))
         if self.prior is not None or not every_row:
             return learnt

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from bayesclf.classifiers.predictor import Predictor
 
+GIVEN = "draws of the posterior were given"
+"""Note of a classifier that answers from given draws."""
+
 NO_MODE = "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, pymc.find_MAP())"
 
 
@@ -32,7 +35,8 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
 
     Everything that rests on the posterior does: the rules ``bayes-optimal``, ``gibbs``, ``mean`` (the average of the
     draws) and ``predictive`` (averaged over the draws), intervals, reports, saved files. ``mle`` is that of the fit,
-    and so is the prior that `diagnose` and `to_datatree` look at.
+    and so are the priors of `prior_summary` and `to_datatree`. The prior of the draws is not known, so that `diagnose`
+    skips what looks at it; held-out rows are answered by fits with the classifier's own prior, as its findings say.
 
     Parameters
     ----------
@@ -81,8 +85,13 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
     other.points_["map"] = DoesNotExist(NO_MODE) if point is None else _point(point, model)
-    other.notes_ = [*classifier.notes_, "draws of the posterior were given"]
+    other.notes_ = list(dict.fromkeys([*classifier.notes_, GIVEN]))
     return other
+
+
+def is_given(classifier: Any) -> bool:
+    """Return whether a classifier, fitted or not, answers from draws that were given."""
+    return GIVEN in getattr(classifier, "notes_", ())
 
 
 def _posterior(idata: Any) -> xr.Dataset:

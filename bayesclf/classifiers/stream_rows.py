@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
+from bayesclf.constraints import PATH, OrNone, require
 from bayesclf.errors import InputError, Refused
+from bayesclf.files import output_file
 from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
+from bayesclf.tables.stream_paths import require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 
@@ -125,12 +129,26 @@ def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
         raise type(reason)(f"{first}: {reason}") from None
 
 
-def require_no_checkpoint(path: Any) -> None:
-    """Raise `Refused` for a checkpoint of a fit on a cluster, whose parts are not finished in an order."""
-    if path is not None:
+def require_checkpoint(path: Any, source: Any, client: Any) -> None:
+    """Check the file that is to keep what is learned, before any is read.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written, or would be read as rows.
+    Refused
+        If the rows are read by a cluster, whose parts are not finished in an order.
+    """
+    require(OrNone(PATH), checkpoint=path)
+    if path is None:
+        return
+    if client is not None:
         raise Refused(
             "a checkpoint is that of rows that are read here, one batch after the other; leave out the client"
         )
+    for own in (Path(path), words_beside(path)):
+        output_file(os.fspath(own), "checkpoint")
+        require_elsewhere(own, source, "checkpoint")
 
 
 def no_rows(how: Reading) -> InputError:

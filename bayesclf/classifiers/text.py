@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,20 +18,24 @@ from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.lengths import require_room
 from bayesclf.classifiers.on_dask import Found
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading, checkpoint_of, name_columns, opened, told_where, words_beside
 from bayesclf.classifiers.training import ColumnBlock, Learnt
-from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words
-from bayesclf.constraints import Choice, Instance, OrNone, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words, counts_of_hashes, hashed_counts
+from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
+from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, without_mask
+from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import listed
+from bayesclf.wording import LONGEST_NAME, clipped, listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayesclf.interpretation.explanation import Explanation
 
 EVENT_MODELS = ("multinomial", "bernoulli")
 
@@ -38,6 +44,9 @@ WHOLE_COLLECTION = ("min_df", "max_df", "max_features")
 
 OWN_OPTIONS = ("input", "binary", "dtype")
 """Options of the vectorizer that the classifier sets itself."""
+
+MOST_HASHES = 2**24
+"""The most columns that words are hashed to: as many names are kept."""
 
 NAME = "text"
 """Name of the column where documents come without one."""
@@ -64,11 +73,18 @@ class TextNB(DocumentClassifier):
     vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
+    n_features : int or None
+        None: each word is a feature. A number, such as 2**18: each hash of a word modulo that number is one
+        (MurmurHash3, as in `sklearn.feature_extraction.text.HashingVectorizer`), so that memory is bounded whatever the
+        number of different words. Words of the same hash count as one word; where none collide, answers are those of
+        ``None``.
+        The words are not kept: there is no `vocabulary_`, `explain` or `sample`, features are named by their hashes,
+        and words cannot be chosen by all documents.
 
     Attributes
     ----------
     vocabulary_ : tuple of str
-        The words that count, in order.
+        The words that count, in order; absent where they are hashed.
 
     Examples
     --------
@@ -87,6 +103,7 @@ class TextNB(DocumentClassifier):
     alpha: float | str | LearntAlpha = LEARNED
     _: KW_ONLY
     vectorizer: dict[str, Any] | None = None
+    n_features: int | None = None
     missing: str = field(default="ignore", init=False)
     unseen: str = field(default="ignore", init=False)
 
@@ -94,6 +111,14 @@ class TextNB(DocumentClassifier):
         super()._check_options()
         require(Choice(EVENT_MODELS), event_model=self.event_model)
         require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
+        require(OrNone(Whole(1, MOST_HASHES)), n_features=self.n_features)
+        if self.n_features is not None:
+            for name in self.vectorizer or {}:
+                if name in (*WHOLE_COLLECTION, "vocabulary"):
+                    raise InputError(
+                        f"vectorizer option {name!r} chooses words, and with n_features words are not kept; leave out "
+                        "one of both"
+                    )
 
     @property
     @override
@@ -101,10 +126,32 @@ class TextNB(DocumentClassifier):
         return self.event_model == "multinomial"
 
     @property
+    @may_be_absent
     def vocabulary_(self) -> tuple[str, ...]:
-        """The words that count, in order."""
+        """The words that count, in order; absent where they are hashed."""
         check_is_fitted(self, "classes_")
+        self._require_words("vocabulary_ has none")
         return self._learnt.blocks[0].names
+
+    def _require_words(self, what: str) -> None:
+        """Raise `Refused` where words were hashed."""
+        if self.n_features is not None:
+            raise Refused(f"words were hashed, and not kept, so that {what}; fit with n_features=None")
+
+    @override
+    def explain(
+        self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
+    ) -> Explanation:
+        """Take log-odds between two classes apart by word; see `bayesclf.interpretation.explanation.explain`."""
+        self._require_words("no answer can be explained by them")
+        return super().explain(X, outcome, against, ci_prob, rule)
+
+    @override
+    def _sampled(
+        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
+    ) -> tuple[pd.DataFrame, NDArray[Any]]:
+        self._require_words("no text can be generated")
+        return super()._sampled(n, y, random_state, lengths)
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -237,7 +284,7 @@ class TextNB(DocumentClassifier):
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Return rows of texts as counts of the words of the vocabulary."""
-        return super().encode(self._counts(frame, self.vocabulary_))  # type: ignore[arg-type]
+        return super().encode(self._counts(frame, self._learnt.blocks[0].names))  # type: ignore[arg-type]
 
     @override
     def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
@@ -245,6 +292,9 @@ class TextNB(DocumentClassifier):
 
     def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
         """Count the words of a vocabulary."""
+        if self.n_features is not None:
+            documents = self._documents(frame)
+            return SparseTable(counts_of_hashes(documents, self.vectorizer or {}, self.n_features, words), words)
         counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
@@ -265,7 +315,9 @@ class TextNB(DocumentClassifier):
         options = {name: own for name, own in (self.vectorizer or {}).items() if name not in without}
         vectorizer, documents = _vectorizer(options), self._documents(frame)
         _require_usable(options)
-        if not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
+        if self.n_features is not None:
+            counts, words = hashed_counts(documents, options, self.n_features)
+        elif not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
             counts, words = counted_words(documents, vectorizer.build_analyzer())
         else:
             try:
@@ -289,14 +341,21 @@ class TextNB(DocumentClassifier):
         cells = frame.iloc[:, 0]
         missing = np.flatnonzero(cells.isna())
         if missing.size and self.event_model == "bernoulli":
+            row = row_numbers(frame, missing[0])
             raise InputError(
-                f"column {frame.columns[0]!r} has a missing document (row {missing[0] + 1}), and event_model="
-                "'bernoulli' counts the words that are not there; drop the row, or write an empty text"
+                f"column {frame.columns[0]!r} has a missing document (row {row}), and event_model='bernoulli' counts "
+                "the words that are not there; drop the row, or write an empty text"
             )
         documents = cells.astype(object).where(cells.notna(), "").tolist()
-        for row, document in enumerate(documents):
+        for place, document in enumerate(documents):
             if not isinstance(document, str):
-                raise InputError(f"column {frame.columns[0]!r} holds {document!r} (row {row + 1}), which is not text")
+                name = str(frame.columns[0])
+                cell = clipped(repr(document), LONGEST_NAME)
+                raise InputError(
+                    f"column {name!r} holds {cell} (row {row_numbers(frame, place)}), which is not text; "
+                    f'write it as text, or declare that it is, with --kind {name}=text (kinds={{"{name}": "text"}} of '
+                    "fit_stream)"
+                )
         return documents
 
     def _validated(self, X: Any, reset: bool) -> pd.DataFrame:
@@ -311,7 +370,8 @@ class TextNB(DocumentClassifier):
             if X.shape[1] != 1:
                 names = listed((repr(str(name)) for name in X.columns), 5)
                 raise InputError(
-                    f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one"
+                    f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one, and leave "
+                    "out the others, with --drop COL (drop=[…] of fit_stream)"
                 )
             frame = X.set_axis([str(X.columns[0])], axis=1)
         elif fitted not in X.columns:
@@ -357,7 +417,7 @@ def _require_usable(options: dict[str, Any]) -> None:
     """Raise `InputError` for values of options that no vectorizer can have."""
     try:
         _vectorizer({**options, "vocabulary": ["word"]}).fit_transform(["word"])  # which chooses no words
-    except ValueError as error:
+    except (ValueError, re.error) as error:
         raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
 
 

@@ -22,6 +22,7 @@ from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Table
+from bayesclf.tables.row_numbers import some_rows
 from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
@@ -48,7 +49,7 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
         raise InputError("all sample weights are zero; give some row a weight above 0")
     if kept.all():
         return frame, y, weight
-    some: Any = frame[kept]
+    some: Any = frame[kept] if isinstance(frame, SparseTable) else some_rows(frame, kept)
     return some, y[kept], weight[kept]
 
 
@@ -132,6 +133,11 @@ def seed_of(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, GENERATORS):
         return int(np.random.default_rng(random_state).integers(2**31 - 1))
     raise InputError(f"random_state must be an integer of at least 0, a generator or None, not {random_state!r}")
+
+
+def split_seed(seed: int) -> int:
+    """Return a seed that scikit-learn's splits take, which is below 2³²: itself, or one that follows from it."""
+    return seed if seed < 2**32 else int(np.random.SeedSequence(seed).generate_state(1)[0])
 
 
 @dataclass(frozen=True)

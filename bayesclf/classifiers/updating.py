@@ -28,8 +28,8 @@ from bayesclf.classifiers.stream_rows import (
     name_columns,
     no_rows,
     opened,
+    require_checkpoint,
     require_classes,
-    require_no_checkpoint,
     told_where,
 )
 from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
@@ -220,8 +220,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv or tsv file (csv and tsv also gzipped, which are read twice), a folder of such files, or a
-            glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
+            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped, and read twice), a folder of such files, or
+            a glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
             relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
             a function without arguments that returns one.
         target : str
@@ -244,7 +244,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             A file for what was learned so far, written at most twice a minute. If the fit is interrupted, the same call
             resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
             must be the same; files are compared by names, sizes and times of the last change. The file remains after
-            the fit; remove it when the model is saved. Only where the source is files, and without a client.
+            the fit; remove it when the model is saved. Documents that are read twice, as `min_df` asks, have a second
+            file beside it for their words, whose name ends in ``.words``. Only where the source is files, and without
+            a client; not among the files of the source.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -263,10 +265,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing)
+            require_checkpoint(checkpoint, source, client)
             if client is None:
                 found = self._learn_stream(source, how, progress, checkpoint=checkpoint)
             else:
-                require_no_checkpoint(checkpoint)
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
                     found = learned(

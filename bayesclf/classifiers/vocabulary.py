@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Self
@@ -17,6 +17,9 @@ from bayesclf.typing import Array
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""
+
+HASH = "#"
+"""How names of hashes of words begin."""
 
 
 def counted_words(
@@ -48,6 +51,51 @@ def counted_words(
     rows = sparse.csr_array((np.array(counts), columns, np.array(ends)), (len(ends) - 1, len(words)))
     rows.sort_indices()
     return rows, tuple(words)
+
+
+def hashed_counts(
+    documents: Iterable[str], options: Mapping[str, Any], columns: int
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Return how often words of each hash are in each document, (row, hash), and names of the hashes that occur.
+
+    They are scikit-learn's: MurmurHash3 of each word, modulo the number of columns.
+
+    Parameters
+    ----------
+    documents
+        Texts (row).
+    options
+        Those of `sklearn.feature_extraction.text.HashingVectorizer` that say what the words of a text are.
+    columns
+        Number of different hashes.
+
+    Raises
+    ------
+    InputError
+        For options that the vectorizer does not take.
+    """
+    every = _hashes(documents, options, columns)
+    found = np.unique(every.indices)
+    digits = len(str(columns - 1))
+    return every[:, found], tuple(f"{HASH}{number:0{digits}}" for number in found.tolist())
+
+
+def counts_of_hashes(
+    documents: Iterable[str], options: Mapping[str, Any], columns: int, names: Sequence[str]
+) -> sparse.csr_array:
+    """Return how often words of some hashes are in each document, (row, hash), given names of these hashes."""
+    every = _hashes(documents, options, columns)
+    return every[:, np.array([int(name.removeprefix(HASH)) for name in names], dtype=np.intp)]
+
+
+def _hashes(documents: Iterable[str], options: Mapping[str, Any], columns: int) -> sparse.csr_array:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer = HashingVectorizer(**options, n_features=columns, alternate_sign=False, norm=None, dtype=np.float64)
+    try:
+        return sparse.csr_array(vectorizer.transform(documents))
+    except ValueError as error:
+        raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
 
 
 @dataclass

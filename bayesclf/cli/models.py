@@ -149,10 +149,10 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions, write_table
+    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions
     from bayesclf.interpretation.prediction_parts import is_folder
     from bayesclf.interpretation.predictions import Decision
-    from bayesclf.rules import RULES, resolve
+    from bayesclf.rules import RULES
     from bayesclf.storage import load
     from bayesclf.tables.stream_paths import is_streamed
 
@@ -169,19 +169,13 @@ def predict(
     costs = None if cost is None else options.read_cost(cost, labels)
     decision = Decision(rule, costs, reject, options.probabilities(class_prior, labels))
     parquet = path.suffix.lower() == ".parquet"
-    # the rule "gibbs" needs the number of each row, so that a file is read as a whole
-    by_number = resolve(classifier.requested_rule(rule))[0].name == "gibbs"
-    if stream or parts or is_streamed(table, None if by_number else STREAMED_BYTES) or (parquet and not by_number):
+    if stream or parts or parquet or is_streamed(table, STREAMED_BYTES):
         place = output if parts else path
         found = stream_predictions(classifier, table, place, decision, wanted, empty, safe_csv, max_bytes, resume)
         _say_predicted(found.rows, found.rejected, reject, path)
         return
     with shown(f"predicting {table}"):
         X = read_features(table, classifier, empty, max_bytes)
-        if parquet:
-            found = write_table(classifier, X, decision, wanted, path)
-            _say_predicted(found.rows, found.rejected, reject, path)
-            return
         predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
     _say_predicted(predictions.rows, predictions.rejected, reject, path)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesclf.cli.console import complain
 from bayesclf.cli.csv_output import safe_cell
 from bayesclf.errors import InputError
@@ -21,7 +19,6 @@ from bayesclf.interpretation.prediction_files import (
     predict_stream,
     unseen_levels,
     with_levels,
-    write_parquet,
 )
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import datasets, reading
@@ -122,15 +119,6 @@ def predict_table(
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return Predictions(text.getvalue(), len(labels), predicted.count(None))
-
-
-def write_table(
-    classifier: BayesClassifier, X: pd.DataFrame, decision: Decision, extras: Extras, path: Path
-) -> Predicted:
-    """Write predictions of a whole table to a Parquet file; parameters as in `predict_table`."""
-    found = prediction_columns(classifier, X, decision, extras)
-    write_parquet(path, [{"row": np.arange(1, len(X) + 1)} | found], classifier.classes_)
-    return Predicted(len(X), found["predicted"].tolist().count(None))
 
 
 def stream_predictions(

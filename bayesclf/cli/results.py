@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +48,16 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 OF_COLUMNS = ("M07", "M08", "M09")
 """Checks that are about the columns, not about a model."""
 
+LEFT_OUT = "left out"
+"""What stands for the engine, and for the scores, of a model for which there was no time."""
+
 LIBRARIES = ("bayesclf", "numpy", "scipy", "pandas", "scikit-learn", "pymc", "arviz", "nutpie")
 """Packages whose versions are recorded."""
 
 Record = dict[Any, Any]
 
 
-def show_comparison(console: Console, comparison: Comparison, seconds: float) -> None:
+def show_comparison(console: Console, comparison: Comparison, issues: Sequence[Issue], seconds: float) -> None:
     """Print the table of a comparison, its notes, the verdict and the time taken.
 
     Parameters
@@ -62,6 +66,8 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
         The terminal.
     comparison
         The comparison; at least one rule has an answer.
+    issues
+        As `issues_of_columns` returns them.
     seconds
         Time that the command took.
     """
@@ -69,7 +75,7 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
     records = table.to_dict("records")
     reasons = list(dict.fromkeys(record["reason"] for record in records if _failed(record)))
     wide = console.width >= (WIDE if comparison.costs is None else WIDE_WITH_COSTS)
-    headers = _headers(comparison, wide)
+    headers = _headers(comparison, records, wide)
     console.print(_score_table(comparison, records, reasons, headers, wide))
     console.print("; ".join(LEGEND[header] for header in LEGEND if header in headers), style="dim")
     if any(record.get("log_loss_infinite", 0) > 0 for record in records):
@@ -83,22 +89,30 @@ def show_comparison(console: Console, comparison: Comparison, seconds: float) ->
         console.print()
     said = verdict(comparison, table)
     console.print(" ".join([said.headline, *said.findings]))
-    for finding in _issues_of_columns(comparison):
-        sentence = f"{finding.title}: {finding.reason}; {finding.next_step}."
-        _print_hanging(console, f"{finding.code} ", printable(sentence))
+    for issue in issues:
+        sentence = f"{issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
+        _print_hanging(console, f"{issue.finding.code} ", printable(sentence))
     console.print(DEFINED, style="dim")
     console.print(_time(comparison, seconds), style="dim")
 
 
-def _issues_of_columns(comparison: Comparison) -> tuple[Finding, ...]:
+@dataclass(frozen=True)
+class Issue:
+    """What is wrong with the columns, and for which models; the words are those of the first."""
+
+    finding: Finding
+    models: list[str]
+
+
+def issues_of_columns(comparison: Comparison) -> list[Issue]:
     """Return what is wrong with the columns for some model, by the checks of the fits on all rows, each once."""
     from bayesclf.diagnostics import diagnose
 
-    found: dict[str, Finding] = {}
-    for fit in comparison.fits.values():
+    found: dict[str, Issue] = {}
+    for model, fit in comparison.fits.items():
         for issue in diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues:
-            found.setdefault(issue.code, issue)
-    return tuple(found[code] for code in sorted(found))
+            found.setdefault(issue.code, Issue(issue, [])).models.append(model)
+    return [found[code] for code in sorted(found)]
 
 
 def engine_name(classifier: BayesClassifier) -> str:
@@ -131,13 +145,15 @@ def _engine_of(comparison: Comparison, model: str) -> str:
     if model in comparison.peers:
         return type(comparison.peers[model]).__name__
     if comparison.forecast is not None and model in comparison.forecast.left_out:
-        return "left out"
+        return LEFT_OUT
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
 
 
-def _headers(comparison: Comparison, wide: bool) -> list[str]:
-    """Return the headers of the scores; in a narrow terminal costs replace other scores."""
-    others = ["Brier", CALIBRATION, "differs", RATIO]
+def _headers(comparison: Comparison, records: list[Record], wide: bool) -> list[str]:
+    """Return the headers of the scores that some entry has; in a narrow terminal costs replace other scores."""
+    differs = any(np.isfinite(record.get("disagreement", np.nan)) for record in records)
+    gibbs = any(record["rule"] == "gibbs" and not _failed(record) for record in records)
+    others = ["Brier", CALIBRATION, *(["differs"] if differs else []), *([RATIO] if gibbs else [])]
     if comparison.costs is None:
         return ["accuracy", "log loss", *others]
     costs = ["cost"] if comparison.costs.reject is None else ["cost", "rejected"]
@@ -175,7 +191,9 @@ def _log_loss(record: Record) -> str:
 def _failed_cells(record: Record, engine: str, reasons: list[str]) -> list[str]:
     """Return cells that name in a word or two what is missing, and refer to the reason below the table."""
     rule, lacking = RULES.get(record["rule"]), "refused"
-    if rule is not None and engine != "refused" and rule.source in ("mle", "map"):
+    if engine == LEFT_OUT:
+        lacking = LEFT_OUT
+    elif rule is not None and engine != "refused" and rule.source in ("mle", "map"):
         lacking = f"no {rule.source.upper()}"
     elif engine in ("mle", "map"):
         lacking = "no posterior"
@@ -219,7 +237,7 @@ def _time(comparison: Comparison, seconds: float) -> str:
     return f"{duration(seconds)} in all{stated}; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
-def comparison_json(comparison: Comparison, training: Training, chosen: Settings) -> str:
+def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, chosen: Settings) -> str:
     """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times and the number of processes are left
@@ -253,8 +271,15 @@ def comparison_json(comparison: Comparison, training: Training, chosen: Settings
         "verdict": [said.headline, *said.findings],
         "cautions": said.cautions,
         "notes": comparison.notes,
+        "checks": [_check(issue) for issue in issues],
     }
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _check(issue: Issue) -> Record:
+    """Return an issue without the numbers behind it, which the report has."""
+    said = {name: getattr(issue.finding, name) for name in ("code", "title", "severity", "reason", "next_step")}
+    return {**said, "models": issue.models}
 
 
 def _stack(comparison: Comparison) -> Record | None:

@@ -7,7 +7,7 @@ import io
 import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,10 @@ from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import known_class_prior
 from bayesclf.constraints import PATH, Flag, require
-from bayesclf.errors import InputError, PredictionWarning, Refused, warn
+from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import STDOUT, write_text, write_whole
 from bayesclf.interpretation import prediction_parts
+from bayesclf.interpretation.prediction_parts import Part
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import fingerprint
@@ -165,10 +166,6 @@ def predict_stream(
             "name ends in /"
         )
     require_elsewhere(path / prediction_parts.part_name(0) if folder else path, source, "output")
-    if rules.resolve(classifier.requested_rule(decision.rule))[0].name == "gibbs":
-        raise Refused(
-            "the rule 'gibbs' draws a hypothesis by the number of a row in its table; take another for a stream"
-        )
     needed = [column.name for column in classifier.columns_]
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
@@ -216,13 +213,15 @@ def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, ext
 
 def _write_parts(folder: Path, answers: _Answers, origin: Origin, resume: bool) -> None:
     """Write answers to the parts of a folder, without those that it has."""
-    done = prediction_parts.begun(folder, origin, resume)
-    answers.rows, answers.rejected = done.rows, done.rejected
-    if done.finished and done.rows == answers.total:
+    parts = prediction_parts.begun(folder, origin, resume)
+    answers.rows = sum(part.rows for part in parts.done)
+    answers.rejected = sum(part.rejected for part in parts.done)
+    if parts.finished and answers.rows == answers.total:
         return
-    for number, batches in enumerate(prediction_parts.in_parts(answers), start=done.parts):
-        write_parquet(folder / prediction_parts.part_name(number), batches, answers.labels)
-    prediction_parts.finish(folder, origin)
+    for number, batches in enumerate(prediction_parts.in_parts(answers), start=len(parts.done)):
+        write_parquet(parts.path(number), batches, answers.labels)
+        parts.add(Part.of(parts.path(number), batches))
+    parts.finish()
 
 
 def write_parquet(path: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:
@@ -265,7 +264,7 @@ class _Answers:
                     for sentence in unseen_levels(X, needed, self._told):
                         self._tell_unseen(sentence)
                 try:
-                    found = prediction_columns(self._classifier, X, self._decision, self._extras)
+                    found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:
                     if len(batch.table) == stream.rows:
                         raise
@@ -280,6 +279,11 @@ class _Answers:
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
         if not self.rows:
             raise InputError(f"{stream.where} has no rows to predict; give at least one")
+
+    def _decision_after(self, rows: int) -> Decision:
+        """Return the decision for rows after so many others: the rule "gibbs" draws by the number of a row."""
+        rule, gibbs = rules.resolve(self._classifier.requested_rule(self._decision.rule))
+        return replace(self._decision, rule=gibbs.after(rows)) if rule.name == "gibbs" else self._decision
 
 
 def _warn(sentence: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Self
 
 from bayesclf.errors import InputError
 from bayesclf.files import PREFIX, regular, write_whole
@@ -35,26 +34,97 @@ def part_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Done:
-    """The parts that an earlier run has written.
+class Part:
+    """A part that is complete.
 
     Attributes
     ----------
-    parts
-        How many there are.
     rows, rejected
-        Rows in them, and those left undecided.
-    finished
-        Whether these are all.
+        Its rows, and those left undecided.
+    sha256
+        Checksum of its file, by which a later run can tell that nobody has changed it.
     """
 
-    parts: int = 0
-    rows: int = 0
-    rejected: int = 0
+    rows: int
+    rejected: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, batches: Iterable[Columns]) -> Self:
+        """Return a part that was written, given its answers."""
+        predicted = [columns["predicted"] for columns in batches]
+        rejected = sum(labels.tolist().count(None) for labels in predicted if labels.dtype == object)
+        return cls(sum(map(len, predicted)), rejected, _sha256(path))
+
+
+@dataclass
+class Parts:
+    """The parts of a folder.
+
+    Attributes
+    ----------
+    folder
+        Where they are.
+    origin
+        What they are of.
+    known
+        Those that the manifest has.
+    done
+        Those at the beginning that are as they were written; the answers go on after them.
+    finished
+        Whether all have been written.
+    """
+
+    folder: Path
+    origin: Origin
+    known: list[Part] = field(default_factory=list)
+    done: list[Part] = field(default_factory=list)
     finished: bool = False
 
+    def path(self, number: int) -> Path:
+        """Return the file of a part."""
+        return self.folder / part_name(number)
 
-def begun(folder: Path, origin: Origin, resume: bool) -> Done:
+    def add(self, part: Part) -> None:
+        """Note that the next part is complete."""
+        number = len(self.done)
+        self.done.append(part)
+        if self.known[number : number + 1] != [part]:
+            self.known[number : number + 1] = [part]
+            self.write_manifest()
+
+    def finish(self) -> None:
+        """Note that all parts are there."""
+        if not self.finished:
+            self.finished = True
+            self.write_manifest()
+
+    def require_own(self, names: Iterable[str]) -> None:
+        """Raise `InputError` for a file of the folder that its run did not write, which readers would take for answers.
+
+        The part after the last known one may be there: a run can end before its manifest has it.
+        """
+        own = {MANIFEST, *map(part_name, range(len(self.known) + (not self.finished)))}
+        others = sorted(set(names).difference(own))
+        if others:
+            raise InputError(
+                f"{self.folder / others[0]} is not of the run that is to be resumed; remove it, or choose another "
+                "folder"
+            )
+
+    def write_manifest(self) -> None:
+        """Write what is known of the parts, and what they are of."""
+        found = {
+            "format": "answers of bayesclf",
+            "finished": self.finished,
+            "origin": self.origin.as_json(),
+            "parts": [asdict(part) for part in self.known],
+        }
+        text = json.dumps(found, indent=1)
+        write_whole(self.folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def begun(folder: Path, origin: Origin, resume: bool) -> Parts:
     """Return what a folder has of the answers, and prepare it for more.
 
     Raises
@@ -68,8 +138,9 @@ def begun(folder: Path, origin: Origin, resume: bool) -> Done:
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another") from None
     if not found:
-        _write_manifest(folder, origin)
-        return Done()
+        parts = Parts(folder, origin)
+        parts.write_manifest()
+        return parts
     if not resume:
         raise InputError(
             f"{folder} is not empty; choose another folder, or resume the run that wrote to it (--resume, resume=True "
@@ -79,19 +150,18 @@ def begun(folder: Path, origin: Origin, resume: bool) -> Done:
     try:
         difference = origin.difference(manifest["origin"])
         finished = bool(manifest["finished"])
-    except (KeyError, TypeError, AttributeError):
+        known = [Part(int(one["rows"]), int(one["rejected"]), str(one["sha256"])) for one in manifest["parts"]]
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise _damaged(folder) from None
     if difference:
         raise InputError(f"{folder} has answers of another run: {difference}; choose another folder")
-    parts = rows = rejected = 0
-    while (counts := _counts(folder / part_name(parts), rows)) is not None:
-        parts, rows, rejected = parts + 1, rows + counts[0], rejected + counts[1]
-    return Done(parts, rows, rejected, finished)
-
-
-def finish(folder: Path, origin: Origin) -> None:
-    """Note that all answers are there."""
-    _write_manifest(folder, origin, finished=True)
+    parts = Parts(folder, origin, known, finished=finished)
+    parts.require_own(found)
+    for number, part in enumerate(known):
+        if _sha256(parts.path(number)) != part.sha256:
+            break  # this one and those after it are written again
+        parts.done.append(part)
+    return parts
 
 
 def in_parts(batches: Iterable[Columns]) -> Iterator[list[Columns]]:
@@ -104,11 +174,6 @@ def in_parts(batches: Iterable[Columns]) -> Iterator[list[Columns]]:
             held = []
     if held:
         yield held
-
-
-def _write_manifest(folder: Path, origin: Origin, finished: bool = False) -> None:
-    text = json.dumps({"format": "answers of bayesclf", "finished": finished, "origin": origin.as_json()}, indent=1)
-    write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 def _manifest(folder: Path) -> Mapping[str, Any]:
@@ -135,19 +200,11 @@ def _damaged(folder: Path) -> InputError:
     )
 
 
-def _counts(part: Path, rows: int) -> tuple[int, int] | None:
-    """Return how many rows a part has, and how many undecided ones; None unless it is whole and begins after `rows`.
-
-    What is no whole part is written again.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _sha256(path: Path) -> str:
+    """Return the checksum of a file; empty where it cannot be read."""
     try:
-        table = pq.read_table(part, columns=["row", "predicted"])
-    except (OSError, KeyError, ValueError, pa.ArrowException):
-        return None
-    numbers = table["row"].to_numpy()
-    if not len(numbers) or not np.array_equal(numbers, np.arange(rows + 1, rows + len(numbers) + 1)):
-        return None
-    return len(numbers), table["predicted"].null_count
+        with regular(path, "a part") as file:
+            whole: Any = file
+            return hashlib.file_digest(whole, "sha256").hexdigest()
+    except (InputError, OSError):
+        return ""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
 from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
 from bayesclf.typing import Array, Integers
@@ -242,7 +243,7 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     if wrong.size:
         of_first = np.flatnonzero(infinite[:, wrong[0]])
         values = counted(of_first.size, "infinite value", thousands="")
-        rows = listed(of_first + 1, LISTED_ROWS)
+        rows = listed(row_numbers(frame, of_first), LISTED_ROWS)
         raise InputError(f"column {names[wrong[0]]!r} has {values} (inf; rows {rows}); replace or drop them")
     return X
 
@@ -257,7 +258,7 @@ def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
             infinite = np.flatnonzero(np.isinf(column))
             if infinite.size:
                 values = counted(infinite.size, "infinite value", thousands="")
-                rows = listed(infinite + 1, LISTED_ROWS)
+                rows = listed(row_numbers(frame, infinite), LISTED_ROWS)
                 raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
     return cells
 
@@ -292,17 +293,18 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
         cells = sparse_numbers(table, names)
         negative = np.flatnonzero(cells.data < 0)
         if negative.size:
-            row, name = place_of(cells, int(negative[0]), names)
-            raise InputError(NEGATIVE.format(name=name, value=f"{cells.data[negative[0]]:g}", row=row + 1))
+            row, name = place_of(table, int(negative[0]), names)
+            raise InputError(NEGATIVE.format(name=name, value=f"{cells.data[negative[0]]:g}", row=row))
         return cells
     X = numbers(table, names)
-    for row, j in np.argwhere(np.isnan(X))[:1]:
+    for place, j in np.argwhere(np.isnan(X))[:1]:
         raise InputError(
-            f"column {names[j]!r} has a missing count (NaN, row {row + 1}), and so the document an unknown length; "
-            "give the count, 0 for a word that is not there, or drop the row"
+            f"column {names[j]!r} has a missing count (NaN, row {row_numbers(table, place)}), and so the document an "
+            "unknown length; give the count, 0 for a word that is not there, or drop the row"
         )
-    for row, j in np.argwhere(X < 0)[:1]:
-        raise InputError(NEGATIVE.format(name=names[j], value=f"{X[row, j]:g}", row=row + 1))
+    for place, j in np.argwhere(X < 0)[:1]:
+        at = {"name": names[j], "row": row_numbers(table, place)}
+        raise InputError(NEGATIVE.format(**at, value=f"{X[place, j]:g}"))
     return X
 
 
@@ -336,8 +338,9 @@ def _check_cells(column: pd.Series) -> None:
     if isinstance(column.dtype, pd.CategoricalDtype):
         _check_cells(column.dtype.categories.to_series(name=column.name))
     elif column.dtype == object:
-        for row, value in enumerate(column, start=1):
+        for place, value in enumerate(column):
             if not isinstance(value, PLAIN):
+                row = row_numbers(column, place)
                 raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesclf.constraints import PATH, Flag, Instance, OrNone, Text, Whole, require
+from bayesclf.constraints import FileName, Flag, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.tables import openml, shipped
+from bayesclf.tables import openml, shipped, sklearn_sets
 from bayesclf.tables.limits import MAX_BYTES
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
@@ -26,6 +26,8 @@ LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
 CHEAP_BYTES = 1_000_000
 """Files up to this size are read to list their rows and columns."""
+NAME_OR_PATH = FileName("the name of a data set or of a file")
+"""What `load` reads."""
 SHOWN_NAMES = 8
 """Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
@@ -178,7 +180,7 @@ def load(
     from bayesclf.tables.kinds import LISTED_NAMES, require_column
     from bayesclf.tables.missing import emptied, numbered
 
-    require(PATH, name_or_path=name_or_path)
+    require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
     require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
@@ -274,48 +276,6 @@ class _Place:
     info: Callable[[str], DatasetInfo]
 
 
-@dataclass(frozen=True)
-class _Sklearn:
-    """A set that scikit-learn ships; rows, columns and classes are stated so that listing it loads nothing."""
-
-    rows: int
-    columns: int
-    classes: int
-    description: str
-    creators: str
-
-
-_SKLEARN_LICENSE = shipped.CC_BY
-"""What the UCI repository, from which all of them are, gives them under."""
-
-_SKLEARN = {
-    "iris": _Sklearn(
-        150, 5, 3, "three species of iris by the size of their sepals and petals (Fisher 1936)", "R. A. Fisher (1936)"
-    ),
-    "wine": _Sklearn(
-        178,
-        14,
-        3,
-        "three cultivars of wine by chemical analysis (Aeberhard and Forina 1991)",
-        "Stefan Aeberhard and M. Forina (1991)",
-    ),
-    "breast_cancer": _Sklearn(
-        569,
-        31,
-        2,
-        "Wisconsin breast cancer: malignant or benign by the shape of cell nuclei",
-        "William H. Wolberg, W. Nick Street and Olvi L. Mangasarian (1993)",
-    ),
-    "digits": _Sklearn(
-        1797,
-        65,
-        10,
-        "handwritten digits as pictures of 8 x 8 pixels (test part of UCI optdigits)",
-        "Ethem Alpaydin and Cenk Kaynak (1998)",
-    ),
-}
-
-
 def _find(name_or_path: str | os.PathLike[str], request: _Request) -> _Table:
     from bayesclf.tables.reading import ENDINGS, read_table
 
@@ -330,10 +290,23 @@ def _find(name_or_path: str | os.PathLike[str], request: _Request) -> _Table:
             place = next((place for place in _PLACES if name in _PLACES[place].names()), None)
             if place:
                 return _read_named(place, name, request)
+            _require_one_file(name)
             if not os.path.exists(name) and not name.lower().endswith(ENDINGS):
                 _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, list(_PLACES))}")
     return _Table(read_table(name, request.dtypes, request.max_bytes), None, f"the file {Path(name).name}", name)
+
+
+def _require_one_file(name: str) -> None:
+    """Raise `InputError` for a folder or a glob, whose files are not read as one table in memory."""
+    from bayesclf.tables.stream_paths import files_of, is_streamed
+
+    if is_streamed(name, None):
+        what = "a folder" if os.path.isdir(name) else "a pattern"
+        raise InputError(
+            f"{name} is {what}, and only fit and predict read several files, batch by batch; give one table that fits "
+            f"into memory, such as {files_of(name)[0]} or a sample of all rows"
+        )
 
 
 def _read_named(place: str, name: str, request: _Request) -> _Table:
@@ -394,15 +367,15 @@ def _read_sklearn(name: str, request: _Request) -> _Table:
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
     frame = convert_columns(bunch.data.assign(target=labels), request.dtypes, name)
-    about = _SKLEARN[name]
+    about = sklearn_sets.SETS[name]
     source = f"scikit-learn, sklearn.datasets.load_{name}"
-    return _Table(frame, "target", about.description, source, about.creators, _SKLEARN_LICENSE)
+    return _Table(frame, "target", about.description, source, about.creators, sklearn_sets.LICENSE)
 
 
 def _sklearn_info(name: str) -> DatasetInfo:
-    about = _SKLEARN[name]
+    about = sklearn_sets.SETS[name]
     sizes = (about.rows, about.columns)
-    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, _SKLEARN_LICENSE)
+    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, sklearn_sets.LICENSE)
 
 
 def _check_folder() -> None:
@@ -489,7 +462,7 @@ def _openml_info(name: str) -> DatasetInfo:
 
 _PLACES = {
     "own": _Place(lambda: shipped.SHIPPED, _read_own, _own_info),
-    "sklearn": _Place(lambda: _SKLEARN, _read_sklearn, _sklearn_info),
+    "sklearn": _Place(lambda: sklearn_sets.SETS, _read_sklearn, _sklearn_info),
     "folder": _Place(_folder_files, _read_folder, _folder_info),
     "openml": _Place(lambda: openml.NAMED, _read_openml, _openml_info),
 }

@@ -25,6 +25,10 @@ ALMOST_NUMBERS = 0.5
 NUMERIC = re.compile(r"\d|inf", re.IGNORECASE)
 """What every number has."""
 
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( \d.*)?")
+MANY_DATES = 20
+"""A column of categories with at least so many values, all of this form, gets a note."""
+
 SUMMARY_WIDTH = 48
 """The most characters of a cell in a summary."""
 
@@ -115,6 +119,11 @@ def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) ->
         return found.sentence(name)
     if kind == "category" and len(column) >= MANY_ROWS and len(levels) > IDENTIFIER * len(column):
         return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
+    if kind == "category" and len(levels) >= MANY_DATES and all(DATE.fullmatch(str(level)) for level in levels):
+        return (
+            f"column {name!r} holds dates, which are taken for {len(levels):,} categories without an order; leave it "
+            "out (--drop), or put in its place numbers or categories of few values, such as the month"
+        )
     if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
         return _almost_numbers(name, column, levels)
     return ""

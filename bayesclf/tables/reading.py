@@ -252,7 +252,7 @@ def _cells_up_to(size: int) -> Iterator[None]:
 
 def _parse_json_lines(text: str, path: Path, max_bytes: int) -> pd.DataFrame:
     records = [
-        _parse_object(line, f"{path}: line {number}")
+        parse_object(line, f"{path}: line {number}")
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
@@ -268,7 +268,9 @@ def _parse_json_lines(text: str, path: Path, max_bytes: int) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
 
-def _parse_object(line: str, where: str) -> dict[str, Any]:
+def parse_object(line: str, where: str) -> dict[str, Any]:
+    """Return the object that a line of JSON holds; `where` is how messages call the line."""
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """Return a record of pairs, or refuse a name that stands twice."""
         record = dict(pairs)

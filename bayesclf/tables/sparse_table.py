@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.errors import InputError
+from bayesclf.typing import Integers
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,20 @@ class SparseTable:
         (row, feature).
     columns
         Names of the features.
+    rows
+        Of some rows of a larger table, their places in it, from 0; None for a whole table.
     """
 
     cells: sparse.csr_array
     columns: tuple[str, ...]
+    rows: Integers | None = None
 
     def __len__(self) -> int:
         return int(self.cells.shape[0])
 
     def __getitem__(self, rows: NDArray[np.bool_]) -> SparseTable:
-        return SparseTable(self.cells[np.flatnonzero(rows)], self.columns)
+        kept = np.flatnonzero(rows)
+        return SparseTable(self.cells[kept], self.columns, kept if self.rows is None else self.rows[kept])
 
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
@@ -65,15 +70,16 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
     """
     wrong = np.flatnonzero(~np.isfinite(table.cells.data))
     if wrong.size:
-        row, name = place_of(table.cells, int(wrong[0]), names)
+        row, name = place_of(table, int(wrong[0]), names)
         what = "an infinite" if np.isinf(table.cells.data[wrong[0]]) else "a missing (NaN)"
         raise InputError(
-            f"column {name!r} of the sparse table has {what} value (row {row + 1}); replace it, or give a dense table, "
+            f"column {name!r} of the sparse table has {what} value (row {row}); replace it, or give a dense table, "
             "where missing cells are allowed"
         )
     return table.cells
 
 
-def place_of(cells: sparse.csr_array, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
-    """Return the row and the column's name of a stored entry."""
-    return int(np.searchsorted(cells.indptr, entry, side="right")) - 1, names[cells.indices[entry]]
+def place_of(table: SparseTable, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
+    """Return the number of the row, from 1 and in the whole table, and the column's name of a stored entry."""
+    place = int(np.searchsorted(table.cells.indptr, entry, side="right")) - 1
+    return (place if table.rows is None else int(table.rows[place])) + 1, names[table.cells.indices[entry]]

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from bayesclf.errors import InputError
 from bayesclf.wording import listed
 
-ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 """Endings of files that are read in batches."""
 
 NOT_READ = f"has an ending that is not read in batches; such tables end in {listed(ENDINGS)}"
@@ -142,11 +142,10 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
     own = Path(os.path.realpath(output))
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        read = ending_of(own) is not None
         if os.path.isdir(path):
-            if read and own.is_relative_to(os.path.realpath(path)):
+            if ending_of(own) is not None and own.is_relative_to(os.path.realpath(path)):
                 raise InputError(f"{option} {output} is in the folder {path}, which is read; choose another folder")
-        elif not os.path.exists(path) and read and _matches(own, path):
+        elif not os.path.exists(path) and _matches(own, path):
             raise InputError(f"{option} {output} matches {path}, which is read; choose another name")
         files: list[Any] = [*files_of(path)] if os.path.exists(path) or glob.has_magic(path) else []
     else:

@@ -35,10 +35,9 @@ def open_stream(
     Parameters
     ----------
     source
-        A Parquet, csv or tsv file (csv and tsv also gzipped), a folder of such files, or a glob; a pyarrow data set,
-        table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that
-        offers Arrow's stream interface; a DataFrame; an iterable of tables; or a
-        function without arguments that returns one.
+        A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
+        data set, table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers
+        Arrow's stream interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
     kinds
         What columns hold, "number", "category" or "text", whatever they look like.
     missing
@@ -131,6 +130,10 @@ def _of_files(
         from bayesclf.tables.parquet import stream
 
         names, rows, written, read = stream(paths, path, wanted)
+    elif endings == {".jsonl"}:
+        from bayesclf.tables.json_lines import stream as of_objects
+
+        names, rows, written, read = of_objects(paths, path, kinds, wanted)
     else:
         from bayesclf.tables.delimited import stream as of_text
 

@@ -76,6 +76,42 @@ def test_a_given_posterior_is_saved(fitted, table, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(table[0]), given.predict_proba(table[0]))
 
 
+def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
+    """Draws of another prior: what looks at the prior is skipped, and what comes from refits says so."""
+    X, y = table
+    fitted = bc.NaiveBayes(inference=Exact(draws=200), random_state=1).fit(X, y)
+    assert all(
+        finding.section in ("passed", "tip") for finding in fitted.diagnose(X, y, checks=["M03", "M04"]).findings
+    )
+    given = fitted.with_posterior(fitted.posterior_)
+    found = given.diagnose(X, y, checks=["M03", "M04", "Y01"])
+    unknown = "draws of the posterior were given, and under which prior is not known"
+    assert [(finding.section, finding.reason) for finding in found.skipped] == [("skipped", unknown)] * 2
+    own = "by fits under the classifier's own prior rather than by the given draws"
+    assert own in found.held_out.setting
+    assert own in found.findings[-1].reason
+    assert own not in fitted.diagnose(X, y, checks=["Y01"]).held_out.setting
+
+    said = given.prior_summary().attrs["model"]
+    assert said[:-1] == fitted.prior_summary().attrs["model"]
+    assert said[-1].startswith("draws of the posterior were given; these priors are those of the fit")
+    assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
+
+
+def test_the_report_says_that_draws_were_given(fitted, table, tmp_path):
+    given = fitted.with_posterior(fitted.posterior_)
+    pages = []
+    for clf in (fitted, given):
+        clf.report(tmp_path / "page.html", *table)
+        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "posterior in closed form" in pages[0]
+    assert 'id="priors-title"' in pages[0]
+    assert "posterior from given draws (4 chains, 200 draws in all)" in pages[1]
+    assert 'id="priors-title"' not in pages[1]
+    assert "The fit&#39;s priors were" in pages[1]
+    assert "Answers are by draws that were given, 4 chains of 200 draws in all" in pages[1]
+
+
 def changed(draws, how):
     match how:
         case "lacking":

@@ -292,11 +292,12 @@ def test_a_missing_document_is_answered_by_the_class_prior_where_it_says_nothing
         ({}, "one", "X is one string"),
         ({}, [], "X has no rows"),
         ({}, ["a b"] * 60, "no word at all"),
-        ({}, [3, *TEXTS[1:]], r"^column 'text' holds 3 \(row 1\), which is not text$"),
+        ({}, [3, *TEXTS[1:]], r"^column 'text' holds 3 \(row 1\), which is not text; write it as text, or"),
         ({}, pd.DataFrame({"a": TEXTS, "b": TEXTS}), r"one column of text, but the table has 2 \('a', 'b'\)"),
         ({"event_model": "poisson"}, TEXTS, "event_model must be one of 'multinomial', 'bernoulli', not 'poisson'"),
         ({"vectorizer": {"stem": True}}, TEXTS, "no|has an option 'stem'; the options are"),
         ({"vectorizer": {"analyzer": "page"}}, TEXTS, "the vectorizer cannot be used"),
+        ({"vectorizer": {"token_pattern": "("}}, TEXTS, "the vectorizer cannot be used"),
     ],
 )
 def test_what_cannot_be_learnt_from(options, documents, part):

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.utils import murmurhash3_32
 
 import bayesclf as bc
 from bayesclf import storage
@@ -154,6 +155,15 @@ def test_what_cannot_be_learned_of_documents_is_said():
             bc.TextNB(vectorizer=vectorizer).fit_stream(TABLE.assign(text="?"), "label")
     with pytest.raises(InputError, match=r"takes one column of text, but the table has 2 \('text', 'more'\)"):
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
+    with pytest.raises(InputError, match=r"leave out the others, with --drop COL \(drop=\[…\] of fit_stream\)"):
+        clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
+    numbers = pd.DataFrame({"text": [1, 2], "label": ["one", "two"]})
+    with pytest.raises(
+        InputError, match=r"which is not text; write.* --kind text=text \(kinds={\"text\": \"text\"} of"
+    ):
+        bc.TextNB().fit_stream(numbers, "label")
+    words = bc.TextNB(vectorizer={"token_pattern": "[0-9]"}, inference="map")
+    assert words.fit_stream(numbers, "label", kinds={"text": "text"}).vocabulary_ == ("1", "2")
 
 
 def test_a_batch_without_words_is_no_reason_to_stop():
@@ -210,3 +220,85 @@ def test_a_fit_that_was_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch, ve
             clone(clf).fit_stream(**given)
     again = clone(clf).fit_stream(**given)
     assert storage.fingerprint(again) == storage.fingerprint(whole)
+
+
+HASHED = 2**20
+"""Columns among which no two of `WORDS` have the same hash."""
+
+
+def hashed(**options):
+    return bc.TextNB(n_features=HASHED, random_state=1, **options)
+
+
+def test_no_two_words_have_the_same_hash():
+    assert len({murmurhash3_32(str(word), positive=True) % HASHED for word in WORDS}) == len(WORDS)
+
+
+@every_event_model
+@pytest.mark.parametrize("alpha", ["learned", 1.5])
+def test_hashed_words_without_collisions_give_the_answers_of_words(event_model, alpha):
+    options = {"event_model": event_model, "alpha": alpha}
+    words = bc.TextNB(random_state=1, **options).fit(TABLE[["text"]], TABLE["label"])
+    whole = hashed(**options).fit(TABLE[["text"]], TABLE["label"])
+    updated = hashed(**options)
+    for part in parts(3, 4):
+        updated.partial_fit(part[["text"]], part["label"], classes=sorted(set(Y)))
+    unseen = [*TEXTS, "w1 never seen"]
+    for rule in ("map", "mle", "predictive"):
+        expected = words.predict_log_proba(unseen, rule=rule)
+        np.testing.assert_allclose(whole.predict_log_proba(unseen, rule=rule), expected, rtol=1e-9, atol=1e-9)
+        for seed, number in ((1, 1), (2, 5)):
+            streamed = hashed(**options).fit_stream(parts(seed, number), "label")
+            found = streamed.predict_log_proba(unseen, rule=rule)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        if alpha != "learned":  # which needs all rows
+            found = updated.predict_log_proba(unseen, rule=rule)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert words.notes_ == whole.notes_
+
+
+@pytest.mark.parametrize("columns", [1, 7, 40])
+def test_hashes_are_scikit_learns_and_bound_the_features(columns):
+    clf = bc.TextNB("bernoulli", 2.0, n_features=columns, inference="map").fit_stream(parts(4, 3), "label")
+    names = clf._learnt.blocks[0].names
+    assert len(names) <= columns
+    vectorizer = HashingVectorizer(n_features=columns, alternate_sign=False, norm=None)
+    counts = vectorizer.transform(TEXTS).toarray()
+    counts = counts[:, counts.any(axis=0)]  # as words do, hashes count that occur among the training documents
+    expected = bc.BernoulliNB(2.0, inference="map").fit(counts, Y)
+    np.testing.assert_allclose(clf.predict_proba(TEXTS), expected.predict_proba(counts), rtol=1e-9)
+    assert len(names) == counts.shape[1]
+
+
+def test_a_hashed_model_is_saved_and_its_posterior_a_prior(tmp_path):
+    clf = hashed(alpha=1.5).fit(TEXTS[:60], Y[:60])
+    clf.save(tmp_path / "m.nc")
+    loaded = bc.load(tmp_path / "m.nc")
+    assert loaded.n_features == HASHED
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), clf.predict_proba(TEXTS))
+    other = hashed(alpha=1.5).fit(TEXTS[60:], Y[60:])
+    both = hashed(alpha=1.5).fit(TEXTS, Y)
+    np.testing.assert_allclose((loaded + other).predict_proba(TEXTS, "map"), both.predict_proba(TEXTS, "map"))
+    again = clf.as_prior().fit(TEXTS[60:], Y[60:])
+    assert again.predict_proba(TEXTS).shape == (ROWS, 3)
+
+
+def test_what_needs_words_is_refused_where_they_are_hashed():
+    clf = hashed().fit(TEXTS, Y)
+    assert not hasattr(clf, "vocabulary_")
+    with pytest.raises(Refused, match=r"words were hashed, and not kept, so that no answer can be explained by them;"):
+        clf.explain(TEXTS[:1])
+    with pytest.raises(Refused, match="so that no text can be generated; fit with n_features=None"):
+        clf.sample(2)
+    for name, value in {"min_df": 2, "max_features": 3, "vocabulary": ["a"]}.items():
+        with pytest.raises(
+            InputError, match=f"vectorizer option '{name}' chooses words, and with n_features words are"
+        ):
+            hashed(vectorizer={name: value}).fit_stream(TABLE, "label")
+    for wrong in (0, 2**40, "many", 3.0):
+        with pytest.raises(InputError, match="n_features must be a whole number between 1 and 16,777,216, or None"):
+            bc.TextNB(n_features=wrong).fit(TEXTS, Y)
+    with pytest.raises(InputError, match="vectorizer has an option 'words'"):
+        hashed(vectorizer={"words": 1}).fit(TEXTS, Y)
+    with pytest.raises(InputError, match="the training documents have no word at all"):
+        hashed().fit_stream(TABLE.assign(text="?"), "label")

@@ -47,8 +47,25 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too(capsys):
     assert run(base) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "M08 Identifiers among the columns: 'id' looks like the name or number of a row" in words
+    assert run([*base, "--json", "-"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["checks"]
+    assert (found["code"], found["title"], found["models"]) == ("M08", "Identifiers among the columns", ["nb"])
+    assert found["reason"].startswith("'id' looks like the name or number of a row")
+    assert found["next_step"]
     assert run([*base, "--drop", "id"]) == 0
     assert "M08" not in capsys.readouterr().out
+
+
+def test_scores_that_no_entry_has_are_no_columns(capsys):
+    """Agreement with bayes-optimal needs it among the rules, and the ratio of errors gibbs."""
+    assert run(["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3"]) == 0
+    said = capsys.readouterr().out
+    assert "Brier" in said
+    assert not re.search("differs|ratio", said)
+    assert run(["compare", "play_tennis", "--models", "nb", "--rules", "map,bayes-optimal", "--cv", "3"]) == 0
+    said = capsys.readouterr().out
+    assert "differs: share of rows decided unlike bayes-optimal" in said
+    assert "ratio" not in said
 
 
 def test_an_allowed_time_is_answered_by_what_is_expected_before_the_work(capsys):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,12 +99,12 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-@pytest.mark.parametrize("moment", [1, 2, 5])
+@pytest.mark.parametrize("moment", [1, 2, 3, 6])
 def test_killed_predictions_go_on_to_the_same_bits(table, model, moment, capsys):
     assert run([*PREDICT, "whole/"]) == 0
     killed(moment, *PREDICT, "answers/")
     done = len(list(Path("answers").glob("part-*")))
-    assert done == max(0, moment - 2)
+    assert done == (moment - 1) // 2  # after each part the manifest is put in place, which has it then
     assert len(list(Path("answers").glob(".bayesclf-*"))) == 1
     capsys.readouterr()
     assert run([*PREDICT, "answers/", "--resume"]) == 0
@@ -130,16 +131,44 @@ def test_a_finished_run_has_nothing_to_do(table, model, capsys):
     assert {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()} == before
 
 
-@pytest.mark.parametrize("harm", ["cut off", "empty", "of other rows", "gone"])
+def altered(part):
+    """Write other answers for the same rows."""
+    answers = pd.read_parquet(part)
+    answers.assign(predicted=answers["predicted"].iloc[::-1].to_numpy()).to_parquet(part)
+
+
+@pytest.mark.parametrize("harm", ["cut off", "empty", "of other rows", "gone", "other answers"])
 def test_a_part_that_is_not_whole_is_written_again(table, model, harm):
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")
     part = Path("answers", "part-000001.parquet")
     if harm == "gone":
         part.unlink()
+    elif harm == "other answers":
+        altered(part)
     else:
         other = Path("answers", "part-000002.parquet").read_bytes()
         part.write_bytes({"cut off": expected[part.name][:-50], "empty": b"", "of other rows": other}[harm])
+    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert contents("answers") == expected
+
+
+@pytest.mark.parametrize("name", ["part-000099.parquet", "more.parquet", "part-000008.parquet"])
+def test_a_file_of_another_run_is_not_taken_for_answers(table, model, refused, name):
+    assert run([*PREDICT, "answers/"]) == 0
+    assert not Path("answers", name).exists()
+    shutil.copy("answers/part-000000.parquet", f"answers/{name}")
+    before = contents("answers")
+    said = f"answers/{name} is not of the run that is to be resumed; remove it, or choose another folder"
+    assert said in refused(*PREDICT, "answers/", "--resume")
+    assert contents("answers") == before
+
+
+def test_a_run_that_was_killed_while_it_mended_a_part_goes_on(table, model):
+    assert run([*PREDICT, "answers/"]) == 0
+    expected = contents("answers")
+    altered("answers/part-000001.parquet")
+    killed(1, *PREDICT, "answers/", "--resume")
     assert run([*PREDICT, "answers/", "--resume"]) == 0
     assert contents("answers") == expected
 
@@ -161,10 +190,20 @@ def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused)
     assert "big/1.parquet has changed since it was begun" in refused(*again)
 
 
-@pytest.mark.parametrize("text", ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true}', '{"origin": 3}'])
+@pytest.mark.parametrize(
+    "text", ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true, "parts": []}', '{"origin": 3}']
+)
 def test_a_damaged_manifest_is_said(table, model, refused, text):
     assert run([*PREDICT, "answers/"]) == 0
     Path("answers", "_manifest.json").write_text(text)
+    assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
+
+
+@pytest.mark.parametrize("parts", [None, 3, [3], [{"rows": "all", "rejected": 0, "sha256": ""}]])
+def test_a_manifest_whose_parts_are_damaged_is_said(table, model, refused, parts):
+    assert run([*PREDICT, "answers/"]) == 0
+    path = Path("answers", "_manifest.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"parts": parts}))
     assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
 
 
@@ -326,6 +365,31 @@ def test_a_checkpoint_in_python_stays_until_it_is_removed(table, written_at_once
     for unfitted in (clf, bc.LogisticRegression(inference="map")):
         with pytest.raises(Refused, match="leave out the client"):
             clone(unfitted).fit_stream("big", "label", checkpoint="so_far", client="threads")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "source", "said"),
+    [
+        (3, "big", "checkpoint must be the name of a file, or None, not 3"),
+        ("", "big", "checkpoint must be the name of a file, or None, not ''"),
+        ("big", "big", "checkpoint big is a folder; give the name of a file in it"),
+        ("big/so_far.csv", "big", "checkpoint big/so_far.csv is in the folder big, which is read"),
+        ("big/so_far", "big/*", r"checkpoint big/so_far matches big/\*, which is read; choose another name"),
+        ("big/1.parquet", "big/1.parquet", "checkpoint big/1.parquet is also big/1.parquet, which is read"),
+    ],
+)
+def test_a_checkpoint_where_rows_are_read_is_refused_before_any_is(table, reading, checkpoint, source, said):
+    for unfitted in (bc.NaiveBayes(), bc.LogisticRegression(inference="map")):
+        with pytest.raises(InputError, match=said):
+            unfitted.fit_stream(source, "label", checkpoint=checkpoint)
+    assert not reading
+    assert sorted(os.listdir("big")) == ["0.parquet", "1.parquet", "2.parquet"]
+
+
+def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, written_at_once):
+    first, again = (bc.NaiveBayes(random_state=1).fit_stream("big", "label", checkpoint="big/so_far") for _ in range(2))
+    assert Path("big/so_far").exists()
+    assert storage.fingerprint(first) == storage.fingerprint(again)
 
 
 def test_draws_of_logistic_regression_are_those_of_a_run_that_was_not_ended(table, written_at_once, monkeypatch):

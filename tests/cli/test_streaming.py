@@ -9,8 +9,10 @@ from pyarrow.dataset import dataset
 
 import bayesclf as bc
 from bayesclf.cli import models, run
-from bayesclf.errors import InputError, PredictionWarning, Refused
-from bayesclf.tables import batches
+from bayesclf.errors import InputError, PredictionWarning
+from bayesclf.interpretation import prediction_parts
+from bayesclf.tables import batches, json_lines
+from bayesclf.tables.reading import read_table
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 ROWS = 60
@@ -101,9 +103,6 @@ def test_what_is_refused_of_streams(parts, refused):
     )
     assert "has no column 'lable'" in refused("fit", "big", "--target", "lable", *FIT[2:])
     assert run(["fit", "big", *FIT]) == 0
-    assert "'gibbs' draws a hypothesis by the number of a row" in refused(
-        "predict", "m.nc", "big", "--output", "a.parquet", "--rule", "gibbs"
-    )
     parts.drop(columns="x").to_parquet("less.parquet")
     assert "lacks column 'x', which the model needs" in refused(
         "predict", "m.nc", "less.parquet", "--output", "a.parquet"
@@ -123,8 +122,6 @@ def test_predict_stream_of_any_classifier(parts):
         InputError, match=r"end in \.parquet, \.csv, or to a folder whose name ends in /, not to p\.txt"
     ):
         clf.predict_stream(parts, "p.txt")
-    with pytest.raises(Refused, match="gibbs"):
-        clf.predict_stream(parts, "p.csv", rule="gibbs")
 
 
 def test_predictions_never_replace_what_is_read(parts, refused):
@@ -184,6 +181,38 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
     np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("rule", ["gibbs", bc.Gibbs("label"), bc.Gibbs(given="data and x")])
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypatch, rule, rows):
+    monkeypatch.setattr(batches, "BATCH_ROWS", rows)
+    X = parts[["x", "word"]]
+    given = {"interval": 0.8} if rule == "gibbs" else {}
+    for clf in (bc.NaiveBayes(random_state=1), bc.LogisticRegression(random_state=1, inference=bc.Laplace(draws=50))):
+        if isinstance(clf, bc.LogisticRegression) and isinstance(rule, bc.Gibbs) and rule.given != "data":
+            continue
+        clf.fit(X, parts["label"])
+        expected = clf.predict_proba(X, rule=rule)
+        assert len(np.unique(expected.round(6))) > ROWS / 2  # rows have hypotheses of their own
+        for source, output in (("big", f"{type(clf).__name__}/"), (parts, "a.parquet")):
+            assert clf.predict_stream(source, output, rule=rule, **given) == ROWS
+            answers = pd.read_parquet(output)
+            np.testing.assert_allclose(answers[["P(no)", "P(yes)"]], expected, rtol=1e-9)
+            assert answers["predicted"].tolist() == clf.predict(X, rule=rule).tolist()
+
+
+def test_gibbs_goes_on_in_a_folder_of_parts(parts, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 7)
+    monkeypatch.setattr(prediction_parts, "PART_ROWS", 14)
+    clf = bc.NaiveBayes(random_state=1, rule="gibbs").fit(parts[["x", "word"]], parts["label"])
+    clf.predict_stream("big", "a/")
+    before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
+    assert len(before) > 3
+    for part in list(Path("a").glob("part-*"))[-2:]:
+        part.unlink()
+    clf.predict_stream("big", "a/", resume=True)
+    assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
+
+
 def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys):
     assert run(["fit", "big", *FIT]) == 0
     for output in ("a.csv", "a.parquet"):
@@ -194,6 +223,33 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys)
     monkeypatch.setattr(models, "STREAMED_BYTES", 10)
     assert run(["predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs"]) == 0
     pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
+    assert run(["predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs"]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet("c.parquet"), answers)
+
+
+def test_a_model_of_json_lines_is_that_of_the_same_rows_in_memory(monkeypatch):
+    monkeypatch.setattr(json_lines, "BLOCK", 1000)
+    rng = np.random.default_rng(0)
+    label = rng.choice(["no", "yes"], 90)
+    table = pd.DataFrame({"x": rng.normal(size=90) + (label == "yes"), "word": rng.choice(["01", "1"], 90)})
+    table["flag"], table["label"] = rng.random(90) < 0.4, label
+    Path("big").mkdir()
+    for start in (0, 40):
+        table[start : start + 50 if start else 40].to_json(f"big/{start}.jsonl", orient="records", lines=True)
+    table.to_json("t.jsonl.gz", orient="records", lines=True)
+    fit = ("--target", "label", "--model", "nb", "--inference", "map", "--output")
+    assert run(["fit", "big", *fit, "folder.nc"]) == 0
+    assert run(["fit", "t.jsonl.gz", "--stream", *fit, "stream.nc"]) == 0
+    assert run(["fit", "t.jsonl.gz", *fit, "memory.nc"]) == 0
+    expected = bc.load("memory.nc").predict_proba(read_table("t.jsonl.gz"))
+    for name, source in (("folder.nc", "big"), ("stream.nc", "big/*.jsonl")):
+        assert run(["predict", name, source, "--output", "answers.parquet"]) == 0
+        answers = pd.read_parquet("answers.parquet")[["P(no)", "P(yes)"]]
+        np.testing.assert_allclose(answers.to_numpy(), expected, atol=1e-9)
+    assert run(["predict", "folder.nc", "big", "--output", "parts/"]) == 0
+    Path("parts/part-000000.parquet").unlink()
+    assert run(["predict", "folder.nc", "big", "--output", "parts/", "--resume"]) == 0
+    np.testing.assert_allclose(pd.read_parquet("parts")[["P(no)", "P(yes)"]].to_numpy(), expected, atol=1e-9)
 
 
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):

@@ -120,6 +120,15 @@ class TestPaths:
         assert "does not exist" in refused(str(tmp_path / "none.csv"))
         assert "is a folder" in refused(str(tmp_path))
 
+    def test_several_files_are_not_one_table(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("big").mkdir()
+        Path("big", "1.csv").write_text("a,b\n1,2\n")
+        said = "and only fit and predict read several files, batch by batch; give one table that fits into memory"
+        assert f"big is a folder, {said}, such as big/1.csv or a sample of all rows" in refused("big")
+        assert f"big/* is a pattern, {said}, such as big/1.csv or" in refused("big/*")
+        assert "no file matches big/*.tsv" in refused("big/*.tsv")
+
     def test_an_unknown_target_lists_the_columns(self, folder):
         text = refused("birds", target="plaze")
         assert "no column 'plaze'" in text
@@ -202,7 +211,10 @@ class TestUnknown:
         assert "play_tennis, adult, optdigits" in text
         assert "openml:NAME" in text
 
-    @pytest.mark.parametrize("name", ["", "zzz", "other:iris", "sklearn", "x" * 5000, "a\0b"])
+    def test_an_empty_name(self):
+        assert refused("") == "name_or_path must be the name of a data set or of a file, not ''"
+
+    @pytest.mark.parametrize("name", ["zzz", "other:iris", "sklearn", "x" * 5000, "a\0b"])
     def test_names_without_a_close_one(self, name):
         text = refused(name)
         assert "did you mean" not in text

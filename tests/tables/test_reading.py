@@ -417,6 +417,16 @@ class TestDescribeColumns:
         assert '"category"' in note
         assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
 
+    @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%y", "%Y-%m-%dT%H:%M:%S"])
+    def test_dates_that_repeat_are_named(self, form):
+        days = pd.date_range("2025-01-01", periods=40).strftime(form)
+        note = describe_columns(pd.DataFrame({"day": [*days, *days]}))["note"][0]
+        assert note.startswith("column 'day' holds dates, which are taken for 40 categories")
+
+    def test_few_dates_and_other_words_with_digits_get_no_note(self):
+        for cells in (["2025-01-01", "2025-02-01"] * 20, [f"{i}-{i}-x" for i in range(30)] * 2):
+            assert (describe_columns(pd.DataFrame({"a": cells}))["note"] == "").all()
+
     def test_words_in_which_numbers_are_rare_get_no_note(self):
         assert (describe_columns(pd.DataFrame({"a": ["u", "v", "3"]}))["note"] == "").all()
 
