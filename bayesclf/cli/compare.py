@@ -68,7 +68,7 @@ def compare(
     """Compare classifiers and rules on one table."""
     start = time.perf_counter()
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import comparison_json, show_comparison
+    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
     from bayesclf.report import write_comparison
 
     chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
@@ -89,12 +89,13 @@ def compare(
         complain("fitting the models to few rows, to see how long they take")
         more["progress"] = _say_once(chosen.models)
     comparison = _compare(training, chosen, more)
+    issues = issues_of_columns(comparison)
     if (path := outputs["--json"]) is not None:
-        write_text(path, comparison_json(comparison, training, chosen))
+        write_text(path, comparison_json(comparison, issues, training, chosen))
     if (path := outputs["--report"]) is not None:
         write_comparison(comparison, path, command=shlex.join(["bayesclf", *context.obj]))
     if not quiet:
-        show_comparison(stdout(), comparison, time.perf_counter() - start)
+        show_comparison(stdout(), comparison, issues, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
@@ -104,6 +105,7 @@ def _say_once(models: Sequence[str]) -> Callable[[str, int, int], None]:
     """Return what prints news other than the name of a model: the forecast, which is told before the work starts."""
 
     def tell(what: str, done: int, total: int, /) -> None:
+        """Print what is not the name of a model."""
         if what not in models:
             complain(what)
 
@@ -134,5 +136,7 @@ def _compare(training: Training, chosen: options.Settings, more: dict[str, Any])
     comparison = compare(chosen.classifiers(), training.X, training.y, *settings, data=data, **more)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))
+        if comparison.forecast is not None and model in comparison.forecast.left_out:
+            raise Refused(f"no model can answer in the time that is allowed; {model}: {answer.reason}")
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
     return comparison

@@ -67,6 +67,7 @@ def _run(
     outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made)
     page = write_page(experiment, settings, outcome, line)
     console = stdout()
+    console.print(f"{experiment.QUESTION}\n")
     console.print(outcome.results.headline)
     for sentence in outcome.results.findings:
         console.print(f"- {sentence}")

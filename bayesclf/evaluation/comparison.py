@@ -30,7 +30,6 @@ from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.progress import Progress, is_watched, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import with_news
 from bayesclf.workers import processes, require_jobs
 
 if TYPE_CHECKING:
@@ -450,7 +449,7 @@ def compare(
     with shown(next(iter(models)), len(units), progress) as tell:
         for done, (name, _) in enumerate(finished, 1):
             tell(name, done, len(units))
-        if allowed is not None:
+        if allowed is not None and allowed.ahead.sentence:
             tell(allowed.ahead.sentence, len(finished), len(units))
         waiting = [unit for unit in units if unit not in finished]
         run = partial(cross_validation.run, models, table, folds.splits, question, seed=seed, n_jobs=n_jobs)
@@ -472,8 +471,7 @@ def compare(
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in peers.rules_of(models[name], question.rules):
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
-        of_folds = (note for part in parts for note in part.notes)
-        sentences = with_news([*folds.remarks, *finished[name, -1][1]], of_folds)
+        sentences = cross_validation.gathered([*folds.remarks, *finished[name, -1][1]], [part.notes for part in parts])
         notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in models if name not in left_out}

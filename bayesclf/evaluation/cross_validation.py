@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.base import clone
 from bayesclf import rules, workers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.training import split_seed
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import peers, scores
@@ -29,6 +31,7 @@ from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import with_news, without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -94,7 +97,7 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
     remarks: tuple[str, ...] = ()
     if counts.min() < cv:
         remarks = (f"a class has {counts.min()} rows, fewer than the {cv} folds: some folds test or train without it",)
-    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=split_seed(seed))
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
@@ -347,6 +350,22 @@ def score_rules(
 def _with(costs: DecisionCosts, scored: RowScores) -> RowScores:
     """Return the scores with those of the decisions."""
     return replace(scored, cost=costs.cost, rejected=costs.rejected)
+
+
+def gathered(known: Sequence[str], of_folds: Sequence[Sequence[str]]) -> list[str]:
+    """Return the notes of the fit on all rows, then those that only folds have, and how many of them.
+
+    Two notes that differ in numbers only say the same.
+
+    Examples
+    --------
+    >>> gathered(["k̂ = 0.3"], [["k̂ = 0.4", "column 'a' is constant"], ["k̂ = 0.2"]])
+    ['k̂ = 0.3', "in 1 of 2 folds, column 'a' is constant"]
+    """
+    own = list(dict.fromkeys(known))
+    news = with_news(own, chain.from_iterable(of_folds))[len(own) :]
+    forms = [form for fold in of_folds for form in {without_numbers(note) for note in fold}]
+    return [*own, *(f"in {forms.count(without_numbers(note))} of {len(of_folds)} folds, {note}" for note in news)]
 
 
 def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:

@@ -82,9 +82,9 @@ class Forecast:
 
     @property
     def sentence(self) -> str:
-        """What is said before the work starts."""
+        """What is said before the work starts; empty where all models are left out, as then there is none."""
         parts = listed(f"{name} {duration(seconds)}" for name, seconds in self.seconds.items())
-        return f"about {duration(self.total)} in all ({parts})" if self.seconds else "nothing to do"
+        return f"about {duration(self.total)} in all ({parts})" if self.seconds else ""
 
 
 type Measure = Callable[[str, Split], Trial]

@@ -157,7 +157,8 @@ def more_rows(
     rules : sequence of str
         Names of rules, of `bayesclf.rules.RULES`.
     factors : sequence of float
-        How many times as many rows to ask about, each above 1 and at most 1,000.
+        How many times as many rows to ask about, each above 1 and at most 1,000. Those that give the same number of
+        rows share a line.
 
     Returns
     -------
@@ -186,7 +187,7 @@ def more_rows(
     2   gnb  predictive   600
     """
     try:
-        asked = [float(factor) for factor in factors]
+        asked = sorted({float(factor) for factor in factors})
     except (TypeError, ValueError):
         asked = []
     if not asked or not all(1 < factor <= MOST_TIMES for factor in asked):
@@ -194,7 +195,9 @@ def more_rows(
     shares = [share for share in 0.5 ** np.arange(HALVINGS + 1) if share == 1 or share * len(y) >= LEAST_SIZE]
     curve = learning_curve(models, X, y, rules, shares, cv, repeats, random_state, n_jobs, progress)
     table, trial = [], []
-    rows = [round(len(y) * factor) for factor in (1.0, *sorted(asked))]
+    rows = list(dict.fromkeys(round(len(y) * factor) for factor in (1.0, *asked)))
+    if len(rows) == 1:
+        raise InputError(f"factors={factors!r} of {len(y):,} rows add no row; ask about more rows")
     for (model, rule), points in curve.table.groupby(["model", "rule"], sort=False):
         key = {"model": model, "rule": rule}
         points = points[points["m"] >= LEAST_SIZE]

@@ -13,12 +13,17 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
+from bayesclf.classifiers.bayes_net import BayesNetClassifier
 from bayesclf.classifiers.text import NAME
 from bayesclf.errors import InputError, Refused
+from bayesclf.families.networks.network import LEARNT
 from bayesclf.typing import Array
 
 NO_RULE = "—"
 """What stands for the rule of a classifier that has none."""
+
+GIVEN_EDGES = "network"
+"""What a network is called whose edges were given, as ``"tan"`` is one that learns its tree."""
 
 SHORT_NAMES = {cls: name for name, cls in CLASSIFIERS.items()}
 
@@ -30,7 +35,8 @@ def named(models: Any) -> dict[str, Any]:
     ----------
     models
         A mapping from names to classifiers; or classifiers, or one of them, which are called by the short name of the
-        command line or by their class, a pipeline by its last step's, and numbered where several share a name.
+        command line or by their class, a pipeline by its last step's, and numbered where several share a name. A
+        network is called by its structure, ``"network"`` where edges were given.
 
     Raises
     ------
@@ -51,10 +57,17 @@ def named(models: Any) -> dict[str, Any]:
 
 def _numbered(models: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     kinds = [last if isinstance(last, type) else type(last) for last in map(_last_step, models)]
-    names = [SHORT_NAMES.get(kind, kind.__name__) for kind in kinds]
+    names = [_short_name(kind, _last_step(model)) for kind, model in zip(kinds, models, strict=True)]
     for place, (name, model) in enumerate(zip(names, models, strict=True)):
         number = names[: place + 1].count(name)
         yield name if number == 1 else f"{name} {number}", model
+
+
+def _short_name(kind: type, model: Any) -> str:
+    """Return the name of the command line, or of the class; a network is called by its structure."""
+    if kind is BayesNetClassifier and (structure := getattr(model, "structure", LEARNT)) != LEARNT:
+        return structure if isinstance(structure, str) else GIVEN_EDGES
+    return SHORT_NAMES.get(kind, kind.__name__)
 
 
 def _last_step(model: Any) -> Any:

@@ -27,13 +27,16 @@ NAME = "assumptions"
 QUESTION = "Which boundary does each classifier draw when its assumptions hold, and when not?"
 
 BACKGROUND = (
-    "Gaussian naive Bayes assumes that columns are independent given the class and normally distributed. With one "
-    "variance per column, shared by the classes, its P(y | x) is that of a logistic regression, whose weights then "
-    "are functions of means and variances (Mitchell, Generative and Discriminative Classifiers, draft chapter of "
-    "2010, section 3.1). Logistic regression fits the same form without these assumptions.",
-    "So the two should end at the same boundary where both assumptions hold, and at different ones elsewhere "
-    "(section 5 of that chapter; Wehbe's lecture on it). Here rows come from populations of two columns in which "
-    "both assumptions hold, only equal variances do, or neither does, so that every error is known exactly.",
+    "Gaussian naive Bayes (GNB) assumes that columns are independent given the class and normally distributed. With "
+    "one variance per column that the classes share (GNB2), its P(y | x) is that of a logistic regression, whose "
+    "weights then are functions of means and variances (Mitchell, Generative and Discriminative Classifiers, draft "
+    "chapter of 2010, section 3.1). Logistic regression (LR) fits the same form without these assumptions.",
+    "So GNB2 and LR should end at the same boundary where the columns are independent given the class and have equal "
+    "variances in both classes, and at different ones elsewhere (section 5 of that chapter; Wehbe's lecture on it). "
+    "Here rows come from known populations of two normal columns in which both of these assumptions hold, only that "
+    "of equal variances does, or neither does.",
+    "The limit of a classifier is what its fits approach as rows are added without end. Errors are computed over "
+    "the population, and are compared with the smallest possible ones, those of the classifier that knows it.",
 )
 
 CLASSIFIERS = ("GNB", "GNB2", "LR")
@@ -156,32 +159,39 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "Errors and log losses are integrals over the known population; only the training sets are random.",
-    "Curves are under map, with the default priors; with few rows, maximum likelihood often has no estimate.",
+    "Learning curves are under the rule map (the most probable parameters) with the default priors, because with few "
+    "rows maximum likelihood often has no estimate.",
 )
 
 THEORY = (
-    "Theory: as rows are added, all converge to the same classifier where both assumptions hold. Else the limit of "
-    "logistic regression (LR) is never worse in expected log loss than that of naive Bayes with one variance per "
-    "feature (GNB2), because both have logistic boundaries and LR picks the best of them. In error it may be worse. "
-    "Naive Bayes with one variance per class (GNB) has quadratic boundaries, which LR does not have."
+    "Theory: as rows are added, all converge to the same classifier where both assumptions hold. Elsewhere the limit "
+    "of logistic regression (LR) is never worse in expected log loss than that of naive Bayes with one variance per "
+    "feature (GNB2), because the P(y | x) of both is a logistic function of x, and LR has the one with the smallest "
+    "expected log loss. In error it may be worse. Naive Bayes with one variance per feature and class (GNB) has "
+    "quadratic boundaries, which LR does not have."
 )
 
 PICTURES = (
-    "Colors: the predictions of bayes-optimal, deeper where they are more certain. Thin gray lines: single hypotheses "
-    "of the posterior. Black dots: the boundary of the smallest possible error."
+    "Colors show the predictions of the average over the posterior (bayes-optimal), and are deeper where they are more "
+    "certain. Thin gray lines are the boundaries of single hypotheses of the posterior. The dotted black line is the "
+    "boundary of the smallest possible error."
 )
 
 LIMITS = (
     "Limits are maximum likelihood fits to the population itself: values of x, weighted by their probabilities. "
-    "The three points are x = −.94, −.87, 1.21 with p(x, 0) = .358, .003, .236 and p(x, 1) = .031, .349, .024."
+    "“Least” is the classifier that knows the population. The population “three points” has one column, with the "
+    "values x = −0.94, −0.87 and 1.21. Up to rounding, their probabilities are p(x, y = 0) = 0.358, 0.003 and 0.236, "
+    "and p(x, y = 1) = 0.031, 0.349 and 0.024."
 )
 
 
 def _headline(error: Scores) -> str:
     told = ", ".join(
-        f"{'/'.join(percent(error[name, own]) for own in CLASSIFIERS)} where {words} (least: "
+        f"{'/'.join(percent(error[name, own]) for own in CLASSIFIERS)} where {words} (smallest possible: "
         f"{percent(error[name, LEAST])})"
-        for name, words in zip(POPULATIONS, ("both hold", "only that of equal variances does", "neither"), strict=True)
+        for name, words in zip(
+            POPULATIONS, ("both hold", "only that of equal variances does", "neither does"), strict=True
+        )
     )
     return f"Errors of {'/'.join(CLASSIFIERS)} in the limit, by which of naive Bayes's assumptions hold: {told}."
 
@@ -189,18 +199,19 @@ def _headline(error: Scores) -> str:
 def _limit_sentence(name: str, error: Scores, loss: Scores) -> str:
     """Say how far each classifier's limit is from the least error and log loss."""
     told = ", ".join(
-        f"{own} {number(error[name, own] - error[name, LEAST])} and {number(loss[name, own] - loss[name, LEAST])}"
+        f"by {number(error[name, own] - error[name, LEAST])} and {number(loss[name, own] - loss[name, LEAST])} "
+        f"for {own}"
         for own in CLASSIFIERS
     )
-    return f"{POPULATIONS[name].title.capitalize()}: limits lie above the least error and log loss by {told}."
+    return f"{POPULATIONS[name].title.capitalize()}: the limits exceed the smallest possible error and log loss {told}."
 
 
 def _points_sentence(error: Scores, loss: Scores) -> str:
     logistic, naive = (POINTS, "LR"), (POINTS, "GNB2")
     worse = "the larger" if error[logistic] > error[naive] else "not the larger"
     return (
-        f"Three points on which LR's limit has {worse} error: {number(error[logistic])} against GNB2's "
-        f"{number(error[naive])}, with log losses {number(loss[logistic], 4)} and {number(loss[naive], 4)}."
+        f"On a population of three points LR's limit has {worse} error: {number(error[logistic])} against GNB2's "
+        f"{number(error[naive])}. Their log losses are {number(loss[logistic], 4)} and {number(loss[naive], 4)}."
     )
 
 
@@ -236,8 +247,8 @@ def _curve_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
             f"Expected {METRIC_NAMES[metric]} against training rows",
             "One panel per population, training rows on a log axis, one curve per classifier.",
             partial(_curves, table, metric),
-            "Bands are one standard error over training sets; the line is the smallest possible, and marks at the "
-            "right edge are the limits of the classifiers. With few rows curves exceed the scale.",
+            "Bands are one standard error over training sets. The horizontal line is the smallest possible value, and "
+            "marks at the right edge are the limits of the classifiers. With few rows curves exceed the scale.",
         )
         for metric in METRICS
     )

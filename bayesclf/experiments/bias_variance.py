@@ -38,6 +38,11 @@ BACKGROUND = (
     "2010, section 5; Wehbe's lecture on it).",
     "For squared error the parts are standard. For error and log loss they are defined here as by Domingos (2000), "
     "James (2003) and Heskes (1998).",
+    "Training sets are drawn from three known populations of two normal columns, and from tables. “Both hold” means "
+    "that both assumptions of naive Bayes with shared variances hold: columns that are independent given the class, "
+    "with equal variances in both classes. In “variance holds” only the second one does, in “neither holds” neither. "
+    "The rule “map” answers by the most probable parameters, “bayes-optimal” by the average over the posterior, and "
+    "“gibbs” by the parameters of one random draw from the posterior.",
 )
 
 SIZES = (8, 16, 32, 64, 128, 256)
@@ -263,10 +268,11 @@ MEANING = (
     "possible predictions. Bias is what the main prediction loses more than that: for error the most frequent answer, "
     "for log loss the normalized geometric mean of the probabilities. Variance is what the answer after one training "
     "set loses more than the main prediction. The three add up to the expected loss.",
-    "The variance part of error can be negative: where the main answer is wrong, varying around it helps.",
+    "The variance part of error can be negative: where the main prediction is wrong, an answer that differs from it "
+    "may be right.",
     "On tables the population is not known, so that bias and noise are one part, drawn as bias.",
-    "Expected: averaging over a posterior takes variance away, because it averages what one training set leaves open; "
-    "wrong assumptions are bias, which no averaging and no number of rows takes away.",
+    "In theory, averaging over a posterior should reduce variance, because one training set leaves many parameters "
+    "possible and all of them are averaged. Wrong assumptions should show as bias that remains with many rows.",
 )
 
 CAUTIONS = (
@@ -287,9 +293,10 @@ def _headline(table: pd.DataFrame) -> str:
     less = wide["variance", "map"] - wide["variance", "bayes-optimal"]
     gained = wide["bias", "map"] - wide["bias", "bayes-optimal"]
     return (
-        f"From the most probable hypothesis to the average over the posterior, with few rows, variance of log loss "
-        f"falls in {(less > 0).sum()} of {len(less)} cases (median {number(less.median())} nats) and bias in "
-        f"{(gained > 0).sum()} (median {number(gained.median())})."
+        "From the most probable parameters (map) to the average over the posterior (bayes-optimal), with the fewest "
+        f"rows, the variance of log loss falls in {(less > 0).sum()} of {len(less)} pairs of a population or table and "
+        f"a classifier (median change {number(-less.median())} nats), and the bias falls in {(gained > 0).sum()} "
+        f"(median change {number(-gained.median())} nats)."
     )
 
 
@@ -301,8 +308,11 @@ def _averaging(table: pd.DataFrame, model: str) -> str:
     """Return the parts of the log loss of map and Bayes-optimal at the smallest size, as means over the sources."""
     lines = _few(table[(table["loss"] == "log_loss") & (table["model"] == model)])
     mean = {name: lines.groupby("rule")[name].mean() for name in ("bias", "variance")}
-    said = ", ".join(f"{rule} {number(mean['bias'][rule])} + {number(mean['variance'][rule])}" for rule in SHOWN)
-    return f"{capital(MODELS[model])}, bias + variance of log loss with few rows, mean over the sources: {said}."
+    said = ", ".join(f"{number(mean['bias'][rule])} + {number(mean['variance'][rule])} under {rule}" for rule in SHOWN)
+    return (
+        f"{capital(MODELS[model])}: bias + variance of log loss with the fewest rows, as means over populations and "
+        f"tables, are {said}."
+    )
 
 
 def _assumptions(table: pd.DataFrame) -> str:
@@ -311,13 +321,15 @@ def _assumptions(table: pd.DataFrame) -> str:
     lines = lines[lines["m"] == lines["m"].max()].set_index(["source", "model"])["bias"]
     told = {source: ", ".join(f"{own} {percent(lines[source, own])}" for own in MODELS) for source in POPULATIONS}
     said = "; ".join(f"{source}: {words}" for source, words in told.items())
-    return f"Bias of error with many rows, by which of naive Bayes's assumptions hold: {said}."
+    return f"Bias of error with the most rows under bayes-optimal, by which of naive Bayes's assumptions hold: {said}."
 
 
 def _asked(table: pd.DataFrame) -> str:
     """Say where variance lowers the error."""
     lines = table[table["loss"] == "error"]
-    return f"The variance part of error is negative in {(lines['variance'] < 0).sum()} of {len(lines)} cases."
+    return (
+        f"The variance part of error is negative in {(lines['variance'] < 0).sum()} of {len(lines)} lines of table.csv."
+    )
 
 
 def _figure(table: pd.DataFrame, loss: str, model: str) -> Figure:
@@ -327,7 +339,7 @@ def _figure(table: pd.DataFrame, loss: str, model: str) -> Figure:
         f"Bias and variance of {METRIC_NAMES[loss]}: {MODELS[model]}",
         "One panel per source, training rows on a log axis, for each rule a line for bias and one for variance.",
         partial(_curves, own, loss),
-        f"{capital(MODELS[model])}. Solid: variance; dashed: bias, on tables with noise.",
+        f"{capital(MODELS[model])}. Solid: variance. Dashed: bias, which on tables includes the noise.",
     )
 
 

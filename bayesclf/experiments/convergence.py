@@ -29,6 +29,14 @@ from bayesclf.typing import Array, Integers
 
 NAME = "convergence"
 
+EACH, TOGETHER = "each column tells as much", "all columns together tell as much"
+
+REGIMES = {EACH: 0.4, TOGETHER: 2.5}
+"""The difference of the means in each column, or the distance of the means whatever the number of columns."""
+
+NEAR = 0.02
+"""Excess error that counts as near the limit."""
+
 QUESTION = "How many rows does each classifier need to approach its limit, as columns are added?"
 
 BACKGROUND = (
@@ -36,22 +44,24 @@ BACKGROUND = (
     "number of rows that grows like the logarithm of the number of columns d to come near its own limit, and "
     "logistic regression one that grows like d. Efron (1975) had shown how much better the generative classifier is "
     "where its assumptions hold, as a ratio of excess errors with many rows.",
-    "Excess error is the expected error less that of the classifier's own limit. Here both classifiers are right "
-    "about how rows arise, the population is known, and rows are counted until the excess error stays small, for "
-    "two ways of adding columns.",
+    "Excess error is the expected error less that of the classifier's own limit, which it approaches as rows are "
+    "added without end. Here the assumptions of both classifiers hold, so that both have the same limit, the smallest "
+    "possible error. Rows are simulated from two normal distributions, one for each class, and counted until the mean "
+    f"excess error stays below {NEAR}.",
+    "Columns are added in two ways. Either each column tells as much as any other: the means of the classes differ "
+    f"by {REGIMES[EACH]} standard deviations in every column, so that more columns separate the classes better. Or all "
+    "columns together tell as much, whatever their number: the differences become smaller with the number of columns, "
+    f"so that the distance of the means stays {REGIMES[TOGETHER]}.",
 )
 
 COLUMNS = (4, 8, 16, 32, 64)
 """Numbers of columns."""
 
+LOG_POWER = float(np.polyfit(np.log(COLUMNS), np.log(np.log(COLUMNS)), 1)[0])
+"""Slope of log log d against log d over these numbers of columns d."""
+
 SIZES = (8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 362, 512, 724, 1024, 1448)
 """Training sizes."""
-
-REGIMES = {"each column tells as much": 0.4, "all columns together tell as much": 2.5}
-"""The difference of the means in each column, or the distance of the means whatever the number of columns."""
-
-NEAR = 0.02
-"""Excess error that counts as near the limit."""
 
 SEPARATIONS = (1.0, 2.0, 3.0)
 """Distances Δ of the means for the efficiency."""
@@ -105,7 +115,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
 
 
 def _growth(settings: Settings, regime: str, columns: int, first: int, rng: np.random.Generator) -> list[Record]:
-    difference = REGIMES[regime] if regime.startswith("each") else REGIMES[regime] / np.sqrt(columns)
+    difference = REGIMES[regime] if regime == EACH else REGIMES[regime] / np.sqrt(columns)
     pair = GaussianPair(np.full(columns, difference))
     prior = LogisticPrior(prior_scale=settings.prior_scale, intercept_scale=2 * settings.prior_scale)
     excess = {size: dict.fromkeys(MODELS, 0.0) for size in SIZES}
@@ -307,17 +317,21 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         own = needed[needed["setting"] == regime]
         naive, logistic = (growth_exponent(own[own["model"] == model]) for model in ("nb", "lr"))
         missing = int(np.isinf(own["rows"]).sum())
-        without = f", excluding {missing} numbers of columns at which no size is near the limit" if missing else ""
+        without = (
+            f", without {missing} numbers of columns at which no training size is near the limit" if missing else ""
+        )
         powers = f"{naive:.2f} for naive Bayes and {logistic:.2f} for logistic regression"
-        sentences.append(f"Where {regime}: rows grow like columns to the power {powers}{without}.")
-    headline = f"{sentences[0]} The paper's log d against d is about that regime."
+        sentences.append(
+            f"Where {regime}, the rows needed grow like the number of columns to the power {powers}{without}."
+        )
+    headline = f"{sentences[0]} The statement of Ng and Jordan, log d rows against d rows, is about this case."
     agreement = (
-        f"Simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows lie within {np.abs(z).max():.1f} "
-        "standard errors of the quadrature's, against discriminant analysis and naive Bayes."
+        f"The simulated efficiencies of logistic regression at {EFFICIENCY_ROWS:,} rows, against discriminant analysis "
+        f"and naive Bayes, lie within {np.abs(z).max():.1f} standard errors of the quadrature's."
     )
     sections = (
         Section("Excess error as rows are added", (), _growth_figures(table)),
-        Section("Rows needed", (f"Rows from which the mean excess error stays below {NEAR}.",), (), needed),
+        Section("Rows needed", NEEDED_TEXT, (), needed),
         Section("Efficiency", EFFICIENCY_TEXT, (), ratios.drop(columns=["part"])),
     )
     return Results(headline, (sentences[1], agreement), CAUTIONS, sections)
@@ -325,13 +339,26 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     "The assumptions of both classifiers hold: normal columns, independent given the class, with equal variances.",
-    "Few rows are enough where the least error is near 0, as happens when many columns are equally informative.",
+    "Where many columns are equally informative, the smallest possible error is near 0, and few rows are enough to "
+    f"come within {NEAR} of it.",
+)
+
+NEEDED_TEXT = (
+    f"The table has the training rows from which on the mean excess error stays below {NEAR}, interpolated between the "
+    "training sizes.",
+    "The power is the slope of a straight line through log rows against log columns. Growth in proportion to the "
+    "number of columns d has the power 1. Growth like log d is no power, and the line through it has the slope "
+    f"{LOG_POWER:.2f} on these numbers of columns.",
 )
 
 EFFICIENCY_TEXT = (
-    "The ratio of excess errors, generative over discriminative: the number of rows that logistic regression needs, "
-    "times this ratio, is enough for the generative classifier. Discriminant analysis has Efron's efficiency, the "
-    "same for any number of columns; naive Bayes, which does not estimate correlations, needs even fewer.",
+    "The efficiency of logistic regression is the ratio of excess errors, that of a generative classifier over that of "
+    "logistic regression. The number of rows that logistic regression needs, times this ratio, is enough for the "
+    "generative classifier. The generative classifier is discriminant analysis with one covariance matrix (gda), which "
+    "has the efficiency that Efron derived, the same for any number of columns; or naive Bayes (nb), which does not "
+    "estimate correlations and in theory needs even fewer rows.",
+    "The column “setting” is the distance of the means, “value” the simulated ratio with its standard error, and "
+    "“expected” the ratio in the limit of many rows, by quadrature.",
 )
 
 
@@ -343,7 +370,8 @@ def _growth_figures(table: pd.DataFrame) -> tuple[Figure, ...]:
             f"Excess error against rows where {regime}",
             "Two panels, naive Bayes and logistic regression; one curve per number of columns.",
             partial(_panels, table[table["setting"] == regime]),
-            f"Where {regime}; darker curves have more columns. The line is {NEAR}.",
+            f"Where {regime}. Darker curves have more columns; bands are one standard error. The horizontal line is at "
+            f"an excess error of {NEAR}.",
         )
         for index, regime in enumerate(REGIMES, 1)
     )

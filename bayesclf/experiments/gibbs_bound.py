@@ -32,16 +32,23 @@ from bayesclf.wording import pair
 
 NAME = "gibbs-bound"
 
-QUESTION = "Is the expected error of the Gibbs classifier at most twice that of the best rule?"
+QUESTION = "Is the expected error of the Gibbs classifier at most twice that of the Bayes-optimal classifier?"
 
 BACKGROUND = (
     "The Bayes-optimal classifier lets all hypotheses vote, each with its posterior probability. The Gibbs "
     "classifier draws one hypothesis from the posterior and does what it says. Haussler, Kearns and Schapire (1994) "
     "proved that the cheap Gibbs classifier errs, in expectation, at most twice as often as the Bayes-optimal one, "
     "which Mitchell (Machine Learning, 1997, section 6.8) repeats.",
-    "The proof supposes that targets are drawn from the prior and that hypotheses label without noise. Here that is "
-    "so in some cases and not in others, where hypotheses have probabilities, or labels are noisy; the ratio of the "
-    "two expected errors is simulated in each.",
+    "The proof supposes that the target, that is, the hypothesis that labels the rows, is drawn from the prior, and "
+    "that hypotheses label without noise. Here targets are always drawn from the prior. Some cases have hypotheses "
+    "that label with certainty; in others hypotheses have probabilities P(y | x, h), or are generative and have a "
+    "p(x | h) too. The ratio of the two expected errors is simulated in each case.",
+    "With probabilities there are several Gibbs classifiers. “gibbs” predicts the most probable class of the "
+    "hypothesis that it draws, and “gibbs label” draws the label from the probabilities of that hypothesis. “Given x” "
+    "means that the hypothesis is drawn given the data and the new row x, for which x is evidence too if hypotheses "
+    "have a p(x | h). There are two references: “bayes-optimal” averages P(y | x, h) over the posterior given the "
+    "data, and “predictive” over the posterior given the data and x. If targets come from the prior, no rule has a "
+    "smaller expected error than predictive. If hypotheses have no p(x | h), the two references are the same.",
 )
 
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")
@@ -249,37 +256,37 @@ _CASES: tuple[tuple[Setting, str, str], ...] = (
     (
         ("probabilistic", DISCRIMINATIVE, ("gibbs label",), _finite(False, False)),
         "Hypotheses with probabilities, p(x) the same under all",
-        "it holds where labels are drawn",
+        "the bound holds if the label is drawn",
     ),
     (
         ("logistic", DISCRIMINATIVE, ("gibbs label",), _logistic),
         "Logistic regressions",
-        "a discriminative model has no p(x), so it holds where labels are drawn",
+        "a discriminative model has no p(x | h), so that the bound holds if the label is drawn",
     ),
     (
         ("generative", GENERATIVE, GIVEN_X, _finite(True, True)),
         "Hypotheses with a p(x | h) that label with certainty",
-        "it holds where the hypothesis is drawn given data and x",
+        "the bound holds if the hypothesis is drawn given the data and x",
     ),
     (
         ("doubtful", DISCRIMINATIVE, ("gibbs label",), _doubtful),
         "One hypothesis nearly undecided, the other certain",
-        "taking the most probable class breaks it, up to a ratio of 3",
+        "predicting the most probable class breaks the bound, up to a ratio of 3",
     ),
     (
         ("telling", GENERATIVE, GIVEN_X, _telling),
         "Two hypotheses that x distinguishes",
-        "drawing given the data alone breaks it, without limit",
+        "drawing the hypothesis given the data alone breaks the bound, without limit",
     ),
     (
         ("gaussian-2", GAUSSIAN, GIVEN_X, _gaussian(2.0, (1, 1))),
-        "Gaussian naive Bayes, ten columns, two rows, τ = 2",
-        "labels drawn given the data alone break it even against Bayes-optimal",
+        "Gaussian naive Bayes, ten columns, two rows, class means with the prior N(0, τ²), τ = 2",
+        "drawing the label given the data alone breaks the bound even against bayes-optimal",
     ),
     (
         ("gaussian-1", GAUSSIAN, GIVEN_X, _gaussian(3.0, (1, 0))),
-        "Gaussian naive Bayes, ten columns, one row, τ = 3",
-        "against predictive the ratio has no limit",
+        "Gaussian naive Bayes, ten columns, one row, class means with the prior N(0, τ²), τ = 3",
+        "against predictive the ratio has no limit if the hypothesis is drawn given the data alone",
     ),
 )
 
@@ -317,35 +324,43 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     over = others[others["ratio"] > 2 + CLEAR * others["ratio_se"]]
     headline = (
         f"Where theory promises at most 2, the largest of {len(promised)} ratios is {_pair(_largest(promised))}"
-        + ("." if broken.empty else f", and {len(broken)} are clearly above it.")
+        + ("." if broken.empty else f", and {len(broken)} are clearly above 2.")
     )
     findings = [_finding(case, table[table["case"] == name]) for name, case in CASES.items()]
-    findings.append(f"Without a promise, {len(over)} of {len(others)} ratios are clearly above 2.")
+    findings.append(f"Where theory promises nothing, {len(over)} of {len(others)} ratios are clearly above 2.")
     figure = Figure(
         "ratios",
         "Ratio of expected errors by case",
         "One dot per case, Gibbs classifier and reference, with the line of the bound at 2.",
         partial(_figure, table),
-        "Filled: the bound is promised. Open: it is not. Bars are two standard errors; the axis is logarithmic.",
+        "Filled: theory promises a ratio of at most 2. Open: it does not. Bars are two standard errors; the axis is "
+        "logarithmic.",
     )
-    evidence = Section("Ratios", (), (figure,), table)
+    evidence = Section("Ratios", RATIOS_TEXT, (figure,), table)
     return Results(headline, tuple(findings), CAUTIONS, (evidence,))
 
 
 CAUTIONS = (
     "All this is for targets drawn from the prior. For the target of real data, which is not, the ratio has no bound.",
-    "Errors are expectations over the labels of new rows; standard errors are over draws of target, data and rows.",
+    "Errors are expectations over the labels of new rows; standard errors are over draws of target, data and rows. "
+    f"Clearly above 2 means by more than {CLEAR:g} standard errors.",
+)
+
+RATIOS_TEXT = (
+    "Each ratio is the expected error of a Gibbs classifier over that of a reference, with its standard error. The "
+    "column “promised” says whether theory bounds the ratio by 2.",
+    "The cases in the order of the list above are: " + ", ".join(name for name in CASES) + ".",
 )
 
 
 def _finding(case: Case, table: pd.DataFrame) -> str:
     """Return what theory says of a case, and the largest ratios with and without a promise."""
     shown = []
-    for words, part in (("promised", table[table["promised"]]), ("not promised", table[~table["promised"]])):
+    for words, part in (("at most 2", table[table["promised"]]), ("nothing", table[~table["promised"]])):
         if not part.empty:
             line = _largest(part)
-            shown.append(f"{words}: at most {_pair(line)} ({line['gibbs']} to {line['reference']})")
-    return f"{case.title}: {case.says}; {', '.join(shown)}."
+            shown.append(f"{_pair(line)} where theory promises {words} ({line['gibbs']} to {line['reference']})")
+    return f"{case.title}: in theory {case.says}. The largest simulated ratio is {' and '.join(shown)}."
 
 
 def _largest(table: pd.DataFrame) -> dict[Any, Any]:

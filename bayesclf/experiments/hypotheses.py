@@ -21,19 +21,25 @@ NAME = "hypotheses"
 
 QUESTION = (
     "What do the most probable hypothesis (MAP), the average over all hypotheses (Bayes-optimal) and one drawn at "
-    "random (Gibbs) answer on the textbook's examples, and how much does a wrong prior change their answers?"
+    "random (Gibbs) answer on the textbooks' examples, and how much does a wrong prior change their answers?"
 )
 
 BACKGROUND = (
-    "A finite space of hypotheses H with a prior P(h) and data D has three natural classifiers. MAP does what the "
-    "most probable hypothesis says; Bayes-optimal weighs the answers of all hypotheses by P(h | D); Gibbs draws one "
-    "hypothesis from P(h | D). The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) "
-    "and of Aberdeen's lecture on Bayesian learning (2004): three hypotheses of which the most probable one is "
-    "outvoted, the weather, and a version space, that is, all hypotheses without an error on the data.",
+    "Let H be a finite set of hypotheses with prior probabilities P(h), and let P(h | D) be their probabilities "
+    "after the data D. Each hypothesis says + or − for a case x, or gives the probability P(+ | x, h). Three "
+    "classifiers follow. MAP does what the most probable hypothesis says; Bayes-optimal weighs the answers of all "
+    "hypotheses by P(h | D); Gibbs draws one hypothesis from P(h | D).",
+    "The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) and of "
+    "Aberdeen's lecture on Bayesian learning (2004): three hypotheses of which the most probable one is outvoted, the "
+    "weather, and a version space, that is, all hypotheses without an error on the data.",
     "Exercise 4 of Mitchell's draft chapter on generative and discriminative classifiers (2010) asks what happens "
     "when the Bayes-optimal classifier of H = {h1, h2} becomes a hypothesis h3 of its own, in the larger space H' = "
-    "{h1, h2, h3}. Can h3 be the most probable hypothesis of H', and can the Bayes-optimal classifier of H' answer "
-    "otherwise than h3, which was optimal for H?",
+    "{h1, h2, h3} with a prior P'. Can h3 be the most probable hypothesis of H', and can the Bayes-optimal classifier "
+    "of H' answer otherwise than h3, which was optimal for H? Random cases are drawn here in four versions: h3 is a "
+    "classifier, which holds its answer for certain, or it is probabilistic and answers with the averaged "
+    "probabilities of H; and the ratio P'(h1) : P'(h2) is that of the prior of H, or another.",
+    "Aberdeen's lecture also asks what a prior is worth that nobody knows exactly. Here noise is added to the prior "
+    "of random spaces, and changed answers are counted.",
 )
 
 SIGNS = ("+", "−")
@@ -253,7 +259,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         f"Bayes-optimal {'differ' if most['answer'] != best['answer'] else 'agree'}."
     )
     off = float((examples["probability"] - examples["textbook"]).abs().max())
-    agreement = "are the textbook's" if off < NEGLIGIBLE else f"differ from the textbook's by at most {off:.1g}"
+    agreement = "are" if off < NEGLIGIBLE else f"differ by at most {off:.1g} from"
     figure = Figure(
         "version-space",
         "How often the Gibbs classifier of a version space says +",
@@ -262,45 +268,58 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
     )
     noisy = noise_table(records)
-    first = f"The {len(examples)} probabilities of the examples {agreement}."
+    first = (
+        f"The {len(examples)} probabilities of the examples {agreement} those that follow from the textbooks' numbers."
+    )
     findings = (first, _gibbs(gibbs), *_exercise(table), _noise(noisy))
     sections = (
         Section("Examples", EXAMPLES_TEXT, (figure,), examples),
         Section("Exercise 4: the average as a hypothesis of its own", EXERCISE_TEXT, (), table[SHOWN]),
-        Section("A prior that is off", NOISE_TEXT, (), noisy),
+        Section("A prior with errors", NOISE_TEXT, (), noisy),
     )
     return Results(headline, findings, CAUTIONS, sections)
 
 
 CAUTIONS = (
     "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors uniform numbers over their sum. Where theory says never, this does not matter.",
+    "uniform, and priors are uniform numbers divided by their sum. Counts of 0 that follow from a proof do not depend "
+    "on it.",
 )
 
 EXAMPLES_TEXT = (
-    "Three hypotheses (Aberdeen): P(h | D) = .4, .3, .3; the first says +, the others −.",
-    "Weather (Aberdeen): P(seen | rain) and P(seen | dry) are .1 and .5, or .001 and .9; P(rain | D) = 1/6 and 1/901.",
-    f"Version space: of {THRESHOLDS} thresholds those that agree with − at x = 0 and + at x = 3, all equally probable.",
+    "Three hypotheses (Aberdeen): they have P(h | D) = 0.4, 0.3 and 0.3; the first says +, the others say −.",
+    "Weather (Aberdeen): rain and dry weather are equally probable before the observation. A cloudy day in spring "
+    "has probability 0.1 if rain follows and 0.5 if none does, so that P(rain | D) = 1/6; a fine day at another "
+    "time has 0.001 and 0.9, so that P(rain | D) = 1/901.",
+    f"Version space: a threshold h_t says + from x = t on, with t from 0 to {THRESHOLDS - 1}. The data are − at x = 0 "
+    "and + at x = 3, with which h1, h2 and h3 agree; these are equally probable.",
+    "In the table, “probability” is that of the hypothesis for map and for the weather, and that of the answer for "
+    "bayes-optimal; “textbook” is the value that follows by hand from the numbers that the textbook states.",
 )
 
 NOISE_TEXT = (
-    "How much do the answers depend on P(h), which nobody knows exactly (Aberdeen)? To log P(h) of each hypothesis "
-    "normal noise is added. MAP asks one hypothesis, and where another becomes the most probable one all its answers "
-    "may change. The average cannot move further than the posterior: |ΔP(+ | x)| ≤ ½ Σ |ΔP(h | D)|, its distance in "
-    "total variation.",
-    f"Random spaces of {SPACE} hypotheses, with likelihoods and P(+ | x, h) uniform on (0, 1). Changed: share of x "
-    "with another answer; moved: the largest change of P(+ | x), as means over the cases; beyond: cases "
-    "where it exceeds the distance.",
+    "How much do the answers depend on P(h), which nobody knows exactly (Aberdeen)? Normal noise is added to log P(h) "
+    "of each hypothesis. MAP asks a single hypothesis, so that all its answers may change where another one becomes "
+    "the most probable. The average cannot move further than the posterior: |ΔP(+ | x)| ≤ ½ Σ |ΔP(h | D)|, where Δ is "
+    "the change due to the noise, and the right side is the distance of the two posteriors in total variation.",
+    f"Each case is a random space of {SPACE} hypotheses, with likelihoods and P(+ | x, h) uniform on (0, 1). In the "
+    "table, “noise” is the standard deviation in nats, “changed” the share of x with another answer, “moved” the "
+    "largest change of P(+ | x), and “distance” that of the posteriors, all as means over the cases. “Beyond” counts "
+    "the cases in which the change is larger than the distance. Columns with “optimal”, and “beyond” by itself, are "
+    "for Bayes-optimal.",
 )
 
 EXERCISE_TEXT = (
     "The question (Mitchell, exercise 4): if the Bayes-optimal classifier of H is itself added to H as a further "
     "hypothesis, is it then the most probable one, and does the Bayes-optimal classifier of the larger space still "
     "answer as before?",
-    "H = {h1, h2}; h3 is the Bayes-optimal classifier of H; H' = H ∪ {h3} has the prior P'. As a classifier h3 holds "
-    "its answer for certain; else it answers with H's averaged probabilities. The ratio is P'(h1) : P'(h2), that of H "
-    "or another. Changed is the share of x at which the Bayes-optimal classifier of H' answers otherwise than h3, and "
-    "the share of cases with such an x; sure are the cases with P'(h3 | D) > ½.",
+    "Here H = {h1, h2}, h3 is the Bayes-optimal classifier of H, and H' = H ∪ {h3} has the prior P'. The column “h3” "
+    "says whether h3 is a classifier, which holds its answer for certain, or probabilistic, that is, answers with the "
+    "averaged probabilities of H; and whether the ratio P'(h1) : P'(h2) is the same as in H or another.",
+    "“Changed” is the share of x at which the Bayes-optimal classifier of H' answers otherwise than h3, with its "
+    "standard error; “cases changed” is the share of cases with such an x. “Map is h3” is the share of cases in which "
+    "h3 is the most probable hypothesis of H'. “Sure” counts the cases with P'(h3 | D) > ½, and “sure changed” those "
+    "of them in which an answer changed.",
 )
 
 SHOWN = ["h3", "cases", "changed", "changed_se", "cases_changed", "map_is_h3", "sure", "sure_changed"]
@@ -319,14 +338,15 @@ def noise_table(records: pd.DataFrame) -> pd.DataFrame:
 def _noise(table: pd.DataFrame) -> str:
     """Say how many answers noise changes."""
     said = [
-        f"noise of {line['noise']:g} nats changes {percent(line['map_changed'])} of MAP's answers and "
-        f"{percent(line['optimal_changed'])} of Bayes-optimal's"
+        f"with {line['noise']:g} nats it changes {percent(line['map_changed'])} of MAP's answers and "
+        f"{percent(line['optimal_changed'])} of those of Bayes-optimal"
         for line in table.to_dict("records")
     ]
     cases, beyond, of_map = (int(table[name].sum()) for name in ("cases", "beyond", "map_beyond"))
     return (
-        f"In log P(h), {'; '.join(said)}. Bayes-optimal's probabilities move further than the posterior in {beyond} of "
-        f"{cases:,} cases, MAP's in {of_map:,}."
+        f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The "
+        f"probabilities of Bayes-optimal move further than the posterior in {beyond} of {cases:,} cases, those of MAP "
+        f"in {of_map:,}."
     )
 
 
@@ -335,7 +355,9 @@ def _gibbs(gibbs: pd.DataFrame) -> str:
     agreed = version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
     shares = (percent(gibbs["mean"][x], gibbs["sem"][x]) for x in DISAGREED)
     places = " and ".join(f"at x = {x} in {share}" for x, share in zip(DISAGREED, shares, strict=True))
-    consistent = f"of the consistent hypotheses {percent(agreed[0])} and {percent(agreed[1])} do"
+    consistent = (
+        f"of the hypotheses that agree with the data, {percent(agreed[0])} and {percent(agreed[1])} say + there"
+    )
     return f"The Gibbs classifier of the version space says + {places} of its draws; {consistent}."
 
 
@@ -348,13 +370,15 @@ def _exercise(table: pd.DataFrame) -> list[str]:
     right, cases = int(table["map_as_expected"].sum()), int(table["cases"].sum())
     first, second = (percent(line["changed"], line["changed_se"]) for line in other)
     return [
-        f"H' has h3 as MAP hypothesis exactly where P'(h3) P(D | h3) is the largest: in {right:,} of {cases:,} cases.",
-        f"Where P'(h1) : P'(h2) is unchanged, Bayes-optimal of H' answers otherwise than h3 in "
+        "In exercise 4, h3 is the MAP hypothesis of H' where P'(h3) P(D | h3) is the largest of the three products, "
+        f"and only there: in {right:,} of {cases:,} cases. It was the MAP hypothesis in "
+        f"{percent(float(table['map_is_h3'].mean()))} of the cases.",
+        f"Where P'(h1) : P'(h2) is the same as in H, the Bayes-optimal classifier of H' answers otherwise than h3 in "
         f"{sum(round(line['cases_changed'] * line['cases']) for line in same)} of "
-        f"{sum(line['cases'] for line in same):,} cases. Where it changes, at {first} (classifier h3) and {second} "
-        "(probabilistic h3) of the x.",
+        f"{sum(line['cases'] for line in same):,} cases. Where the ratio is another, it does so at {first} of the x "
+        f"if h3 is a classifier, and at {second} if h3 is probabilistic.",
         f"Where P'(h3 | D) > ½, a classifier h3 was outvoted in {sum(line['sure_changed'] for line in kept)} of "
-        f"{sum(line['sure'] for line in kept):,} cases, a probabilistic one under another ratio in "
+        f"{sum(line['sure'] for line in kept):,} cases, and a probabilistic h3 under another ratio in "
         f"{loose['sure_changed']} of {loose['sure']:,}.",
     ]
 

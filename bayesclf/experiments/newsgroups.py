@@ -35,9 +35,12 @@ BACKGROUND = (
     "message, from which group is it? He reports 89 % of messages right, with Laplace's rule and two thirds of the "
     "messages for training.",
     "A group is described by the probability of each word in it, and the words of a message count as independent "
-    "draws. Here the same model is learned from the raw messages, and answers by the most probable parameters "
-    "(map), by their average over the posterior, and with the message itself as evidence about the parameters "
-    "(predictive). One split is at random, as Mitchell's, and one by date, where training messages are older than "
+    "draws. Here the same model is learned from the raw messages, and answers under five rules: by the most "
+    "probable parameters (map), by their posterior mean (mean), by the average of the group probabilities over the "
+    "posterior (bayes-optimal), by that average with the message itself as further evidence about the parameters "
+    "(predictive), and by the parameters of one random draw from the posterior (gibbs).",
+    "Two collections are used. The original collection, which is Mitchell's, is split at random into two thirds for "
+    "training and one third for testing. The other has a split by date, in which training messages are older than "
     "test messages.",
 )
 
@@ -250,16 +253,17 @@ CAUTIONS = (
     "Headers are in: they name the sender, the machine and often the group itself, so that accuracy is not that of "
     "recognizing a topic from what people wrote, and addresses are among the strongest words.",
     "The original collection has messages that were posted to several groups, and random splits can train on a message "
-    "and test on its answers, which quote it; this makes it easier than a split by date of the same size.",
-    "Random splits share messages: for another collection of the same kind standard errors would be larger.",
+    "and test on its answers, which quote it. This can make it easier than a split by date of the same size.",
+    "Random splits share messages, so that standard errors over splits do not show how far another collection of the "
+    "same kind would differ.",
     "Words of a message are not independent given its group, as one author or one thread repeats its words. Averaging "
-    "over the posterior does not repair this over-confidence, and intervals of words are too narrow.",
+    "over the posterior does not repair over-confidence that comes from this, and intervals of words are too narrow.",
 )
 
 RULES_TEXT = (
     "Log loss in nats per message. “More accurate” is the accuracy beyond that of map, paired by message or split; "
     "standard errors are over the test messages where there is one split, else over the splits. Over-confidence is "
-    "mean P(predicted group) minus accuracy. gibbs is in expectation over the drawn hypothesis."
+    "mean P(predicted group) minus accuracy. Scores of gibbs are expectations over the drawn parameters."
 )
 
 WORDS_TEXT = (
@@ -317,7 +321,8 @@ def _prior_text(settings: Settings) -> str:
     return (
         "Multinomial naive Bayes with θ ~ Dirichlet(2) in each group (map is Laplace's rule), the "
         f"{settings.class_prior} class prior, exact inference; bayes-optimal and gibbs over "
-        f"{counted(settings.draws, 'draw')} of the posterior: the log loss of bayes-optimal falls with their number."
+        f"{counted(settings.draws, 'draw')} of the posterior. The expected log loss of bayes-optimal falls with the "
+        "number of draws."
     )
 
 

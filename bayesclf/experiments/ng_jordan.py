@@ -30,8 +30,11 @@ BACKGROUND = (
     "(generative), and logistic regression only how the class depends on the columns (discriminative).",
     "Their theory: logistic regression has the smaller error in the limit of many rows, as it needs no independence "
     "of the columns, while naive Bayes approaches its own limit with far fewer rows. So the curves of test error "
-    "against training rows should cross. Here the tables are split at random many times, and every rule is scored: "
-    "the one that the paper used, maximum likelihood or a mode, and averages over the posterior.",
+    "against training rows should cross. Here the tables are split at random many times into training and test rows.",
+    "A rule says how the parameters answer. Two rules take one estimate, as the paper did: the maximum likelihood "
+    "estimate (mle), or the mode of the posterior (map). The rule “mean” takes the posterior mean of the parameters, "
+    "“bayes-optimal” averages the class probabilities over the posterior, “predictive” (naive Bayes only) averages "
+    "with the new row as further evidence, and “gibbs” takes the parameters of one random draw.",
 )
 
 SIZES = (4, 6, 9, 13, 20, 30, 45, 70, 100, 150, 225, 350, 500, 750, 1000)
@@ -158,20 +161,22 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     )
     findings = [CLAIM, *problems.left_out(settings.problems, PROBLEMS, names)]
     if never:
-        findings.append(f"Logistic regression is not ahead at the largest size of {', '.join(never)}.")
+        findings.append(f"Logistic regression is not ahead at the largest training size on {joined(never)}.")
     findings += averaging(shared)
     pairing = (
-        f"Pairing: numbers by Gaussian naive Bayes with variance={settings.variance!r}, categories by Dirichlet(2) "
-        "(Laplace's rule), both with logistic regression whose weights have the prior sd "
-        f"{settings.prior_scale:g} per sd of a column; the same splits and nested training sets for all, of which one "
-        "row of each class comes first. Rules that need a posterior take every other size, and the largest."
+        f"Naive Bayes takes tables of numbers with normal distributions (GaussianNB with variance="
+        f"{settings.variance!r}), and tables of categories with a Dirichlet(2) prior, under which map is Laplace's "
+        "rule. Logistic regression has normal priors, with a standard deviation of "
+        f"{settings.prior_scale:g} per standard deviation of a column. Both have the same splits and the same nested "
+        "training sets, in which one row of each class comes first. Rules other than mle and map are run at every "
+        "other training size and at the largest."
     )
     errors, log_losses, confidence = (
         curve_figures(table, shared, names, metric) for metric in ("error", "log_loss", "overconfidence")
     )
     sections = (
         Section("Error against training rows", (pairing,), errors),
-        Section("Problem by problem", tuple(judgement.sentence for judgement in judged)),
+        Section("Problem by problem", (PROBLEMS_TEXT, *(judgement.sentence for judgement in judged))),
         Section("Log loss and calibration", LOSS_TEXT, log_losses + confidence),
         Section("Separable splits", SEPARABLE_TEXT, separable_figures(table)),
         Section("Where the curves cross", CROSSING_TEXT, (), crossing_table(found)),
@@ -181,7 +186,9 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CLAIM = (
     "The paper's claim: naive Bayes is ahead with few rows, and logistic regression overtakes it, or draws level, as "
-    "rows are added; where it does not, the data set is small. Few rows are here the smaller half of the sizes."
+    "rows are added; where it does not, the data set is small. Few rows are here the smaller half of the training "
+    "sizes. Clearly ahead means that the paired difference of the errors is significant at the level of "
+    f"{100 * CLEAR:g} %, divided by the number of sizes that are looked at (Bonferroni)."
 )
 
 CAUTIONS = (
@@ -190,20 +197,28 @@ CAUTIONS = (
     SHARED_ROWS,
 )
 
+PROBLEMS_TEXT = (
+    "Errors are given at the smallest and at the largest training size. Numbers of rows in parentheses are the 5 % and "
+    "95 % quantiles of a bootstrap over blocks of splits. Agreement is judged at all of the smaller sizes, not at the "
+    "smallest alone."
+)
+
 LOSS_TEXT = (
-    "Means over the splits whose log loss is finite; `infinite` in the table counts the others. Over-confidence is the "
-    "mean probability of the predicted class minus accuracy: above 0 the classifier is over-confident.",
+    "Log losses are in nats per test row, as means over the splits whose log loss is finite; the column `infinite` of "
+    "table.csv has the share of the others. Over-confidence is the mean probability of the predicted class minus the "
+    "accuracy: above 0 the classifier is over-confident.",
 )
 
 SEPARABLE_TEXT = (
-    "Where the training rows are linearly separable, completely or not, the maximum likelihood estimate of logistic "
-    "regression does not exist; its curve under mle is over the other splits.",
+    "Where a hyperplane separates the classes of the training rows, be it with rows of both classes on it, the maximum "
+    "likelihood estimate of logistic regression does not exist. Its curve under mle is over the other splits.",
 )
 
 CROSSING_TEXT = (
-    "Training rows from which logistic regression stays ahead in error, interpolated in log m, with 5 % and 95 % of a "
-    "bootstrap over blocks of splits; infinite where it is not ahead at the largest size. Where rules that need a "
-    "posterior have fewer splits, their intervals are wider; a single block of splits gives none.",
+    "The table has the number of training rows m from which on logistic regression stays ahead in error, interpolated "
+    "in log m between the training sizes, with the 5 % and 95 % quantiles of a bootstrap over blocks of splits. It is "
+    "infinite where logistic regression is not ahead at the largest size. Rules that need a posterior have fewer "
+    "splits by default, which makes their intervals wider; a single block of splits gives no interval.",
 )
 
 
@@ -314,9 +329,10 @@ def averaging(table: pd.DataFrame) -> list[str]:
         smoothing = float((wide["map"] - wide["mean"]).mean())
         averaging = float((wide["mean"] - wide["bayes-optimal"]).mean())
         sentences.append(
-            f"{curves.capital(name)}: bayes-optimal has the smaller log loss than map at {share} of the "
-            f"{len(wide)} points of the curves, by {number(smoothing + averaging)} on average: {number(smoothing)} "
-            f"from smoothing (map to mean) and {number(averaging)} from averaging (mean to bayes-optimal)."
+            f"{curves.capital(name)}: bayes-optimal has a smaller log loss than map at {share} of the {len(wide)} "
+            f"pairs of a problem and a training size. The log loss is smaller by {number(smoothing + averaging)} on "
+            f"average: by {number(smoothing)} in the step from map to mean (smoothing), and by {number(averaging)} in "
+            "the step from mean to bayes-optimal (averaging)."
         )
     return sentences
 

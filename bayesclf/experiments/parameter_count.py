@@ -21,11 +21,14 @@ NAME = "parameter-count"
 QUESTION = "How many parameters does each classifier estimate, as attributes are added?"
 
 BACKGROUND = (
-    "To learn P(y | x) without any assumption, a probability is needed for every combination of the n attributes' "
-    "values: 2(2^n − 1) for boolean attributes and two classes (Mitchell, draft chapter of 2010, section 1.1). If "
-    "the attributes are independent given the class, 2n are enough. Wehbe's lecture on that chapter counts in the "
-    "same way for real attributes: 4n + 1 for Gaussian naive Bayes, 3n + 1 with shared variances and n + 1 for "
-    "logistic regression.",
+    "To learn P(x | y) without any assumption, a probability is needed in each class for every combination of the n "
+    "attributes' values. These add up to 1 in a class, which leaves 2(2^n − 1) parameters for boolean attributes and "
+    "two classes (Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, section 1.1). This is the "
+    "unrestricted classifier. If the attributes are independent given the class, as naive Bayes assumes, 2n "
+    "parameters are enough. Wehbe's lecture on that chapter counts in the same way for real attributes: 4n + 1 for "
+    "Gaussian naive Bayes with a variance σ_ik for each column i and class k, 3n + 1 with variances σ_i that the "
+    "classes share, and n + 1 for logistic regression. Abu-El-Haija's notes (2013) have discriminant analysis, which "
+    "has a covariance matrix Σ for each class or one for all, and naive Bayes for word counts.",
     "These numbers are the textbooks' argument for independence assumptions. Here they are checked: parameters are "
     "counted from fitted models, without looking at the formulas.",
 )
@@ -196,12 +199,13 @@ CAUTIONS = (
 )
 
 METHOD = (
-    "Counted: in how many directions draws of the posterior vary, which accounts for the constraints on "
-    "their entries: probabilities add up to 1, covariances are symmetric."
+    "The parameters of a model are counted as the number of directions in which draws of its posterior vary, so that "
+    "constraints on their entries are accounted for: probabilities add up to 1, and covariances are symmetric."
 )
 
 TABLE_TEXT = (
-    "Counted parameters by number of attributes, and the formula; two classes. Abu-El-Haija only names the parameters."
+    "The table has the formula of each classifier and its counted parameters by number of attributes n, for two "
+    "classes. Where the source is Abu-El-Haija, the notes name the parameters, and the formula is their number."
 )
 
 

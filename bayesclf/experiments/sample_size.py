@@ -30,9 +30,11 @@ BACKGROUND = (
     "Naive Bayes learns by estimating probabilities, such as that of a word in a class, from counts. Exercise 1 of "
     "Mitchell's draft chapter on generative and discriminative classifiers (2010) asks how many examples one such "
     "probability p takes: when is it known to within ±0.02 with 95 % confidence, say?",
-    "The usual answer takes the share k/n for normal, with variance p(1 − p)/n. Wilson's interval inverts the test "
-    "of p instead, and a Bayesian answer is the interval of the posterior of p. An interval has coverage if it "
-    "holds p as often as its level says; all this is enumerated here, with no simulation.",
+    "The usual answer treats the share k/n of positive examples among n as normally distributed, with variance "
+    "p(1 − p)/n. Wilson's interval consists of the values of p that a test with this variance does not reject, and a "
+    "Bayesian answer is the interval of the posterior of p. The coverage of an interval is the probability that it "
+    "contains p, and should be the stated level. All numbers here are enumerated from the binomial distribution, "
+    "without simulation.",
 )
 
 TITLES = {
@@ -242,8 +244,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     drawn = table[table["part"] == "coverage"]
     headline = (
         f"For a {100 * settings.level:g} % interval of ±{settings.half_width:g} at p = ½ the normal approximation "
-        f"needs {asked['normal', 0.5]:,} examples, Wilson's interval {asked['wilson', 0.5]:,} and the posterior "
-        f"{asked['beta', 0.5]:,}; at p = 0.1 {asked['normal', 0.1]:,}, {asked['wilson', 0.1]:,} and "
+        f"needs {asked['normal', 0.5]:,} examples, Wilson's interval {asked['wilson', 0.5]:,} and the posterior's "
+        f"interval {asked['beta', 0.5]:,}; at p = 0.1 they need {asked['normal', 0.1]:,}, {asked['wilson', 0.1]:,} and "
         f"{asked['beta', 0.1]:,}."
     )
     needed_figure = Figure(
@@ -272,26 +274,31 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 
 CAUTIONS = (
-    "p is not known before the examples are observed; p = ½ needs the most, so that its number is enough for any p.",
+    "p is not known before the examples are observed. The number for p = ½ is the largest, and so is enough for any p.",
     "A credible interval has the stated coverage on average over the prior, not at every p.",
 )
 
 NEEDED_TEXT = (
-    "n is the number of examples; coverage the probability that the interval after them holds p; within the "
-    "probability that the estimate k/n is no farther from p than the half width. Both enumerate the binomial."
+    "In the table, “n” is the number of examples, “coverage” the probability that the interval after n examples "
+    "contains p, and “within” the probability that the estimate k/n is no farther from p than the half width. The "
+    "method “beta” is the posterior's interval under a uniform prior."
 )
 
-COVERAGE_TEXT = "Coverage jumps because k is a whole number; smallest and mean are over p between 0.005 and 0.5."
+COVERAGE_TEXT = (
+    "Coverage jumps as p varies, because k is a whole number. The columns “smallest” and “mean” are over p between "
+    "0.005 and 0.5."
+)
 
 
 def _finding(method: str, drawn: pd.DataFrame, level: float) -> str:
     """Say how far the coverage of a method falls below its level, with few examples and many."""
     own = drawn[drawn["method"] == method].groupby("n")["coverage"]
     told = [
-        f"{percent(own.min()[n])} at worst and {percent(own.mean()[n])} on average with {n:,} examples"
+        f"p with probability {percent(own.min()[n])} at worst and {percent(own.mean()[n])} on average after {n:,} "
+        "examples"
         for n in (own.min().index[0], own.min().index[-1])
     ]
-    return f"{TITLES[method]}, nominally {100 * level:g} %, covers {joined(told)}."
+    return f"{TITLES[method]}, nominally {100 * level:g} %, contains {joined(told)}, for p between 0.005 and 0.5."
 
 
 def _rare(needed: pd.DataFrame, half_width: float) -> str:
@@ -301,7 +308,7 @@ def _rare(needed: pd.DataFrame, half_width: float) -> str:
         f"{method} {percent(share)} (n = {n:,})"
         for method, share, n in zip(own["method"], own["coverage"], own["n"], strict=True)
     ]
-    return f"At p = {min(SHARES):g}, with the examples that each method requires, coverage is: {joined(told)}."
+    return f"At p = {min(SHARES):g}, with as many examples as each method requires, the coverage is: {joined(told)}."
 
 
 def _draw_needed(needed: pd.DataFrame) -> Drawing:

@@ -25,14 +25,16 @@ NAME = "small-data"
 QUESTION = "Where does smoothing help, and where does averaging?"
 
 BACKGROUND = (
-    "With few rows a count of zero makes a probability of zero, which one row more would have prevented. The "
-    "textbooks' remedy is smoothing: Laplace's rule adds one to each count, a mode of the posterior (Mitchell, "
-    "draft chapter of 2010, eqs 6 to 9). A posterior allows two steps more: to average over all parameters that the "
-    "rows leave possible, instead of taking one of them, and to let the new row itself say which parameters are "
-    "probable.",
-    "What does each step gain, on tables of two and more classes, with few training rows and with many, by number "
-    "of classes? The rules in this order are mle, map, mean, bayes-optimal and predictive; they differ in one step "
-    "each.",
+    "With few rows a count of zero makes an estimated probability of zero, which one more row could have prevented. "
+    "The textbooks' remedy is smoothing: Laplace's rule adds one to each count, which gives a mode of the posterior "
+    "(Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, eqs 6 to 9). A posterior allows two "
+    "further steps: to average over all parameters that the rows leave possible, instead of taking one of them, and to "
+    "take the new row itself as evidence about the parameters.",
+    "The steps begin at that mode, the rule “map”. The rule “mean” takes the mean of the parameters under the "
+    "posterior; this step is called smoothing here, because for counts it adds two instead of one. The rule "
+    "“bayes-optimal” averages the class probabilities over the posterior, which is the step of averaging. The rule "
+    "“predictive” averages over the posterior given the new row too, which is the step of evidence. What does each "
+    "step gain, on tables of two and more classes, with few training rows and with many?",
 )
 
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -160,9 +162,10 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     models = [model for model in MODELS if model in set(table["model"])]
     headline = "; ".join(_tally(table, model, "log_loss", "gain") for model in models)
     losses = "; ".join(_tally(table, model, "log_loss", "loss") for model in models)
-    findings = [f"It clearly rises {losses}."]
+    findings = [f"Log loss clearly rises, at the smallest and at the largest training size, {losses}."]
     findings += [
-        f"Error clearly {verb} {'; '.join(_tally(table, model, 'error', word) for model in models)}."
+        f"Error clearly {verb}, at the smallest and at the largest training size, "
+        f"{'; '.join(_tally(table, model, 'error', word) for model in models)}."
         for word, verb in (("gain", "falls"), ("loss", "rises"))
     ]
     findings += problems.left_out(settings.problems, ALL_PROBLEMS, names)
@@ -184,27 +187,28 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
 
 CAUTIONS = (
     SHARED_ROWS,
-    "Clear means at least two standard errors; with so many comparisons one in twenty would be called clear by chance.",
+    "Clear means at least two standard errors. Of steps that change nothing, about one in twenty is called clear.",
     "What the steps gain depends on the priors: Dirichlet(2) for categories, for which map is Laplace's rule, the "
     "unit-information prior for numbers, and the default prior of logistic regression.",
-    "Averaging reduces over-confidence that comes from few rows as far as the prior is right, and does not repair that "
-    "which comes from features that depend on each other.",
+    "In theory, averaging reduces over-confidence that comes from few rows as far as the prior is right, and does not "
+    "repair that which comes from features that depend on each other. The two are not measured apart here.",
 )
 
 STEPS_TEXT = (
-    "Smoothing is the step from map to mean, averaging that from mean to bayes-optimal, evidence that from "
-    "bayes-optimal to predictive, where the new row itself is evidence about θ.",
+    "Smoothing is the step from map to mean, averaging that from mean to bayes-optimal, and evidence that from "
+    "bayes-optimal to predictive, where the new row itself is evidence about the parameters θ.",
     "For logistic regression the last step does not exist, as it has no model of the rows. For naive Bayes on "
     "categories it cancels the effect of averaging: predictive equals mean, exactly, because the features of a row "
     "are independent given θ, and the blocks of θ are independent given the data.",
-    "The step does not always smooth: the posterior of logistic weights is skewed away from zero where the classes are "
-    "nearly separable, so that their mean is more extreme than their mode.",
+    "The step from map to mean does not always smooth: the posterior of logistic weights is skewed away from zero "
+    "where the classes are nearly separable, so that their mean is more extreme than their mode.",
 )
 
 TABLE_TEXT = (
     "Gains in log loss in nats per row, with standard errors over splits, at the smallest and at the largest training "
     "size: positive where the step helps. “∞ in 10 %”: in this share of the splits the step makes an infinite log loss "
-    "finite, as map gives probability 0 to a class without training rows; the number is over the other splits.",
+    "finite, as where map gives probability 0 to a class without training rows. The number beside it is over the "
+    "other splits.",
 )
 
 

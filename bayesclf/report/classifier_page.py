@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
@@ -21,7 +22,7 @@ from bayesclf.diagnostics.finding import as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
-from bayesclf.interpretation.priors import Priors, priors_of, together
+from bayesclf.interpretation.priors import READING, Priors, priors_of, together
 from bayesclf.plots.by_class import BAND, draw_by_class
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, figures, methods, names, table
@@ -103,6 +104,7 @@ def render(
         groups=groups(diagnosis),
         model=content.priors.model,
         priors=together(content.priors.lines),
+        reading_priors=READING,
         most=MOST_PARAMETERS,
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
@@ -335,7 +337,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:
-    """Say how large the table is, how frequent the classes are, and by which engine the posterior was found."""
+    """Say how large the table is, how frequent the classes are, and how the posterior was found."""
     sizes = [] if frame is None else [counted(len(frame), "row")]
     if count := getattr(classifier.model_, "unlabeled", 0):
         sizes.append(f"{count:,} more without a label")
@@ -344,7 +346,7 @@ def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -
         shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_)]
         classes += f": {listed(shares, MOST_CLASSES, ', …')}"
     sizes += [counted(len(classifier.columns_), "column"), classes]
-    return " · ".join([*sizes, f"inferred by {classifier.inference_}"])
+    return " · ".join([*sizes, names.engine_name(classifier)])
 
 
 def groups(diagnosis: Diagnosis, prefix: str = "") -> list[dict[str, Any]]:
@@ -375,7 +377,8 @@ def _posterior_figures(classifier: BayesClassifier) -> list[tuple[Markup | str, 
     wanted: dict[str, Callable[..., Figure]] = {"forest": plots.posterior_forest}
     if isinstance(classifier, LogisticRegression):  # weights have a common zero, which panels of their own would hide
         wanted = {"weights": plots.posterior_weights}
-    wanted["priors"] = plots.prior_posterior
+    if not is_given(classifier):  # the prior of given draws is not known
+        wanted["priors"] = plots.prior_posterior
     wanted |= {"trace": plots.posterior_trace, "rank": plots.posterior_rank, "energy": plots.energy}
     return _drawn({name: partial(draw, classifier) for name, draw in wanted.items()})
 

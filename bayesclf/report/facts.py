@@ -102,8 +102,8 @@ def calibration(error: float, expected: float) -> Fact:
     """Return the calibration error, beside what calibrated probabilities would show on as many rows."""
     return Fact(
         "Calibration error",
-        f"{number(error)}, calibrated {number(expected)}",
+        f"{number(error)} ({number(expected)} if calibrated)",
         "",
-        "How far predicted probabilities are from the shares that come true, on average; beside it what calibrated "
+        "How far predicted probabilities are from the shares that come true, on average; in brackets what calibrated "
         "probabilities would show on as many rows.",
     )

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics import Diagnosis
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
@@ -64,7 +65,7 @@ def of_classifier(
     classes = "" if codes is None else f" ({_shares(codes, classifier.classes_)})"
     sentences = [f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}."]
     if not isinstance(classifier.inference_, MLE):
-        sentences.append(first_upper(_priors(priors)))
+        sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
         if getattr(classifier, "prior", None) is not None:
             sentences.append("These are the posterior of an earlier fit.")
     sentences.append(_engine(classifier))
@@ -155,12 +156,10 @@ def _priors(priors: Priors) -> str:
 
 def _engine(classifier: BayesClassifier) -> str:
     """Return how the posterior was found."""
-    draws = classifier.draws_
     sentence = ENGINES.get(type(classifier.inference_).__name__, f"The posterior was found by {classifier.inference_}.")
-    if draws is None:
-        return sentence
-    number = draws.chains * int(getattr(classifier.inference_, "draws", 0))
-    return sentence.format(draws=counted(number, "draw"), chains=counted(draws.chains, "chain"))
+    if is_given(classifier):
+        sentence = "Answers are by draws that were given, {chains} of {draws} in all, perhaps under other priors."
+    return sentence.format(**names.draw_counts(classifier))
 
 
 def _computed(seed: int) -> str:

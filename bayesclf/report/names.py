@@ -6,9 +6,12 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.stack import STACK
+from bayesclf.wording import counted
 
 MODELS = {
     "AODE": "averaged one-dependence estimators",
@@ -35,6 +38,16 @@ HOW = {
 }
 """How a model answers under each rule."""
 
+ENGINES = {
+    "MLE": "maximum likelihood, without a posterior",
+    "MAP": "mode of the posterior (MAP) alone",
+    "Exact": "posterior in closed form",
+    "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
+    "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
+    "Laplace": "posterior by a normal distribution around its mode with importance weights ({draws})",
+}
+"""How a posterior was found, by the engine's class."""
+
 RULES = {
     "mle": "the parameters under which the training rows are most probable; no prior",
     "map": "the single most probable parameters, given the prior and the training rows",
@@ -55,6 +68,24 @@ def kind_name(classifier: Any) -> str:
         classifier = classifier.steps[-1][1]
     kind = type(classifier).__name__
     return MODELS.get(kind, kind)
+
+
+def engine_name(classifier: BayesClassifier) -> str:
+    """Return how a fitted classifier's posterior was found, in words."""
+    if is_given(classifier):
+        words = "posterior from given draws ({chains}, {draws} in all)"
+    else:
+        words = ENGINES.get(type(classifier.inference_).__name__, str(classifier.inference_))
+    return words.format(**draw_counts(classifier))
+
+
+def draw_counts(classifier: BayesClassifier) -> dict[str, str]:
+    """Return the numbers of chains and of all draws in words; empty for a point estimate."""
+    draws = classifier.draws_
+    if draws is None:
+        return {}
+    number = draws.chains * int(getattr(classifier.inference_, "draws", 0))
+    return {"chains": counted(draws.chains, "chain"), "draws": counted(number, "draw")}
 
 
 def full_name(comparison: Comparison, model: str) -> str:

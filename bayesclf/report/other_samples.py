@@ -13,6 +13,7 @@ from scipy import sparse
 
 from bayesclf import plots
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation.instability import Instability, instability
@@ -33,7 +34,7 @@ FOLDS = 5
 
 NOT_REPEATABLE = (
     "Other samples and more rows are not looked at: that needs the rows in a dense table, each with a label and "
-    "counting once."
+    "counting once, and a posterior that other rows would give again rather than given draws."
 )
 """What is said where refits were requested and cannot be made."""
 
@@ -155,9 +156,9 @@ def quick(classifier: BayesClassifier, rows: int) -> bool:
 
 
 def _repeatable(classifier: BayesClassifier, X: Any, y: Any) -> bool:
-    """Return whether rows are those of a fit without weights, all labeled, in a dense table."""
+    """Return whether rows are those of a fit without weights, all labeled, in a dense table, that has its own draws."""
     unlabeled: int = getattr(classifier.model_, "unlabeled", 0)
-    if X is None or sparse.issparse(X) or unlabeled:
+    if X is None or sparse.issparse(X) or unlabeled or is_given(classifier):
         return False
     try:
         training_rows(classifier, X, y)

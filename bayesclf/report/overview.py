@@ -15,6 +15,9 @@ from bayesclf.wording import counted, joined, pair, percent
 MOST_REASONS = 2
 """Reasons why rules have no answer that are shown; `table` has all."""
 
+ERRORS = "(± over folds; below, over rows)"
+"""What the standard errors of the table are over, and those of the sentences below it."""
+
 
 def overview(comparison: Comparison) -> Display:
     """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
@@ -30,7 +33,10 @@ def overview(comparison: Comparison) -> Display:
         header=("model", "rule", "accuracy", "log loss", "difference", "Brier", *costs) if records else (),
         lines=[_cells(record, position == 0) for position, record in enumerate(records)],
         best=0 if records else None,
-        sentences=(*missing[:MOST_REASONS], " ".join([said.headline, *said.findings[:2]])),
+        sentences=(
+            *missing[:MOST_REASONS],
+            " ".join([said.headline, *said.findings[:2]]),
+        ),
     )
 
 
@@ -38,7 +44,7 @@ def _headline(comparison: Comparison) -> str:
     rules = dict.fromkeys(rule for _, rule in comparison.answers)
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
     entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
-    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss"
+    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss {ERRORS}"
 
 
 def _cells(record: dict[Any, Any], best: bool) -> list[str]:

@@ -18,7 +18,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
 from bayesclf.evaluation.standing import BASELINE
-from bayesclf.interpretation.priors import Priors, priors_of, together
+from bayesclf.interpretation.priors import READING, Priors, priors_of, together
 from bayesclf.plots.by_class import BAND
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
@@ -84,6 +84,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         column_count=comparison.X.shape[1],
         rows=len(comparison.y),
         classes=table.class_counts(comparison.y, comparison.classes),
+        reading_priors=READING,
         most=MOST_PRIORS,
         paragraph=content.paragraph,
         made=_made(comparison, command),
@@ -312,7 +313,7 @@ def _section(
     priors = content.priors[name]
     fit, rows = comparison.fits[name], disagreeing["row"].to_numpy(dtype=int)
     return section | {
-        "engine": f"{type(fit).__name__}, inferred by {fit.inference_}",
+        "engine": f"{type(fit).__name__}, {names.engine_name(fit)}",
         "figures": _figures(comparison, name, anchor),
         "rows": _disagreeing_rows(comparison, name, rows[:MOST_DISAGREEMENTS]),
         "disagreeing": len(rows),

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.diagnostics import Diagnosis
-from bayesclf.interpretation.priors import Priors
+from bayesclf.interpretation.priors import READING, Priors
 from bayesclf.report.facts import Fact
 from bayesclf.report.table import cell
 from bayesclf.wording import first_upper, visible
@@ -106,7 +106,7 @@ def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
 
 def of_priors(priors: Priors, heading: str = "Model and priors") -> Part:
     """Return the section of the model and its priors."""
-    return Part(heading, items=priors.model, table=priors.table)
+    return Part(heading, items=[*priors.model, READING], table=priors.table)
 
 
 def of_checks(diagnosis: Diagnosis, of: str = "") -> Part:

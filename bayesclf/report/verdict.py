@@ -215,7 +215,8 @@ def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
 def _unavailable(comparison: Comparison) -> list[str]:
     models: dict[tuple[str, str], list[str]] = {}
     for (model, reason), rules in failures(comparison).items():
-        models.setdefault((joined(rules), reason), []).append(model)
+        name = full_name(comparison, model)
+        models.setdefault((joined(rules), reason), []).append(name if name == model else first_upper(name))
     return [
         f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer"
         f"{'' if rules == NO_RULE else f' under {rules}'}: {reason.rstrip('.')}."
@@ -280,7 +281,8 @@ def _overconfident(comparison: Comparison) -> list[str]:
         if worst == NO_RULE:
             sentences.append(f"{full_name(comparison, model)} is over-confident: {excess}.")
             continue
-        text = f"{full_name(comparison, model)} is over-confident under {joined(clear)}: under {worst} {excess}"
+        under = f"under {worst} " if len(clear) > 1 else ""
+        text = f"{full_name(comparison, model)} is over-confident under {joined(clear)}: {under}{excess}"
         sentences.append(f"{text}{_averaging(comparison, model, worst, rules)}.")
     return [first_upper(sentence) for sentence in sentences]
 

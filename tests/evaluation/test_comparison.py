@@ -10,6 +10,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 import bayesclf as bc
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
+from bayesclf.evaluation import cross_validation
 from bayesclf.inference import engines
 from bayesclf.posterior import averaging
 from bayesclf.rules import RULES
@@ -183,6 +184,24 @@ def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch)
     assert isinstance(comparison.fits["lr"].inference_, bc.Laplace)
     assert any("Laplace approximation" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == tuple(RULES)
+
+
+def test_a_note_that_only_folds_have_says_so(monkeypatch):
+    """The fit on all rows is beyond the limit, its folds are not: each has the note of its own engine."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
+    clf = bc.LogisticRegression(prior_scale=2.5)
+    monkeypatch.setattr(engines, "WORK_LIMIT", clf.work(pd.DataFrame(X), 2) - 1)
+    sampled = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
+    laplace = "the posterior was drawn around its mode (Laplace), corrected by importance weights: k̂ = 0.01"
+    notes = cross_validation.gathered([laplace], [[sampled], [laplace, "a 1", "a 2"], [sampled, "a 3"]])
+    assert notes == [laplace, f"in 2 of 3 folds, {sampled}", "in 2 of 3 folds, a 1"]
+    comparison = bc.compare({"lr": clf}, X, y, ["map", "bayes-optimal"], cv=2)
+    own, *of_folds = (note for note in comparison.notes["lr"] if "aplace" in note)
+    assert "was not sampled by NUTS" in own
+    assert of_folds
+    assert all(note.startswith("in 2 of 2 folds, the posterior was drawn around its mode") for note in of_folds)
 
 
 def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(monkeypatch):

@@ -1,5 +1,6 @@
 """What a comparison will take, said before it starts: the reckoning, with costs and clocks that are made up."""
 
+import re
 from itertools import count
 
 import numpy as np
@@ -108,7 +109,7 @@ class TestReckoning:
         found, _ = forecast.forecast(measure_of(LINEAR, []), list(LINEAR), plan(max_seconds=30.0))
         assert list(found.left_out) == ["slow", "compiled"]
         found, _ = forecast.forecast(measure_of(LINEAR, []), list(LINEAR), plan(max_seconds=1e-3))
-        assert (found.seconds, found.total, found.sentence) == ({}, 0, "nothing to do")
+        assert (found.seconds, found.total, found.sentence) == ({}, 0, "")
 
     def test_it_is_said_in_a_sentence(self):
         found, _ = forecast.forecast(measure_of(LINEAR, []), list(LINEAR), plan())
@@ -211,7 +212,10 @@ class TestComparison:
             assert set(found.forecast.seconds) == {"gnb", "gda"}
 
     def test_all_left_out(self, table, costly):
-        found = bc.compare({"gda": MODELS["gda"]}, *table, ["map"], cv=3, max_seconds=60)
+        told = []
+        models = {"gda": MODELS["gda"]}
+        found = bc.compare(models, *table, ["map"], cv=3, max_seconds=60, progress=lambda what, *_: told.append(what))
+        assert told == []  # a forecast of nothing is none
         assert found.answers["gda", "map"].reason == found.forecast.left_out["gda"]
         assert "No model could answer" in repr(found)
 
@@ -230,6 +234,11 @@ class TestComparison:
         said = " ".join(capsys.readouterr().out.split())
         assert "gda (left out)" in said
         assert "it would take about 4 h 0 min and 2 min 0 s are allowed" in said
+        assert re.search(r" gda \(left out\) map n/a ¹ left out ", said)
+        assert "no MAP" not in said
         assert "of folds expected before" in said
+        assert run(["compare", "iris", "--models", "gda", "--rules", "map", "--cv", "3", "--max-minutes", "2"]) == 2
+        *_, last = capsys.readouterr().err.splitlines()
+        assert last.startswith("bayesclf: no model can answer in the time that is allowed; gda: it was left out")
         assert run([*base, "--max-minutes", "0"]) == 2
         assert "--max-minutes must be above 0, not 0.0" in capsys.readouterr().err

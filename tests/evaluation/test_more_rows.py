@@ -160,6 +160,16 @@ def test_factors_that_cannot_be_used_are_refused(factors):
         bc.more_rows(bc.GaussianNB(), [[0.0], [1.0]], [0, 1], factors=factors)
 
 
+def test_factors_of_the_same_number_of_rows_share_a_line():
+    rng = np.random.default_rng(5)
+    y = rng.integers(2, size=40)
+    asked = {"rules": ["map"], "cv": 2}
+    found = bc.more_rows(bc.GaussianNB(), rng.normal(size=(40, 1)) + y[:, None], y, factors=[2, 2.001, 2], **asked)
+    assert found.table["rows"].tolist() == [40, 80]
+    with pytest.raises(InputError, match=r"factors=\[1.001\] of 40 rows add no row"):
+        bc.more_rows(bc.GaussianNB(), rng.normal(size=(40, 1)), y, factors=[1.001], **asked)
+
+
 def test_its_figure_is_the_table(found):
     ax = found.plot("nb", "map").axes[0]
     table, trial = found.of("nb", "map")

@@ -52,6 +52,17 @@ def comparison(iris):
     return bc.compare(models, *iris, RULES, cv=3, repeats=2, random_state=4, reject=0.2)
 
 
+def test_a_network_is_called_by_its_structure():
+    networks = [
+        bc.BayesNetClassifier(),
+        bc.BayesNetClassifier([("a", "b")]),
+        bc.BayesNetClassifier((("a", "b"),)),
+        bc.BayesNetClassifier("all-trees"),
+        make_pipeline(bc.BayesNetClassifier([])),
+    ]
+    assert list(named(networks)) == ["tan", "network", "network 2", "all-trees", "network 3"]
+
+
 def test_a_peer_is_one_line_with_the_scores_that_scikit_learn_computes(comparison, iris):
     X, y = iris
     folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=4)

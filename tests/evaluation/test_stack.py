@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -143,7 +144,7 @@ class TestLine:
         comparison.report(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert "lines of this comparison" in page
-        assert comparison.notes[STACK][1] in page
+        assert comparison.notes[STACK][1][1:] in page  # it starts with a capital there
 
 
 class TestClassifier:
@@ -325,7 +326,7 @@ class TestCommandLine:
         arguments = ["compare", "iris", "--models", "gnb,gda", "--rules", "predictive,gibbs", "--cv", "3", "--stack"]
         assert run(arguments) == 0
         said = capfd.readouterr().out
-        assert "stack (mixture)\n" in said.replace(" \n", "\n").replace("  ", "")
+        assert re.search(r"^stack \(mixture\) *$", said, re.MULTILINE)
         assert "stack: the mixture 1.00 × gda under predictive" in said
         assert run([*arguments, "--json", "-"]) == 0
         found = json.loads(capfd.readouterr().out)

@@ -129,7 +129,7 @@ def test_curves_come_down_towards_their_limits(outcome, limits):
 def test_the_page_draws_all_pictures(outcome):
     results = outcome.results
     assert results.headline.startswith("Errors of GNB/GNB2/LR in the limit")
-    assert "Three points on which LR's limit has the larger error: 0.730 against GNB2's 0.385" in results.findings[4]
+    assert "three points LR's limit has the larger error: 0.730 against GNB2's 0.385" in results.findings[4]
     assert (
         results.findings[5]
         == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations, in agreement with theory."

@@ -43,7 +43,8 @@ def test_rain_after_a_cloudy_spring_day_and_after_a_fine_one(examples):
 
 def test_every_example_is_the_textbooks(outcome, examples):
     np.testing.assert_allclose(examples["probability"], examples["textbook"], atol=1e-14)
-    assert outcome.results.findings[0] == "The 9 probabilities of the examples are the textbook's."
+    first = "The 9 probabilities of the examples are those that follow from the textbooks' numbers."
+    assert outcome.results.findings[0] == first
 
 
 def test_gibbs_asks_consistent_hypotheses_equally_often():
@@ -105,7 +106,7 @@ def test_a_noisy_prior_moves_the_average_no_further_than_the_posterior_and_map_a
     assert noisy["optimal_changed"].is_monotonic_increasing
     assert (noisy["optimal_moved"] < noisy["map_moved"]).all()
     shown = outcome.results.sections[-1]
-    assert shown.title == "A prior that is off"
+    assert shown.title == "A prior with errors"
     assert "move further than the posterior in 0 of" in outcome.results.findings[-1]
 
 

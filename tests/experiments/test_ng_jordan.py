@@ -341,8 +341,9 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
         for m in (1, 3)
     )
     (sentence,) = averaging(table)
-    assert "at 100.0 % of the 2 points" in sentence
-    assert "by 0.800 on average: 0.600 from smoothing (map to mean) and 0.200 from averaging" in sentence
+    assert "at 100.0 % of the 2 pairs" in sentence
+    assert "smaller by 0.800 on average: by 0.600 in the step from map to mean (smoothing)" in sentence
+    assert "and by 0.200 in the step from mean to bayes-optimal (averaging)" in sentence
 
 
 @pytest.mark.parametrize(

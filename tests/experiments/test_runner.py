@@ -150,8 +150,9 @@ def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path, capsys):
     assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
-def test_results_keep_command_settings_and_versions(tmp_path):
+def test_results_keep_command_settings_and_versions(tmp_path, capsys):
     assert cli.run(words(tmp_path)) == 0
+    assert capsys.readouterr().out.startswith("From how many training rows on is logistic regression better")
     about = json.loads((tmp_path / SETTINGS).read_text())
     assert about["settings"]["splits"] == 60
     assert about["settings"]["seed"] == 0
