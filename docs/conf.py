@@ -8,6 +8,9 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))  # for the folder of extensions
 
+from extensions import external_names  # noqa: E402
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
+
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
 
@@ -23,7 +26,8 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
-    *(f"extensions.{name}" for name in ("mathml", "docstrings", "reference", "check_pages", "gallery", "notebooks")),
+    *(f"extensions.{name}" for name in ("mathml", "docstrings", "external_names", "reference", "check_pages")),
+    *(f"extensions.{name}" for name in ("gallery", "notebooks")),
 ]
 exclude_patterns = ["_build", "_templates", "extensions", "**.py"]
 templates_path = ["_templates"]
@@ -58,7 +62,11 @@ autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-numpydoc_xref_param_type = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # words of types other than these
+numpydoc_xref_aliases = {
+    name: name for name in DEFAULT_LINKS
+} | external_names.types()  # no links to `int` and the like
 copybutton_exclude = ".linenos, .gp, .go"
 
 # Pages; everything that they load lies in the folder

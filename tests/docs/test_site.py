@@ -1,11 +1,13 @@
 """The documentation's site, as `python3 tasks.py docs` has built it, and the scripts that it is made of."""
 
 import ast
+import importlib
 import json
 import re
 import subprocess
 import zlib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from helpers.site import Site
@@ -104,6 +106,36 @@ def test_a_browser_asks_for_nothing_but_files(site, page, tmp_path):
     assert "bd-content" in done.stdout
     asked = set(re.findall(r'"url":"https?://([^/"]*)', log.read_text(encoding="utf-8", errors="replace")))
     assert asked <= OF_CHROMIUM
+
+
+@pytest.fixture
+def external(monkeypatch):
+    """Return the extension that links to other projects."""
+    pytest.importorskip("docutils", reason="Sphinx, of the group 'docs', is not installed")
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("extensions.external_names")
+
+
+@pytest.mark.slow
+def test_every_external_name_is_used_and_exists_and_has_a_page(external):
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "bayesclf").rglob("*.py")]
+    for name, found in external.known().items():
+        module, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), last), name
+        assert urlsplit(found.address).scheme == "https", name
+        assert last in found.address or name == "numpy.random.Generator", name
+        used = rf"`{re.escape(name)}`" + (rf"|\b{last}\b" if found.kind == "class" else "")
+        assert any(re.search(used, text) for text in sources), name
+    assert len(set(external.types().values())) == sum(each.kind == "class" for each in external.known().values())
+
+
+@pytest.mark.slow
+def test_types_of_parameters_lead_to_other_projects(site, external):
+    page = site.pages[(BUILT / "reference" / "generated" / "bayesclf.compare.html").resolve()]
+    names = external.known()
+    links = {address for each in site.pages.values() for address in each.links}
+    assert names["numpy.random.Generator"].address in page.links
+    assert {each.address for each in names.values()} <= links
 
 
 def test_every_figure_is_in_the_gallery():
