@@ -19,7 +19,7 @@ from bayesclf import rules
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.nested import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.training import seed_of, split_seed
 from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
@@ -27,7 +27,7 @@ from bayesclf.typing import Array
 
 SCORES = ("lac", "aps")
 KEY_BYTES = 8
-"""Bytes of a seed and of a hash."""
+"""Bytes of a hash, and of a seed at least."""
 TOLERANCE = 1e-10
 """Difference of two scores, absolute and relative, that rounding can make."""
 
@@ -177,7 +177,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         aside = min(max(1, round(self.share * len(labels))), len(labels) - 1)
         self.seed_ = seed_of(self.random_state)
         rows = np.arange(len(labels))
-        fit, rest = train_test_split(rows, test_size=aside, random_state=self.seed_)
+        fit, rest = train_test_split(rows, test_size=aside, random_state=split_seed(self.seed_))
         of_fit = None if weight is None else weight[fit]
         unfitted = seeded(self.classifier, self.seed_)
         fitted = fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], classes=known, sample_weight=of_fit)
@@ -332,7 +332,7 @@ def uniforms(log_proba: Array, seed: int) -> Array:
     As a function of the row alone, it keeps rows exchangeable, and a row's set the same in any batch: the last
     digits of log P(k | x), which may depend on the batch, are left out.
     """
-    key = seed.to_bytes(KEY_BYTES, "little")
+    key = seed.to_bytes(max(KEY_BYTES, (seed.bit_length() + 7) // 8), "little")[: blake2b.MAX_KEY_SIZE]
     rounded = np.ascontiguousarray(np.round(log_proba, HASHED_DIGITS) + 0.0)  # −0 and 0 are other bytes
     digests = [blake2b(row.tobytes(), digest_size=KEY_BYTES, key=key).digest() for row in rounded]
     hashed = np.frombuffer(b"".join(digests), dtype="<u8")

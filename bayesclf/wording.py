@@ -80,14 +80,15 @@ def with_news(known: Iterable[str], others: Iterable[str]) -> list[str]:
     ['the scale is 1.4', "column 'x1' is constant", "column 'x2' is constant"]
     """
     known = list(dict.fromkeys(known))
-    said = {_without_numbers(sentence) for sentence in known}
+    said = {without_numbers(sentence) for sentence in known}
     first: dict[str, str] = {}
     for sentence in others:
-        first.setdefault(_without_numbers(sentence), sentence)
+        first.setdefault(without_numbers(sentence), sentence)
     return [*known, *(sentence for form, sentence in first.items() if form not in said)]
 
 
-def _without_numbers(sentence: str) -> str:
+def without_numbers(sentence: str) -> str:
+    """Return a sentence with one sign for each of its numbers but those in quotes."""
     return NUMBER.sub(lambda found: found[1] or "#", sentence)
 
 

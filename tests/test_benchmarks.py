@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import log_softmax
@@ -405,3 +406,38 @@ class TestChecks:
             except DoesNotExist:
                 separable = True
             assert checks.separable(X, y) == separable
+
+
+class TestPasses:
+    def test_passes_read_all_rows_and_are_measured_next_to_a_scan(self, tmp_path, monkeypatch):
+        passes = import_module("passes")
+        monkeypatch.setattr(passes.logistic_stream, "KEPT_CELLS", 0)  # restored afterwards
+        monkeypatch.setattr(passes, "GROUP", 300)
+        folder = tmp_path / "table"
+        folder.mkdir()
+        passes.generate(folder, 4000)
+        assert len(pd.read_parquet(folder)) == 4000
+        read = []
+        derivatives_of = passes.derivatives_of
+
+        def counted(theta, part):
+            read.append(len(part.X))
+            return derivatives_of(theta, part)
+
+        monkeypatch.setattr(passes, "derivatives_of", counted)
+        found = passes.newton(folder, 1)
+        assert sum(read) == 2 * 4000  # a first pass is left out
+        assert found["columns of the design"] == 20 + 10 * 6
+        assert found["pass"]["clock"]["ours"] > 0
+
+    @pytest.mark.slow
+    def test_two_workers_are_measured_next_to_one(self, tmp_path, monkeypatch):
+        passes = import_module("passes")
+        for name in passes.THREADS:
+            monkeypatch.setenv(name, "1")
+        folder = tmp_path / "table"
+        folder.mkdir()
+        passes.generate(folder, 4000)
+        found = passes.workers(folder, 1)
+        assert set(found) == {"nb", "lr"}
+        assert all(line["clock"]["ratio"] > 0 for line in found.values())

@@ -331,6 +331,24 @@ class TestSplitConformal:
         with pytest.raises(InputError, match="label '7' is unknown to the classifier"):
             lac(specified, 0).calibrate(X, np.where(y == 2, 7, y))
 
+    @pytest.mark.parametrize("seed", [2**40, 2**64, 2**700])
+    def test_a_large_seed_is_one_like_others(self, seed):
+        X, y = simple(np.random.default_rng(31), 80)
+        one, again, other = (
+            aps(bc.GaussianNB(inference="map"), given, level=0.6).fit(X, y) for given in (seed, seed, seed + 1)
+        )
+        np.testing.assert_array_equal(one.predict_set(X).member, again.predict_set(X).member)
+        assert (one.thresholds_ != other.thresholds_).any()
+
+    def test_the_classifier_that_it_fits_follows_its_seed(self):
+        X, y = simple(np.random.default_rng(32), 40)
+        seeds = [
+            lac(bc.GaussianNB(random_state=own), seed).fit(X, y).classifier_.seed_
+            for own, seed in ((None, 1), (None, 1), (None, 2), (5, 1))
+        ]
+        assert seeds[0] == seeds[1] != seeds[2]
+        assert seeds[3] == 5
+
     def test_two_rows_are_the_least(self):
         with pytest.raises(InputError, match="at least two rows"):
             bc.SplitConformal(bc.GaussianNB()).fit([[1.0]], [0])

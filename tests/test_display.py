@@ -124,6 +124,12 @@ def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
     assert "No model is clearly better" in found._repr_html_()
 
 
+def test_a_comparison_says_what_its_errors_are_over(play_tennis):
+    found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, cv=2)
+    said = " ".join(repr(found).split())
+    assert "by log loss (± over folds; below, over rows)" in said
+
+
 def test_a_comparison_without_answers_says_why(play_tennis):
     found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, ["map"], cv=2)
     object.__setattr__(found, "answers", {("nb", "map"): Answers((), "no variance")})

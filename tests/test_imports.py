@@ -48,6 +48,7 @@ UPWARD = {
     ("classifiers.base", "report"),
     ("classifiers.passes", "storage.checkpoints"),
     ("classifiers.stream_rows", "storage.checkpoints"),
+    ("classifiers.text", "interpretation.explanation"),
     ("classifiers.updating", "storage.checkpoints"),
     ("evaluation.comparison", "plots"),
     ("evaluation.comparison", "report"),

@@ -118,14 +118,21 @@ def command_line():
     return dict(commands(typer.main.get_command(app)))
 
 
+def of_path(path, before):
+    """Return the names that a module has, with those on record that it imports from where they went."""
+    module = import_module(path)
+    kept = {name: described(getattr(module, name)) for name in before if hasattr(module, name)}
+    return dict(sorted({**kept, **contents(module)}.items()))
+
+
 def public_api():
     """Return the record of today's names."""
-    package = import_module("bayesclf")
+    package, paths = import_module("bayesclf"), [f"bayesclf.{name}" for name in PATHS]
     return {
         "bayesclf": contents(package),
         **{name: contents(import_module(name)) for name in MODULES},
         "command line": command_line(),
-        "paths": {f"bayesclf.{name}": contents(import_module(f"bayesclf.{name}")) for name in PATHS},
+        "paths": {path: of_path(path, RECORDED["paths"].get(path, {})) for path in paths},
     }
 
 

@@ -17,6 +17,7 @@ VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
 LATER: dict[str, Any] = {
+    "Averaged.by_evidence": False,
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
     "Choices.averaged": False,
@@ -26,6 +27,7 @@ LATER: dict[str, Any] = {
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
     "Learnt.lengths": None,
+    "TextNB.n_features": None,
 }
 """Members that were added while the version stayed the same, with what files written before would have had.
 
@@ -178,6 +180,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
+    from bayesclf.models.logistic.grouped_model import GroupedScaleModel
     from bayesclf.models.logistic.learned_model import LearnedScaleModel
     from bayesclf.models.logistic.learned_power import LearnedPowerModel
     from bayesclf.models.logistic.learned_scale import LearnedScale
@@ -209,6 +212,7 @@ def classes() -> dict[str, type]:
         ),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(
+            GroupedScaleModel,
             LearnedPowerModel,
             LearnedScale,
             LearnedScaleModel,

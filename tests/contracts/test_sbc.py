@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
-from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial
+from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial, VonMises
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Augmentation, Exact, Laplace, engines
 
@@ -143,6 +143,15 @@ def negative_binomial(rng):
     return {"pi": pi, "dispersion": r, "theta": theta}, X, y
 
 
+def von_mises(rng):
+    """Return a truth and rows of two columns of degrees."""
+    pi, y = labels(rng)
+    kappa = np.exp(np.log(1.5) + 0.7 * rng.normal(size=(3, 2)))
+    mu = rng.uniform(0, 360, (3, 2))
+    X = (mu[y] + np.degrees(rng.vonmises(0.0, kappa[y]))) % 360
+    return {"pi": pi, "mu": mu, "kappa": kappa}, pd.DataFrame(X, columns=["x0", "x1"]), y
+
+
 def hurdle(rng):
     """Return a truth and rows of two columns, some cells 0 and the logarithms of the others normal."""
     truth, logs, y = gaussian("class-feature", rng)
@@ -235,10 +244,18 @@ def ranks(simulate, make, simulations, thin=1, classes=LABELS):
         draws = shown(clf)
         if not found:
             assert_same_draws(clf.posterior_["posterior"], draws)
-        kept = {name: draws[name][::thin] for name in truth}
+        kept = {name: in_one_turn(clf, name, draws[name][::thin]) for name in truth}
         below = [(kept[name] < value).sum(axis=0) for name, value in truth.items()]
         found.append(np.concatenate([np.ravel(part) for part in below]))
     return np.array(found), len(next(iter(kept.values())))
+
+
+def in_one_turn(clf, name, values):
+    """Return draws (draw, ...), directions from 0 to their period as the truth is."""
+    if name != "mu" or not isinstance(clf, bc.NaiveBayes):
+        return values
+    family = clf.model_.blocks[0].family
+    return values % family.period if isinstance(family, VonMises) else values
 
 
 def shown(clf):
@@ -282,6 +299,7 @@ CASES = {
         negative_binomial,
         blocks(NegativeBinomial(median=1.5, spread=0.7, kappa=0.8, m=3.0)),
     ),
+    "von Mises": (von_mises, blocks(VonMises(360.0, median=1.5, spread=0.7))),
     "hurdle": (hurdle, blocks(Hurdle(LogNormal(Gaussian(m=M, kappa=KAPPA, a=A, b=B)), *SHAPES[:, :, :2]))),
     **{
         f"gaussian {variance}": (partial(gaussian, variance), bc.GaussianNB(variance, a=A, b=B, **EXPLICIT))
@@ -340,6 +358,41 @@ WITH_GAPS = {
 }
 
 
+EDGES = (("c", "u"), ("c", "v"), ("u", "v"))
+LINES = (("u", ()), ("v", ("u",)))
+"""Numbers that depend on the category c, and their parents among the numbers."""
+
+
+def earlier():
+    """Return a network of a category and two numbers whose prior is explicit: the posterior of a few fixed rows."""
+    rng = np.random.default_rng(31)
+    y, c, u = rng.integers(3, size=24), rng.integers(2, size=24), rng.normal(size=24)
+    X = pd.DataFrame({"c": np.array(["p", "q"])[c], "u": u + c, "v": u * (y - 1) + rng.normal(size=24)})
+    clf = bc.BayesNetClassifier(EDGES, inference="exact", **COMMON)
+    return clf.fit(X, np.array(LABELS)[y], classes=LABELS).as_prior()
+
+
+def network(prior, rng):
+    """Return a truth from a prior and rows of a category and two numbers that depend on it."""
+    (family,), pi = prior.families, rng.dirichlet(prior.class_prior.alpha)
+    y = rng.choice(3, size=ROWS, p=pi)
+    theta = np.array([rng.dirichlet(row) for row in family.alpha])
+    c = np.array([rng.choice(2, p=theta[k]) for k in y])
+    cells, betas, variances = {"c": np.array(["p", "q"], dtype=object)[c]}, [], []
+    for (name, on), (_, part) in zip(LINES, family.parts(), strict=True):
+        sigma2 = part.b / rng.gamma(part.a)
+        beta = np.empty_like(part.m)
+        for k, j in np.ndindex(sigma2.shape):
+            beta[k, j] = rng.multivariate_normal(part.m[k, j], sigma2[k, j] * np.linalg.inv(part.precision[k, j]))
+        beta[..., 0] -= beta[..., 1:] @ part.centre
+        expected = beta[y, c, 0] + sum(beta[y, c, 1 + i] * cells[other] for i, other in enumerate(on))
+        cells[name] = expected + np.sqrt(sigma2[y, c]) * rng.normal(size=ROWS)
+        betas.append(beta.reshape(3, -1))
+        variances.append(sigma2)
+    truth = {"pi": pi, "theta": theta, "beta": np.hstack(betas), "sigma2": np.hstack(variances)}
+    return truth, pd.DataFrame(cells), y
+
+
 def gappy(simulate, rng):
     """Return a truth, rows that lack cells, and labels."""
     truth, X, y = simulate(rng)
@@ -355,6 +408,14 @@ def test_data_augmentation(name, monkeypatch):
     monkeypatch.setattr(engines, "convergence_problems", lambda *_, **__: ())
     simulate, clf = WITH_GAPS[name]
     assert_uniform(*ranks(partial(gappy, simulate), with_engine(clf, AUGMENTED), 500), bins=10)
+
+
+def test_data_augmentation_of_categories_and_numbers(monkeypatch):
+    """Ranks of 200 simulations: the draws cost more than those of tables."""
+    monkeypatch.setattr(engines, "convergence_problems", lambda *_, **__: ())
+    clf = earlier()
+    simulate = partial(gappy, partial(network, clf.prior))
+    assert_uniform(*ranks(simulate, with_engine(clf, AUGMENTED), 200), bins=10)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -373,6 +434,39 @@ def test_a_learned_scale(classes, power):
     found, draws = ranks(simulate, make, 500, classes=LABELS[:classes])
     assert len(found) > 400
     assert_uniform(found, draws, bins=10)
+
+
+def logistic_with_two_scales(classes, rng):
+    """Return a truth, the prior scales of both columns among it, and labels of fixed rows."""
+    scale = np.exp(LEARNED_SPREAD * rng.normal(size=2))
+    vectors = rng.normal(size=(classes, 3)) * [INTERCEPT_SCALE, *scale] / np.sqrt(2)
+    reference = 0 if classes == 2 else classes - 1
+    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
+    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
+    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
+    return {"intercept": intercept, "weight": weight, "prior_scale": scale}, TABLE, y
+
+
+TWO_SCALES = bc.LogisticRegression(
+    prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD, groups=[["x0"], ["x1"]]), intercept_scale=INTERCEPT_SCALE
+)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_learned_scales_of_two_groups(classes):
+    make = with_engine(TWO_SCALES, PROPOSALS)
+    found, draws = ranks(partial(logistic_with_two_scales, classes), make, 300, classes=LABELS[:classes])
+    assert len(found) > 200
+    assert_uniform(found, draws, bins=10)
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nuts_of_learned_scales_of_two_groups(classes):
+    make = with_engine(TWO_SCALES, SHORT)
+    drawn = ranks(partial(logistic_with_two_scales, classes), make, 60, thin=10, classes=LABELS[:classes])
+    assert_uniform(*drawn, bins=5)
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
