@@ -345,7 +345,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             )
 
     def _engine(self) -> Engine:
-        """Return the engine that was asked for."""
+        """Return the engine that `inference` names."""
         return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
 
     def _streamed_model(

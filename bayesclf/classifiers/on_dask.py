@@ -25,7 +25,7 @@ def parts_of(source: Any) -> list[Any]:
     Raises
     ------
     InputError
-        For a source that is no such thing: it could be read in one place only.
+        For anything else, which could be read in one place only.
     """
     import os
 

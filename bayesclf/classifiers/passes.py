@@ -20,7 +20,7 @@ KEPT_BYTES = 2**28
 
 @dataclass(eq=False)
 class Passes:
-    """The sums that passes have found, each known by what was asked for.
+    """The sums that passes have found, each known by the fingerprint of its question.
 
     The next question follows from the answers, so that a resumed run asks the same ones, up to the first that has no
     answer yet.
@@ -32,7 +32,7 @@ class Passes:
     first
         What the first pass has found, as a file can hold it; None before.
     sums
-        The others, by the fingerprint of what was asked for.
+        The others, by the fingerprint of their question.
     """
 
     checkpoint: Checkpoint | None

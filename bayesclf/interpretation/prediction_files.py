@@ -62,7 +62,7 @@ def kind_to_read(column: Column) -> ColumnKind | None:
 def with_levels(X: pd.DataFrame, needed: Sequence[Column]) -> pd.DataFrame:
     """Return columns of a file whose levels in training were numbers or truth values with these in place of words.
 
-    Each word is looked at for itself: one that is no level leaves the others of its column what they are.
+    Each word is looked at for itself: one that is not a level does not change the others of its column.
 
     Parameters
     ----------

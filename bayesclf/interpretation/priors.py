@@ -52,7 +52,7 @@ class Priors:
     lines
         The prior of each parameter, of each outcome and feature where it differs between them.
     symbols
-        What a symbol of the lines is that is no parameter, as clauses.
+        Clauses that define the symbols of the lines that are not parameters.
     learned
         Whether the numbers of some prior were learned from the rows.
     """

@@ -119,7 +119,7 @@ def test_what_follows_from_a_fit(clf, table):
 
 def test_names_that_no_column_has(table):
     settings = bc.LearnedScale(groups={"lab": ["sodium"]})
-    with pytest.raises(InputError, match="groups names 'sodium', which is no column"):
+    with pytest.raises(InputError, match="groups names 'sodium', which is not a column"):
         bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
 
 

@@ -128,6 +128,10 @@ def test_columns_that_are_not_needed_may_hold_anything(tmp_path):
         (b'{"a": "x"}\n{"a": "\xff"}\n', "is not UTF-8 text (line 2); save it as UTF-8"),
         (b'{"a": "x"}\n{"a": "\\ud800"}\n', "line 2 holds half a character"),
         (b'{"": 1}\n', "column 1 has no name"),
+        (b'{"a": 1} {"a": 2}\n{"a": 3}\n', "line 1 is not valid JSON (Extra data"),
+        (b'{"a": 0}\n{"a": 1}{"a":\n2}\n', "line 2 is not valid JSON (Extra data"),
+        (b'{"a": 1,\n"b": 2}\n{"a": 3, "b": 4}\n', "line 1 is not valid JSON (Expecting"),
+        (b'{"a": 1}\nnull\n', "line 2 holds the value None where an object"),
         (b"{}\n{}\n", "has no columns; each line needs an object such as {'a': 1}"),
     ],
 )

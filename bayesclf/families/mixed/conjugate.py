@@ -55,7 +55,7 @@ class Sums:
         )
         shape = (labels, own.count)
         tied = cls(n.reshape(shape), mean.reshape(*shape, -1), merged.reshape(*shape, len(scope), -1))
-        # Rows of all classes tell of the regressions of all, which stand in the place of each class.
+        # Rows of all classes tell of the regressions of all, and are repeated for each class.
         return tied if not own.class_free else tied.repeated(len(axes.labels))
 
     def repeated(self, labels: int) -> Self:

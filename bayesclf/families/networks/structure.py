@@ -122,7 +122,7 @@ def check_columns(edges: tuple[Edge, ...], features: Sequence[str]) -> None:
 
 
 def check_names(names: object) -> tuple[str, ...]:
-    """Return the names of columns that do not depend on the class, or raise `InputError` for what is no such names."""
+    """Return the names of columns that do not depend on the class, or raise `InputError` for anything else."""
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"class_free must be names of columns, such as ('age',), not {names!r}")
     repeated = [name for place, name in enumerate(names) if name in names[:place]]

@@ -33,7 +33,7 @@ EVIDENCE_PROPOSALS = 4_000
 
 
 def learned_groups(prior: LogisticPrior, design: LogisticDesign) -> int:
-    """Return how many groups of a design's columns have a scale that is learned, where groups are asked for."""
+    """Return how many groups of a design's columns have a learned scale; 1 where `groups` is None."""
     assert isinstance(prior.prior_scale, LearnedScale)
     return len(GroupedWeightPrior.of(prior, design, 1)) if prior.prior_scale.groups is not None else 1
 

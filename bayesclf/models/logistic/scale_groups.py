@@ -46,7 +46,7 @@ def groups_of(settings: LearnedScale, design: LogisticDesign) -> tuple[tuple[str
         unknown = [name for columns in every.values() for name in columns if name not in known]
         if unknown:
             some, columns = (listed(map(repr, part), LISTED_NAMES) for part in (unknown, sorted(known)))
-            raise InputError(f"groups names {some}, which is no column; the columns are {columns or 'none'}")
+            raise InputError(f"groups names {some}, which is not a column; the columns are {columns or 'none'}")
         of_owner = {name: group for group, columns in every.items() for name in columns}
         others = _unlike(OTHERS, every)
         names = [*every, others]

@@ -68,7 +68,7 @@ def test_groups_of_columns() -> None:
     taken = {"other columns": ["x0"], "other columns (all)": ["x1"]}
     assert groups(taken) == ((*taken, "other columns (all) (all)"), [0, 1, 1, 2, 2, 2])
     assert mixed_model(2, "some given").scale_prior.group.tolist() == [-1, 0, -1, -1, 1, -1, 1]
-    with pytest.raises(InputError, match="groups names 'age', which is no column; the columns are 'c0', 'x0', 'x1'"):
+    with pytest.raises(InputError, match="groups names 'age', which is not a column; the columns are 'c0', 'x0', 'x1'"):
         groups([["age"]])
 
 
