@@ -20,7 +20,7 @@ from bayesclf.typing import Array, Parameters
 from bayesclf.wording import joined
 
 RANK_TOLERANCE = 1e-13
-"""Smallest eigenvalue of the parents' correlations, per parent, and smallest share of residuals, beyond rounding errors."""
+"""Smallest eigenvalue of the parents' correlations, per parent, and share of residuals, beyond rounding."""
 
 NO_PART = 1e-6
 """Weight of a column in a combination of columns that is constant, below which it has no part in it."""
