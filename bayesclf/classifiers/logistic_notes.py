@@ -35,7 +35,7 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
         ]
         return (
             f"the prior scales of the weights, learned from the rows, are {listed(every, LISTED_COLUMNS, AND_MORE)}; "
-            f"in brackets are {CI_PROB:.0%} intervals"
+            f"in brackets are {100 * CI_PROB:.0f} % intervals"
         )
     low, middle, high = np.quantile(parameters["prior_scale"], levels)
     shape = SHAPES[max(settings.powers) > 0]
@@ -44,8 +44,8 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
         each = (f"{power:g} (probability {share:.2f})" for power, share in zip(settings.powers, shares, strict=True))
         shape += f", by a power of the columns' covariance that is {' or '.join(each)}"
     return (
-        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
-        f"{high:.2g}){shape}"
+        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({100 * CI_PROB:.0f} % interval "
+        f"{low:.2g} to {high:.2g}){shape}"
     )
 
 

@@ -108,7 +108,7 @@ def about_unlabeled(partly: PartlyLabeled, found: PartlyInferred, classes: NDArr
     ]
     yield (
         f"by the rows without a label {changed:,} of these get another most probable label than by the labeled rows "
-        f"alone, and of the labeled rows {right[1]:.1%} are predicted right instead of {right[0]:.1%}"
+        f"alone, and of the labeled rows {100 * right[1]:.1f} % are predicted right instead of {100 * right[0]:.1f} %"
     )
 
 

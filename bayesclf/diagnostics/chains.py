@@ -143,7 +143,7 @@ def tree_depth(context: Context) -> Answer:
     assert isinstance(engine, inference.NUTS)  # else nothing was recorded
     share = float(reached.mean())
     evidence = {"saturated": int(reached.sum()), "draws": reached.size, "share": share}
-    good = f"{share:.1%} of the draws at the deepest tree (limit {thresholds.MAX_SATURATED_SHARE:.0%})"
+    good = f"{100 * share:.1f} % of the draws at the deepest tree (limit {100 * thresholds.MAX_SATURATED_SHARE:.0f} %)"
     return _answer(context, convergence.saturation(reached, engine.max_treedepth), good, evidence, "moderate")
 
 

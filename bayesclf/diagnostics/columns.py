@@ -319,8 +319,8 @@ def missing_by_class(context: Context) -> Answer:
         remedy = "write 'missing' into the cells of these categories" if logistic else "fit with missing='level'"
         return issue(
             f"{named(found['column'].tolist())} {'is' if len(found) == 1 else 'are'} missing more often in one "
-            f"class than in another ({first['column']!r}: {first['least_missing']:.0%} and "
-            f"{first['most_missing']:.0%}), but the fit ignores this evidence",
+            f"class than in another ({first['column']!r}: {100 * first['least_missing']:.0f} % and "
+            f"{100 * first['most_missing']:.0f} %), but the fit ignores this evidence",
             f"ask why cells are missing; if cells of new rows will be missing for the same reason, {remedy}",
             evidence,
             "moderate",
@@ -331,7 +331,7 @@ def missing_by_class(context: Context) -> Answer:
 def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
     """Return how far the classes' shares of missing cells are apart in the column where they differ most."""
     most = evidence.iloc[int((evidence["most_missing"] - evidence["least_missing"]).argmax())]
-    shares = f"{most['least_missing']:.0%} to {most['most_missing']:.0%}"
+    shares = f"{100 * most['least_missing']:.0f} % to {100 * most['most_missing']:.0f} %"
     if not differs.any():
         return f"the shares of missing cells of the classes are close (furthest apart in {most['column']!r}: {shares})"
     return (

@@ -75,8 +75,8 @@ class Instability(Displayed):
         low, high = (self.table[f"refit_{end}"] for end in ("low", "high"))
         says = (
             f"in {self.refits} samples of as many rows, drawn from the table, probabilities move by {self.change:.3f} "
-            f"on average, and {self.decided_otherwise:.1%} of the rows are decided differently; the {CI_PROB:.0%} "
-            f"intervals are {(high - low).mean():.3f} wide on average"
+            f"on average, and {100 * self.decided_otherwise:.1f} % of the rows are decided differently; the "
+            f"{100 * CI_PROB:.0f} % intervals are {(high - low).mean():.3f} wide on average"
         )
         posterior = (self.table["posterior_high"] - self.table["posterior_low"]).mean()
         return says if np.isnan(posterior) else f"{says}, those of the posterior {posterior:.3f}"

@@ -90,7 +90,7 @@ class MoreRows(Displayed):
         return found[0], found[1]
 
     def _display(self) -> Display:
-        header = ("model", "rule", "rows", "log loss", f"lower by, {CI_PROB:.0%} interval")
+        header = ("model", "rule", "rows", "log loss", f"lower by, {100 * CI_PROB:.0f} % interval")
         lines = [
             (line.model, line.rule, f"{line.rows:,}", f"{line.log_loss:.3f}", interval)
             for line in self.table[self.table["reason"] == ""].itertuples()
@@ -106,7 +106,7 @@ class MoreRows(Displayed):
         lines = table.to_dict("records")
         now, parts = lines[0], []
         for line in lines[1:]:
-            interval = f"lower by {line['gain_low']:.3f} to {line['gain_high']:.3f}, {CI_PROB:.0%} interval"
+            interval = f"lower by {line['gain_low']:.3f} to {line['gain_high']:.3f}, {100 * CI_PROB:.0f} % interval"
             parts.append(f"with {line['rows']:,} rows {line['log_loss']:.3f} ({interval})")
         says = f"log loss with all {now['rows']:,} rows {now['log_loss']:.3f}; {'; '.join(parts)}"
         if trial.empty:

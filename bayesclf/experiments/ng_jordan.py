@@ -17,7 +17,7 @@ from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Se
 from bayesclf.experiments.problems import PROBLEMS
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.plots import learning_curve, style
-from bayesclf.wording import joined, number, percent
+from bayesclf.wording import counted, joined, number, percent
 
 NAME = "ng-jordan"
 
@@ -156,8 +156,8 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     agree = [judgement.problem for judgement in judged if judgement.agrees]
     never = [judgement.problem for judgement in judged if np.isinf(judgement.crossing.m)]
     headline = (
-        f"Under map, {len(agree)} of {len(judged)} problems agree with the paper's claim: naive Bayes clearly ahead "
-        "with few rows, logistic regression ahead or level with many."
+        f"Under map, the paper's claim holds on {len(agree)} of {counted(len(judged), 'problem')}: naive Bayes clearly "
+        "ahead with few rows, logistic regression ahead or level with many."
     )
     findings = [CLAIM, *problems.left_out(settings.problems, PROBLEMS, names)]
     if never:

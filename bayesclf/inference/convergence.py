@@ -354,8 +354,8 @@ def divergences(diverging: Array) -> Measured:
 def saturation(reached: Array, max_treedepth: int) -> Measured:
     """Compare the share of draws (chain, draw) that reached the maximum tree depth with its limit."""
     problem = (
-        f"{reached.mean():.0%} of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
-        f"{MAX_SATURATED_SHARE:.0%}), before the trajectory turned back: they are more dependent than necessary"
+        f"{100 * reached.mean():.0f} % of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
+        f"{100 * MAX_SATURATED_SHARE:.0f} %), before the trajectory turned back: they are more dependent than necessary"
     )
     remedy = f"allow more, {settings(max_treedepth=max_treedepth + 2)}, or scale the data"
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)

@@ -265,7 +265,7 @@ def coverage_curve(
     if not priced:
         ax.set_ylim(top=min(ax.get_ylim()[1], 1.005))
     ax.set_ylabel("mean cost of the rows kept" if priced else "accuracy on the rows kept")
-    ax.xaxis.set_major_formatter("{x:.0%}")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     style.title(ax, f"{style.plain(model)}: rejecting what is least certain")
     style.quiet(ax)
     ax.legend(loc="upper left" if priced else "lower left", frameon=False, fontsize="small", handlelength=3.2)

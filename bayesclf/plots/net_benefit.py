@@ -63,7 +63,7 @@ def decision_curve(
     _draw_benefit(above, table, style.plain(model), style.look_of(chosen).color)
     below.plot(table["threshold"], table["useful"], color=style.look_of(chosen).color, linewidth=1.8)
     below.set(ylim=(-0.03, 1.03), ylabel="P(model is\nof use)", xlabel=f"risk of {label} from which one acts")
-    below.xaxis.set_major_formatter("{x:.0%}")
+    below.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     for ax in (above, below):
         style.quiet(ax)
     style.title(above, f"{style.plain(model)}, {chosen}: what acting on the risk of {label} is worth")

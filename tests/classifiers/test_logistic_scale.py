@@ -52,7 +52,7 @@ def test_the_scale_is_seen_everywhere(clf):
     line = clf.summary(of="parameters").loc["prior_scale"].iloc[0]
     assert line["low"] < line["mean"] < line["high"]
     low, middle, high = np.quantile(tree["posterior"]["prior_scale"], [0.055, 0.5, 0.945])
-    sentence = f"learned from the rows, is {middle:.2g} (89% interval {low:.2g} to {high:.2g})"
+    sentence = f"learned from the rows, is {middle:.2g} (89 % interval {low:.2g} to {high:.2g})"
     assert sentence in clf.notes_[-1]
     assert "prior_scale" in clf.pymc_model_.named_vars
 

@@ -40,7 +40,7 @@ def test_the_scales_are_seen_everywhere(clf):
     lines = clf.summary(of="parameters").loc["prior_scale"]
     assert lines.index.get_level_values("feature").tolist() == ["numbers", "ward"]
     low, middle, high = np.quantile(scale.sel(scale_group="ward"), [0.055, 0.5, 0.945])
-    assert f"{middle:.2g} for 'ward' ({low:.2g} to {high:.2g}); in brackets are 89% intervals" in clf.notes_[-1]
+    assert f"{middle:.2g} for 'ward' ({low:.2g} to {high:.2g}); in brackets are 89 % intervals" in clf.notes_[-1]
     assert clf.pymc_model_.named_vars_to_dims["prior_scale"] == ("scale_group",)
     stats = tree["sample_stats"]
     assert float(stats["pareto_k"]) < 0.7

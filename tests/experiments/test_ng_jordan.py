@@ -225,7 +225,7 @@ def test_the_page_says_which_problems_were_left_out(no_folder, records):
     (said,) = [sentence for sentence in results.findings if "Left out" in sentence]
     assert "not available: pima and boston." in said
     assert "BAYESCLF_DATA" in said
-    assert "1 problems" in results.headline
+    assert "of 1 problem:" in results.headline
     whole = EXPERIMENT.present(replace(settings, problems="lenses"), frame, EXPERIMENT.summarise(settings, frame))
     assert not [sentence for sentence in whole.findings if "Left out" in sentence]
 

@@ -301,7 +301,7 @@ def test_rows_without_labels_help_where_classes_are_clusters():
     assert clf.notes_[1] == f"by the rows without a label the class shares are {', '.join(shares)}"
     assert f"{changed} of these get another most probable label than by the labeled rows alone" in clf.notes_[2]
     right = [(one.predict(X[known]) == labels[known]).mean() for one in (clf, alone)]
-    assert f"{right[0]:.1%} are predicted right instead of {right[1]:.1%}" in clf.notes_[2]
+    assert f"{100 * right[0]:.1f} % are predicted right instead of {100 * right[1]:.1f} %" in clf.notes_[2]
 
 
 def test_words_of_documents_without_a_label_are_learned():
