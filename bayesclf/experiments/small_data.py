@@ -160,15 +160,7 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
     """Say where each step helps, and show it."""
     names = [str(problem) for problem in dict.fromkeys(table["problem"])]
     models = [model for model in MODELS if model in set(table["model"])]
-    headline = "; ".join(_tally(table, model, "log_loss", "gain") for model in models)
-    losses = "; ".join(_tally(table, model, "log_loss", "loss") for model in models)
-    findings = [f"Log loss clearly rises, at the smallest and at the largest training size, {losses}."]
-    findings += [
-        f"Error clearly {verb}, at the smallest and at the largest training size, "
-        f"{'; '.join(_tally(table, model, 'error', word) for model in models)}."
-        for word, verb in (("gain", "falls"), ("loss", "rises"))
-    ]
-    findings += problems.left_out(settings.problems, ALL_PROBLEMS, names)
+    findings = [*problems.left_out(settings.problems, ALL_PROBLEMS, names)]
     findings += [_by_classes(table, model) for model in models]
     findings += [_overconfidence(table, model) for model in models]
     without = [problem for problem in names if "lr" not in set(table.loc[table["problem"] == problem, "model"])]
@@ -176,12 +168,15 @@ def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> R
         findings.append(f"Logistic regression is left out in {joined(without)}: over {settings.most_weights} weights.")
     curves = tuple(figure for metric in METRICS for model in models for figure in _curves(table, names, model, metric))
     gain_figures = tuple(_gain_figure(table, model, metric) for metric in GAINS for model in models)
+    counts = tallies(table)
     sections = (
+        Section("How often each step helps", (COUNTS_TEXT,), (), counts),
         Section("What each step gains", (*STEPS_TEXT, *TABLE_TEXT), (), gains_table(table)),
         Section("Gains with few rows and with many", (), gain_figures),
         Section("Every rule against training rows", ("Bands are one standard error over splits.",), curves),
     )
-    headline = f"Log loss clearly falls, at the smallest and at the largest training size, {headline}."
+    said = "; ".join(_falls(counts[counts["model"] == MODELS[model]]) for model in models)
+    headline = f"At the smallest training size, log loss falls clearly by {said}."
     return Results(headline, tuple(findings), CAUTIONS, sections)
 
 
@@ -202,6 +197,11 @@ STEPS_TEXT = (
     "are independent given θ, and the blocks of θ are independent given the data.",
     "The step from map to mean does not always smooth: the posterior of logistic weights is skewed away from zero "
     "where the classes are nearly separable, so that their mean is more extreme than their mode.",
+)
+
+COUNTS_TEXT = (
+    "On how many data sets a step clearly lowers (falls) or raises (rises) the metric, at the smallest and at the "
+    "largest training size."
 )
 
 TABLE_TEXT = (
@@ -246,13 +246,28 @@ def judged(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return lines.assign(verdict=[verdict(line, line["before"], metric) for line in lines.to_dict("records")])
 
 
-def _tally(table: pd.DataFrame, model: str, metric: str, word: str) -> str:
-    """Return on how many data sets each step of a model has a verdict, at both ends."""
-    lines = judged(table, metric)
-    lines = lines[lines["model"] == model]
-    few, many = (part.loc[part["verdict"] == word, "rule"].value_counts() for part in ends(lines))
-    said = [f"by {STEPS[rule]} in {few.get(rule, 0)} and {many.get(rule, 0)}" for rule in STEPPED[model][1:]]
-    return f"{', '.join(said)} of {counted(lines['problem'].nunique(), 'data set')} with {MODELS[model]}"
+def tallies(table: pd.DataFrame) -> pd.DataFrame:
+    """Return on how many data sets each step clearly lowers or raises each metric, at both ends."""
+    made = []
+    for metric in GAINS:
+        lines = judged(table, metric)
+        for (model, step), own in lines.groupby(["model", "step"], sort=False):
+            line = {"model": MODELS[str(model)], "step": step, "metric": METRIC_NAMES[metric]}
+            line["data sets"] = own["problem"].nunique()
+            for size, part in zip(("smallest", "largest"), ends(own), strict=True):
+                line |= {f"falls, {size}": (part["verdict"] == "gain").sum()}
+                line |= {f"rises, {size}": (part["verdict"] == "loss").sum()}
+            made.append(line)
+    return pd.DataFrame(made)
+
+
+def _falls(counts: pd.DataFrame) -> str:
+    """Return on how many data sets each step of one model lowers log loss, at the smallest size."""
+    lines = counts[counts["metric"] == METRIC_NAMES["log_loss"]]
+    falls = lines["falls, smallest"].tolist()
+    said = [f"{step} on {fallen}" for step, fallen in zip(lines["step"], falls, strict=True)]
+    said[0] += f" of {counted(int(lines['data sets'].iloc[0]), 'data set')}"
+    return f"{joined(said)} with {lines['model'].iloc[0]}"
 
 
 def _by_classes(table: pd.DataFrame, model: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, nested, problems, run
-from bayesclf.experiments.small_data import STEPPED, STEPS, ends, gains_table, judged, verdict, weights
+from bayesclf.experiments.small_data import STEPPED, STEPS, ends, gains_table, judged, tallies, verdict, weights
 
 EXPERIMENT = find("small-data")
 
@@ -113,7 +113,10 @@ def test_the_headline_counts_clear_gains(outcome):
         int(((part["model"] == "nb") & (part["step"] == "smoothing") & (part["verdict"] == "gain")).sum())
         for part in ends(lines)
     )
-    assert f"training size, by smoothing in {smallest} and {largest}, " in outcome.results.headline
+    assert f"log loss falls clearly by smoothing on {smallest} of 2 data sets, " in outcome.results.headline
+    counts = tallies(outcome.table).set_index(["metric", "model", "step"])
+    line = counts.loc["log loss", "naive Bayes", "smoothing"]
+    assert line.tolist() == [2, smallest, 0, largest, 0]
 
 
 def test_every_figure_of_the_page_is_drawn(outcome):
