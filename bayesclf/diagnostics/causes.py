@@ -64,7 +64,7 @@ class Step:
         return self.mean + thresholds.Z * self.error < limit
 
     def __str__(self) -> str:
-        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}"  # no "-0.000"
+        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,11 @@ class Explanation:
         if self.cause is not None:
             others = [str(cause) for cause in self.causes if cause is not self.cause]
             return f"the cause is {self.cause}; ruled out: {'; '.join(others)}"
-        return f"the cause is not identified among {'; '.join(map(str, self.causes))}"
+        possible = [str(cause) for cause in self.causes if not cause.ruled_out(self.gap)]
+        others = [str(cause) for cause in self.causes if cause.ruled_out(self.gap)]
+        parts = [f"it may be {', or '.join(possible)}"] if possible else []
+        parts += [f"it is not {', nor '.join(others)}"] if others else []
+        return f"the cause is not identified: {'; '.join(parts)}"
 
     @property
     def next_step(self) -> str:
