@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, fields
 from html import escape
+from typing import Any
 
 from bayesclf.wording import clipped, one_line
 
@@ -114,6 +115,25 @@ class Displayed:
     def _display(self) -> Display:
         """Return what the result shows of itself."""
         raise NotImplementedError
+
+
+class Concise:
+    """A dataclass that prints the fields that differ from their defaults, as estimators of scikit-learn do.
+
+    A dataclass among its kinds says ``repr=False`` to let it.
+    """
+
+    def __repr__(self) -> str:
+        shown = (field for field in fields(self) if field.repr and not _is_default(self, field))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in shown)})"
+
+
+def _is_default(settings: object, field: Field[Any]) -> bool:
+    """Return whether a field has its default; arrays never have."""
+    value, default = getattr(settings, field.name), field.default
+    if field.default_factory is not MISSING:
+        default = field.default_factory()
+    return value is default or (type(value) is type(default) and not hasattr(value, "__array__") and value == default)
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.display import MOST_LINES, WIDTH, Display
+from bayesclf.display import MOST_LINES, WIDTH, Concise, Display
 from bayesclf.evaluation.cross_validation import Answers
 from bayesclf.experiments.experiment import Results
 from bayesclf.experiments.runner import Outcome
@@ -189,3 +189,31 @@ def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
     assert trace.certificate.message in " ".join(lines[-2:]).replace("Converged", "converged").replace(
         "Stopped", "stopped"
     )
+
+
+CONCISE = {
+    "Gaussian()": bc.families.Gaussian(),
+    "VonMises(period=24)": bc.families.VonMises(period=24),
+    "Hurdle(family=Gamma(median=2.0))": bc.families.Hurdle(bc.families.Gamma(median=2.0)),
+    "LearnedScale(groups='kinds')": bc.LearnedScale(groups="kinds"),
+    "LearnedScale(given={'age': 1.0})": bc.LearnedScale(given={"age": 1.0}),
+    "Auto(nuts=NUTS(draws=500))": bc.Auto(nuts=bc.NUTS(draws=500)),
+    "Laplace()": bc.Laplace(),
+}
+
+
+@pytest.mark.parametrize("words", CONCISE)
+def test_families_and_engines_print_what_differs_from_the_defaults_as_it_was_written(words):
+    assert repr(CONCISE[words]) == words
+    names = vars(bc.families) | {name: getattr(bc, name) for name in bc.__all__}
+    assert eval(words, names) == CONCISE[words]
+
+
+@pytest.mark.parametrize("family", bc.families.FAMILIES.values())
+def test_every_family_prints_itself_so(family):
+    assert family.__repr__ is Concise.__repr__
+
+
+def test_a_family_with_arrays_prints_these_and_its_own_settings():
+    family = bc.families.Poisson(a=np.array([[1.0, 2.0]]), b=3.0)
+    assert repr(family) == "Poisson(a=array([[1., 2.]]), b=3.0)"

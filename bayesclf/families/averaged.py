@@ -24,7 +24,7 @@ from bayesclf.families.terms import Contributions, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Averaged(Family[AveragedStatistics]):
     """Each feature has one of several families, the same in all classes: x_j | y = k, f_j = f ~ p_f(x_j | θ_fjk).
 

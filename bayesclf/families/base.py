@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.constraints import Choice, Number, require
+from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.prior_lines import PriorLine
@@ -152,7 +153,7 @@ class Statistics(ABC):
         return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
 
 
-class Family[S: Statistics](ABC):
+class Family[S: Statistics](Concise, ABC):
     """A class-conditional family, P(x_block | y = k), a frozen dataclass; `self` holds the hyperparameters.
 
     Methods with a default here are optional; where a family has no such quantity, the default refuses and says why.

@@ -57,7 +57,7 @@ class BernoulliStatistics(Statistics):
         return type(self)(axes, n, self.axes.moved(self.successes, axes))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bernoulli(SimplexFamily[BernoulliStatistics]):
     """P(x_i = 1 | y = k) = θ_ik with θ_ik ~ Beta(α_ik, β_ik), independent over features i and classes k.
 

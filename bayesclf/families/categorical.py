@@ -53,7 +53,7 @@ class CategoricalStatistics(Statistics):
         return type(self)(axes, counts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categorical(SimplexFamily[CategoricalStatistics]):
     """P(x_j = l | y = k) = θ_jkl with θ_jk ~ Dirichlet(α_jk), independent over features j and classes k.
 

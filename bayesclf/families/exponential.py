@@ -45,7 +45,7 @@ class ExponentialStatistics(Statistics):
         return replace(moved, total=moved.total * (self.axes.unit / axes.unit))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exponential(Family[ExponentialStatistics]):
     """x_i | y = k ~ Exponential(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 

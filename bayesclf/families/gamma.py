@@ -70,7 +70,7 @@ class GammaStatistics(Statistics):
         return np.where(difference > ROUNDING * (1 + np.abs(mean_log)), difference, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gamma(QuadratureFamily[GammaStatistics]):
     """x_i | y = k ~ Gamma(α_ik, β_ik), independent over features i and classes k.
 

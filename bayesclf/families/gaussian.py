@@ -31,7 +31,7 @@ SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,),
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(Family[Moments]):
     """x_i | y = k ~ Normal(μ_ik, σ²), independent over features i, with a normal-inverse-gamma prior.
 

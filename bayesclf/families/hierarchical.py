@@ -155,7 +155,7 @@ class LearntAlpha:
         return np.asarray(-np.log(alpha / self.median) / self.spread**2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Smoothed(Wrapper):
     """θ_jk ~ Dirichlet(α, …, α) with log α ~ Normal(log median, spread²): α and θ have a joint posterior.
 

@@ -28,7 +28,7 @@ GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Values of a that are averaged over by default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Histogram(Family[ValueCounts]):
     """p(x_j | y = k) is constant in each bin: θ_kb / width_b, the bins of a feature being those of all classes.
 

@@ -102,7 +102,7 @@ class HurdleStatistics(Statistics):
         return {**of_zeros, **self.others.arrays()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hurdle(Family[HurdleStatistics]):
     """x_i = 0 with probability θ_ik given y = k, otherwise a family of positive numbers: zero-inflated columns.
 

@@ -26,7 +26,7 @@ LARGEST_LOG = 700.0
 """Logarithms of cells that are drawn are within ± this, so that the cells themselves neither overflow nor become 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogNormal(Family[Moments]):
     """log x_i | y = k ~ Normal(μ_ik, σ²), independent over features i, with the prior of `Gaussian`.
 

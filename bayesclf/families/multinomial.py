@@ -44,7 +44,7 @@ class MultinomialStatistics(Statistics):
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Multinomial(SimplexFamily[MultinomialStatistics]):
     """Words w_1 … w_N of a document are drawn one by one: P(w = j | y = k) = θ_jk with θ_k ~ Dirichlet(α_k).
 

@@ -83,7 +83,7 @@ class NegativeBinomialStatistics(Statistics):
         return cls(axes, n, total, squares, factorials, rising)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     r"""x_i | y = k ~ NegativeBinomial(r_ik, θ_ik), independent over features i and classes k.
 

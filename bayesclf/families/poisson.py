@@ -50,7 +50,7 @@ class PoissonStatistics(Statistics):
         return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in summed))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Poisson(Family[PoissonStatistics]):
     """x_i | y = k ~ Poisson(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 

@@ -21,7 +21,7 @@ MOST_PROBABLE = 0.5
 """Posterior probability above which `map` includes a feature: the most probable set, as features are independent."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Selected(Wrapper):
     """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 

@@ -68,7 +68,7 @@ class VonMisesStatistics(Statistics):
         return np.asarray(np.hypot(self.cosines, self.sines) / np.where(self.n > 0, self.n, 1.0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VonMises(QuadratureFamily[VonMisesStatistics]):
     r"""x_i | y = k ~ VonMises(μ_ik, κ_ik), independent over features i and classes k: numbers that go around a circle.
 

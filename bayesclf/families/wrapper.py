@@ -14,7 +14,7 @@ from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pa
 from bayesclf.typing import Array, Integers, Parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Wrapper(Family[Any]):
     """A family with the rows, statistics and density of another one, but a prior of its own.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bayesclf.constraints import Whole, require
+from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.families.augmentation import Alternation
 from bayesclf.models.base import Model
@@ -18,8 +19,8 @@ TOLD = 100
 """Steps of the chains between two reports of progress."""
 
 
-@dataclass(frozen=True)
-class Augmentation:
+@dataclass(frozen=True, repr=False)
+class Augmentation(Concise):
     """Markov chain Monte Carlo by data augmentation, for generative models of rows with missing cells.
 
     A step draws the missing cells given the parameters, and then the parameters given the completed rows. Both draws

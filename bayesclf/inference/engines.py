@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.constraints import Instance, Whole, require
+from bayesclf.display import Concise
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.inference import augmentation, ladder, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
@@ -41,8 +42,8 @@ With heavy tails a few promise too much.
 """
 
 
-@dataclass(frozen=True)
-class Auto:
+@dataclass(frozen=True, repr=False)
+class Auto(Concise):
     """Exact where the posterior has a closed form, else data augmentation, else Laplace if as good as exact, else NUTS.
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
@@ -127,8 +128,8 @@ MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
 
 
-@dataclass(frozen=True)
-class Exact:
+@dataclass(frozen=True, repr=False)
+class Exact(Concise):
     """Settings of exact inference: independent draws, without tuning and without convergence to check.
 
     Parameters
@@ -156,8 +157,8 @@ def _check_optimiser(optimiser: object) -> None:
         raise InputError(f"optimiser must be an optimizer, such as GradientAscent(), or None, not {optimiser!r}")
 
 
-@dataclass(frozen=True)
-class MLE:
+@dataclass(frozen=True, repr=False)
+class MLE(Concise):
     """Maximum likelihood only: no posterior is drawn.
 
     Parameters
@@ -173,8 +174,8 @@ class MLE:
         _check_optimiser(self.optimiser)
 
 
-@dataclass(frozen=True)
-class MAP:
+@dataclass(frozen=True, repr=False)
+class MAP(Concise):
     """The posterior mode only: no posterior is drawn.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from bayesclf.constraints import Number, Whole, require
+from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.typing import Array, Integers, Parameters
@@ -50,8 +51,8 @@ class OwnProposals(Protocol):
         """Return proposals of the parameters (draw, …), and log p(θ, D) − log q(θ) of them (draw)."""
 
 
-@dataclass(frozen=True)
-class Laplace:
+@dataclass(frozen=True, repr=False)
+class Laplace(Concise):
     """Draws around the posterior mode, resampled by importance weights from more proposals than draws.
 
     There are as many proposals as give 1.5 effective ones for each draw, by what a pilot of 1,000 promises; where the

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
+from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.posterior.answers import available
@@ -60,8 +61,8 @@ NUTPIE_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class NUTS:
+@dataclass(frozen=True, repr=False)
+class NUTS(Concise):
     """Markov chain Monte Carlo by the No-U-Turn sampler.
 
     Parameters

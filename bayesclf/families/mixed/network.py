@@ -40,7 +40,7 @@ LARGEST_PARAMETERS = 2**15
 """Terms (outcome × term) of one hypothesis above which the regressions are refused."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ConditionalGaussian(Family[GroupedMoments]):
     """P(x | y) = Π_j P(x_j | x_parents(j), y) over categories and numbers: a conditional Gaussian network.
 

@@ -47,7 +47,7 @@ COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", 
 WHITENINGS = Whitenings()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MultivariateGaussian(Family[Scatters]):
     """x | y = k ~ Normal(μ_k, Σ) over d features, with a normal-inverse-Wishart prior.
 

@@ -22,7 +22,7 @@ LEARNT = "tan"
 """The tree that is learned from the rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JointTable(ConditionalTables):
     """P(x = c | y = k) = θ_kc over all combinations c of the features' values: the unrestricted Bayes classifier.
 
@@ -68,7 +68,7 @@ class JointTable(ConditionalTables):
         return f"the joint table of {layout.features} columns"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BayesianNetwork(ConditionalTables):
     """P(x | y = k) = Π_j P(x_j | x_parents(j), y = k), with a Dirichlet for each configuration u of class and parents.
 

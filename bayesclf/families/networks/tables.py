@@ -30,7 +30,7 @@ LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ConditionalTables(SimplexFamily[RowCounts]):
     """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses define the tables."""
 

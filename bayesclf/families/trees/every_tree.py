@@ -45,7 +45,7 @@ LARGEST_THETA = 2**17
 TREE_CHOICES = ("shared", "class")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EveryTree(Family[PairCounts]):
     """P(x | y = k) = Σ_T P(T) Π_j P(x_j | x_parent(j), y = k, θ_T): a mixture over all trees, or all rooted forests.
 

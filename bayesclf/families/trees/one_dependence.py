@@ -25,7 +25,7 @@ NO_POSTERIOR = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneDependence(Family[PairCounts]):
     """P(x | y = k) = (1/d) Σ_i P(x_i | y = k) Π_{j ≠ i} P(x_j | x_i, y = k): the average of d networks.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.constraints import Number, require
+from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_positive
 from bayesclf.typing import Array
@@ -17,8 +18,8 @@ KINDS = "kinds"
 """Groups of columns by what they hold."""
 
 
-@dataclass(frozen=True)
-class LearnedScale:
+@dataclass(frozen=True, repr=False)
+class LearnedScale(Concise):
     """A prior scale s of logistic regression's weights that is learned from the rows: log s ~ N(log median, spread²).
 
     Given s, the weights in the log-odds between any two classes are N(0, s² C) per sd of their columns, and the
