@@ -292,13 +292,12 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + of_prior + of_rows + of_rate + corrections)
 
     @override
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The compound gamma distribution, x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), a and b those of β."""
         cell = (outcome, feature)
         weight, b = (part[cell] for part in self.of_rate())
-        shape = np.exp(self.grid.nodes[:, *cell])
+        shape, x = np.exp(t), values
         a = 1 + weight * shape
-        x = values[:, None]
         kept = b - x > units.LOST * b
         if left_out:
             a, b = a - shape, np.where(kept, b - x, np.nan)

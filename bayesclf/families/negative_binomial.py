@@ -300,11 +300,10 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + _at(rising, t) + of_theta)
 
     @override
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ."""
         weight, events = (part[outcome, feature] for part in self.of_theta())
-        r = np.exp(self.grid.nodes[:, outcome, feature])
-        x = values[:, None]
+        r, x = np.exp(t), values
         a, b = 1 + weight * r, 1 + events
         if left_out:
             a, b = a - r, b - x

@@ -287,11 +287,11 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + of_rows)
 
     @override
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """I₀(κ|R + x|)/[I₀(κR) T I₀(κ)], and I₀(κR)/[I₀(κ|R − x|) T I₀(κ)] where x is left out, x a unit vector."""
         length, angle = (part[outcome, feature] for part in self.resultant())
-        kappa = np.exp(self.grid.nodes[:, outcome, feature])
-        half = (values[:, None] * TURN / self.period - angle) / 2
+        kappa = np.exp(t)
+        half = (values * TURN / self.period - angle) / 2
         constant = -np.log(i0e(kappa)) - np.log(self.period)
         of_all = np.log(i0e(kappa * length))
         if left_out:
