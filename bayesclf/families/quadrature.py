@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast, override
 
@@ -285,7 +285,8 @@ class QuadratureFamily[S: Statistics](Family[S]):
         """Return the family of one class and feature, whose arrays end with axes (outcome, feature) of length 1."""
         one = np.s_[..., outcome : outcome + 1, feature : feature + 1]
         own: Any = self
-        arrays = {name: value[one] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        values = {part.name: getattr(own, part.name) for part in fields(own)}
+        arrays = {name: value[one] for name, value in values.items() if isinstance(value, np.ndarray)}
         return cast("Self", replace(own, **arrays))
 
     def log_normalizer(self) -> Array:
