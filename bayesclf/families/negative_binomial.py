@@ -310,8 +310,8 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
 
-        By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the same
-        margins: a sum of parts of one sign, which keeps its digits however large the counts.
+        By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the
+        same margins: a sum of parts of one sign, which keeps its digits however large the counts.
         """
         weight, events = (part[outcome, feature] for part in self.of_theta())
         r, x = np.exp(t), values
