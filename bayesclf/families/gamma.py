@@ -84,9 +84,10 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     The shape is α and the rate β, so that E[x] = α/β; n, Σx and Σ log x are sums over a class's observed cells of a
     feature. Given α the rate is conjugate; the density of log α is evaluated on an even grid (`families.quadrature`),
-    from which evidence, predictive and draws come, exact to rounding. At α = 1 the family is `Exponential`, and so is
-    its prior of β. MLE: log α − ψ(α) = log x̄ − mean log x, β = α/x̄. MAP: the joint mode in (α, β). Cells are
-    numbers above 0 (`Hurdle` takes columns with zeros); a missing cell (NaN) is integrated out.
+    from which evidence, predictive and draws come, exact to rounding. The prior of α is cut off at e³⁰, beyond which
+    sums over rows do not tell cells apart. At α = 1 the family is `Exponential`, and so is its prior of β. MLE:
+    log α − ψ(α) = log x̄ − mean log x, β = α/x̄. MAP: the joint mode in (α, β). Cells are numbers above 0 (`Hurdle`
+    takes columns with zeros); a missing cell (NaN) is integrated out.
 
     Parameters
     ----------
