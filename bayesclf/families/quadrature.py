@@ -37,11 +37,8 @@ A normal density of t reaches to ±20 standard deviations, so that leaving out a
 DRAWN_NODES, DRAWN_DEPTH = 2048, 45.0
 """The same of the grid of draws, on which the distribution function is interpolated, to about one in a million."""
 
-NEGLIGIBLE = 30.0
-"""Nats below the maximum at which the ends of a grid add nothing to an integral."""
-
-CUT = 24.0
-"""Nats below the maximum from which a density counts as cut off: less than any prior has at the bounds by `WITHIN`."""
+NEGLIGIBLE = 24.0
+"""Nats below the maximum at which the ends of a grid add nothing to an integral: fewer than priors have at `WITHIN`."""
 
 TAIL, SHARPNESS = 37.0, 30.0
 """Of the variable w in which a cut density vanishes, from −TAIL to SHARPNESS: e^−TAIL of the integral is left out."""
@@ -116,7 +113,7 @@ class Grid:
         values = log_density(t)
         log_sum = logsumexp(values, axis=0)
         found = cls(t, values - log_sum, log_sum + np.log((high - low) / (nodes - 1)))
-        cut = np.maximum(values[0], values[-1]) > values.max(axis=0) - CUT
+        cut = np.maximum(values[0], values[-1]) > values.max(axis=0) - NEGLIGIBLE
         if not cut.any():
             return found
         w = np.linspace(SHARPNESS, -TAIL, nodes).reshape(-1, *np.ones(len(shape), dtype=int))
