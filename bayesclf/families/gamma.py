@@ -296,7 +296,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + of_prior + of_rows + of_rate + corrections)
 
     @override
-    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The compound gamma distribution, x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), a and b those of β."""
         cell = (outcome, feature)
         weight, b = (part[cell] for part in self.of_rate())

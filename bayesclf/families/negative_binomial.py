@@ -308,7 +308,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + _at(rising, t) + of_theta)
 
     @override
-    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
 
         By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the

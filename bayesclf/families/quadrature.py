@@ -164,20 +164,8 @@ class QuadratureFamily[S: Statistics](Family[S]):
         """
 
     @abstractmethod
-    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return log p(x | t, D) of cells x of a class and feature, the shape of values and t together.
-
-        Parameters
-        ----------
-        values
-            Cells of the feature, without missing ones.
-        t
-            As many, or of a shape that broadcasts with that of the cells.
-        outcome, feature
-            The class and the feature.
-        left_out
-            Whether each cell is among the rows D and is left out of them.
-        """
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return what `log_cells` does at any t, in the shape of values and t together."""
 
     @property
     @abstractmethod
@@ -196,6 +184,20 @@ class QuadratureFamily[S: Statistics](Family[S]):
     @cached_property
     def _drawn(self) -> Grid:
         return Grid.of(self.log_marginal, self.cells_shape, self.bounds, DRAWN_NODES, DRAWN_DEPTH)
+
+    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
+
+        Parameters
+        ----------
+        values
+            Cells of one feature, without missing ones.
+        outcome, feature
+            The class and the feature.
+        left_out
+            Whether each cell is among the rows D and is left out of them.
+        """
+        return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)
 
     def log_predictive(self, X: Array) -> Array:
         """Return log Σ_t P(t | D) p(x | t, D), summed over the observed cells, (row, outcome)."""
@@ -227,9 +229,8 @@ class QuadratureFamily[S: Statistics](Family[S]):
 
         A cell far from the others says so much of t that the integrand has its maximum outside of the grid of P(t | D).
         """
-        cell = (outcome, feature)
-        integrand = self._of_cells(values[:, None], self.grid.nodes[:, *cell], outcome, feature, left_out)
-        integrand += self.grid.log_weight[:, *cell]
+        cell, sign = (outcome, feature), -1 if left_out else 1
+        integrand = self.grid.log_weight[:, *cell] + sign * self.log_cells(values, *cell, left_out)
         out = np.asarray(logsumexp(integrand, axis=1))
         left = np.flatnonzero(~_vanishes(integrand) & ~np.isnan(out))
         if left.size:
@@ -238,18 +239,16 @@ class QuadratureFamily[S: Statistics](Family[S]):
 
     def _anew(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return the log integrals of sorted cells (row) by grids around the maxima of their integrands."""
-        own = self._of_one(outcome, feature)
+        own, sign = self._of_one(outcome, feature), -1 if left_out else 1
+
+        def log_integrand(x: Array, t: Array) -> Array:
+            """Return it times the evidence of D, (node, row, 1), of cells (row, 1) at t (node, row or 1, 1)."""
+            return own.log_marginal(t) + sign * self._log_cells_at(x, t, outcome, feature, left_out)
 
         def grid(some: Array) -> Grid:
             """Return a grid (node, row, 1) for each of some cells."""
             x = some[:, None]
-            return Grid.of(
-                lambda t: own.log_marginal(t) + self._of_cells(x, t, outcome, feature, left_out),
-                x.shape,
-                self.bounds,
-                NODES,
-                ANEW_DEPTH,
-            )
+            return Grid.of(lambda t: log_integrand(x, t), x.shape, self.bounds, NODES, ANEW_DEPTH)
 
         out = np.full(len(values), np.nan)
         if len(values) > 2 * GROUP:
@@ -264,19 +263,13 @@ class QuadratureFamily[S: Statistics](Family[S]):
                     continue
                 t = start + step * np.arange(np.ceil(reach / step) + 1)
                 t = t[t <= self.bounds[1]]
-                integrand = self._of_cells(values[first : last + 1, None], t, outcome, feature, left_out)
-                integrand += own.log_marginal(t[:, None, None])[:, 0, 0]
+                integrand = log_integrand(values[first : last + 1, None], t[:, None, None])[:, :, 0].T
                 found = logsumexp(integrand, axis=1) + np.log(step)
                 out[first : last + 1] = np.where(_vanishes(integrand), found, np.nan)
         left = np.flatnonzero(np.isnan(out))
         for some in np.array_split(left, len(left) // BLOCK + 1):
             out[some] = grid(values[some]).log_total[:, 0]
         return out
-
-    def _of_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return log p(x | t, D), or −log p(x | t, D without x)."""
-        log_cells = self.log_cells(values, t, outcome, feature, left_out)
-        return -log_cells if left_out else log_cells
 
     def _of_one(self, outcome: int, feature: int) -> Self:
         """Return the family of one class and feature, whose arrays end with axes (outcome, feature) of length 1."""

@@ -287,7 +287,7 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + of_rows)
 
     @override
-    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """I₀(κ|R + x|)/[I₀(κR) T I₀(κ)], and I₀(κR)/[I₀(κ|R − x|) T I₀(κ)] where x is left out, x a unit vector."""
         length, angle = (part[outcome, feature] for part in self.resultant())
         kappa = np.exp(t)

@@ -220,7 +220,7 @@ def test_the_predictive_of_a_far_cell_is_a_ratio_of_evidences(name):
     less, posterior = prior.log_evidence(statistics), prior.posterior(statistics)
     expected = [(prior.log_evidence(one_class(prior, [*x, one])[1]) - less).item() for one in far]
     assert_allclose(predictive(posterior, far), expected, rtol=1e-8)
-    of_grid = posterior.log_cells(far[:, None], posterior.grid.nodes[:, 0, 0], 0, 0, left_out=False)
+    of_grid = posterior.log_cells(far, 0, 0, left_out=False)
     assert (of_grid.max(axis=1) < np.array(expected) - 100).any()  # the grid of the class does not reach
 
 
@@ -326,7 +326,7 @@ def test_the_density_of_a_count_given_its_dispersion_is_that_of_decimals(decimal
     given = {"median": 1.0, "spread": 1.0, "kappa": 1.0, "m": 1e12, "n": 1e3, "total": 1e15}
     family = NegativeBinomial(**{name: np.full(shape, value) for name, value in given.items()})
     t = np.array([-10.0, 0.0, 5.0, 20.0, 29.0])
-    found = family.log_cells(np.array([x])[:, None], t, 0, 0, left_out)[0]
+    found = family._log_cells_at(np.array([x]), t, 0, 0, left_out)
 
     def expected(r):
         cell, a, b = Decimal(x), 1 + 1001 * r, Decimal(1 + 10**12 + 10**15)
