@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -39,6 +40,9 @@ MEDIANS = (1e-3, 1e6)
 ROUNDING = 1e-13
 """Difference of the logarithm of a mean and the mean of logarithms, up to which cells count as equal."""
 
+NEAR = 1e-6
+"""Slope of the log density in α, per row, up to which equal cells count as next to the prior's mean."""
+
 
 @dataclass(frozen=True)
 class GammaStatistics(Statistics):
@@ -64,10 +68,7 @@ class GammaStatistics(Statistics):
 
     def skewness(self) -> Array:
         """Return log x̄ less the mean of log x, (outcome, feature): about 1/2α; 0 where cells are equal or lacking."""
-        n = np.maximum(self.n, np.finfo(float).tiny)
-        log_mean, mean_log = np.log(np.where(self.total > 0, self.total / n, 1.0)), self.logs / n
-        difference = np.where(self.n > 0, log_mean - mean_log, 0.0)
-        return np.where(difference > ROUNDING * (1 + np.abs(mean_log)), difference, 0.0)
+        return _skewness(self.n, self.total, self.logs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,9 +84,10 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
     The shape is α and the rate β, so that E[x] = α/β; n, Σx and Σ log x are sums over a class's observed cells of a
     feature. Given α the rate is conjugate; the density of log α is evaluated on an even grid (`families.quadrature`),
-    from which evidence, predictive and draws come, exact to rounding. At α = 1 the family is `Exponential`, and so is
-    its prior of β. MLE: log α − ψ(α) = log x̄ − mean log x, β = α/x̄. MAP: the joint mode in (α, β). Cells are
-    numbers above 0 (`Hurdle` takes columns with zeros); a missing cell (NaN) is integrated out.
+    from which evidence, predictive and draws come, exact to rounding. The prior of α is cut off at e³⁰, beyond which
+    sums over rows do not tell cells apart. At α = 1 the family is `Exponential`, and so is its prior of β. MLE:
+    log α − ψ(α) = log x̄ − mean log x, β = α/x̄. MAP: the joint mode in (α, β). Cells are numbers above 0 (`Hurdle`
+    takes columns with zeros); a missing cell (NaN) is integrated out.
 
     Parameters
     ----------
@@ -286,24 +288,43 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         shape, log_mean = np.exp(t), np.log(b / weight)
         prior, rows = 1 + kappa * shape, 1 + weight * shape
         of_prior = prior * (np.log(m) - log_mean - np.log1p(1 / (kappa * shape))) + 0.5 * np.log(prior)
-        of_rows = shape * (logs - n * log_mean) - logs + n * (t / 2 - 0.5 * np.log(2 * np.pi) - stirling(shape))
+        near, gap = self._equal_cells
+        slope = np.where(near, gap - kappa * (np.log(m) - log_mean), logs - n * log_mean)
+        of_rows = shape * slope - logs + n * (t / 2 - 0.5 * np.log(2 * np.pi) - stirling(shape))
         of_rate = rows * np.log1p(1 / (weight * shape)) - 0.5 * np.log(rows)
         corrections = stirling(rows) - stirling(prior)
         return np.asarray(log_normal_density(t, median, spread) + of_prior + of_rows + of_rate + corrections)
 
     @override
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """The compound gamma distribution, x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), a and b those of β."""
         cell = (outcome, feature)
         weight, b = (part[cell] for part in self.of_rate())
-        shape = np.exp(self.grid.nodes[:, *cell])
+        shape, x = np.exp(t), values
         a = 1 + weight * shape
-        x = values[:, None]
         kept = b - x > units.LOST * b
         if left_out:
             a, b = a - shape, np.where(kept, b - x, np.nan)
-        constant = log_rising(a, shape) - gammaln(shape) - np.log(self.axes.unit[feature])
+        log_unit = np.log(self.axes.unit[feature])
+        near, _ = self._equal_cells
+        if near[cell]:
+            return np.asarray(_log_compound(x, shape, a, b) - log_unit)
+        constant = log_rising(a, shape) - gammaln(shape) - log_unit
         return np.asarray(constant + (shape - 1) * np.log(x) - shape * np.log(b + x) - a * np.log1p(x / b))
+
+    @cached_property
+    def _equal_cells(self) -> tuple[NDArray[np.bool_], Array]:
+        """Return where cells are equal and next to m, and n log x̄ + κ log m − (κ + n) log of their weighted mean.
+
+        There α grows to the end of its range, at which the terms of the density that grow with it must cancel to more
+        digits than sums over rows have.
+        """
+        _, _, kappa, m, n, total, logs = self.hyperparameters()
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            away = (total / np.maximum(n, np.finfo(float).tiny) - m) / m
+            gap = n * np.log1p(away) - (kappa + n) * np.log1p(away * n / (kappa + n))
+        near: NDArray[np.bool_] = (n > 0) & (_skewness(n, total, logs) == 0) & (gap > -NEAR * (kappa + n))
+        return near, gap
 
     def log_base(self, statistics: GammaStatistics) -> Array:
         """The Jacobian of the units."""
@@ -358,6 +379,29 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         """Return κ + n and κm + Σx: given α, β is Gamma(1 + (κ + n)α, κm + Σx)."""
         *_, kappa, m, n, total, _ = self.hyperparameters()
         return kappa + n, kappa * m + total
+
+
+def _skewness(n: Array, total: Array, logs: Array) -> Array:
+    """Return log x̄ less the mean of log x by their sums; 0 where they differ by rounding only."""
+    some = np.maximum(n, np.finfo(float).tiny)
+    log_mean, mean_log = np.log(np.where(total > 0, total / some, 1.0)), logs / some
+    difference = np.where(n > 0, log_mean - mean_log, 0.0)
+    return np.where(difference > ROUNDING * (1 + np.abs(mean_log)), difference, 0.0)
+
+
+def _log_compound(x: Array, shape: Array, a: Array, b: Array) -> Array:
+    """Return the log of x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), which keeps its digits where α is large.
+
+    By Stirling's formula α log (ξ/λ) − (a + α) log [(1 + ξ)/(1 + λ)] is left, ξ = x/b and λ = α/a, of which the parts
+    linear in ξ − λ cancel.
+    """
+    share, expected = x / b, shape / a
+    own, whole = (share - expected) / expected, (share - expected) / (1 + expected)
+    small = np.abs(own) < 0.5
+    linear = np.where(small, own, 0.0), np.where(small, whole, 0.0)
+    large = shape * (np.log1p(own) - linear[0]) - (a + shape) * (np.log1p(whole) - linear[1])
+    corrections = stirling(a + shape) - stirling(shape) - stirling(a)
+    return np.asarray(large + 0.5 * np.log(shape / (2 * np.pi * (1 + expected))) + corrections - np.log(x))
 
 
 def _estimate(skewness: Array) -> Array:

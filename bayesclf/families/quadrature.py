@@ -1,16 +1,18 @@
 """Families with one parameter that has no conjugate prior: its logarithm t on an even grid, the others given it.
 
 Densities of t are analytic and vanish at both ends, so that the trapezoidal rule converges faster than any power of the
-step: some hundred nodes give ten digits and more of every integral.
+step: some hundred nodes give ten digits and more of every integral. A density that the end of t's range cuts off is
+integrated over a variable in which it vanishes there too.
 """
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import ClassVar, Self, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from bayesclf.families.base import Family, Statistics
 from bayesclf.typing import Array, Integers
 
 BOUNDS = (-25.0, 30.0)
-"""Range of t in which its density is searched for."""
+"""Range of t. The prior is cut off at both ends, where it has next to no weight; rows can put theirs at an end."""
 
 WITHIN = 7.0
 """Prior standard deviations of t on both sides of its median that must lie within the bounds."""
@@ -35,8 +37,20 @@ A normal density of t reaches to ±20 standard deviations, so that leaving out a
 DRAWN_NODES, DRAWN_DEPTH = 2048, 45.0
 """The same of the grid of draws, on which the distribution function is interpolated, to about one in a million."""
 
-NEGLIGIBLE = 30.0
-"""Nats below the maximum at which the ends of a grid add nothing to an integral."""
+NEGLIGIBLE = 24.0
+"""Nats below the maximum at which the ends of a grid add nothing to an integral: fewer than priors have at `WITHIN`."""
+
+TAIL, SHARPNESS = 37.0, 30.0
+"""Of the variable w in which a cut density vanishes, from −TAIL to SHARPNESS: e^−TAIL of the integral is left out."""
+
+ANEW_DEPTH = 60.0
+"""Depth of the grids of cells whose integrand leaves the grid of t."""
+
+GROUP = 64
+"""Number of such cells, next to each other, that share nodes."""
+
+MOST_NODES = 2**15
+"""Nodes that a group may share; in one that needs more, each cell has its own."""
 
 SCANNED = 65
 """Nodes of each look for the part of the range that matters."""
@@ -59,7 +73,7 @@ class Grid:
     Attributes
     ----------
     nodes
-        t, evenly spaced, (node, outcome, feature).
+        t, (node, outcome, feature), evenly spaced unless the density is cut off at an end.
     log_weight
         Log probability of each node, (node, outcome, feature).
     log_total
@@ -79,7 +93,11 @@ class Grid:
         nodes: int,
         depth: float,
     ) -> Self:
-        """Return the grid of a density of t with one maximum, as a function of (node, outcome, feature)."""
+        """Return the grid of a density of t with one maximum, as a function of (node, outcome, feature).
+
+        Where the density does not vanish at a bound b, t is b ∓ c·log(1 + e^w) on an even grid of w: linear in w away
+        from b, and b itself only in the limit, so that density · |dt/dw| vanishes at both ends.
+        """
         low, high = (np.full(shape, bound) for bound in bounds)
         while True:
             t = np.linspace(low, high, SCANNED)
@@ -94,7 +112,18 @@ class Grid:
         t = np.linspace(low, high, nodes)
         values = log_density(t)
         log_sum = logsumexp(values, axis=0)
-        return cls(t, values - log_sum, log_sum + np.log((high - low) / (nodes - 1)))
+        found = cls(t, values - log_sum, log_sum + np.log((high - low) / (nodes - 1)))
+        cut = np.maximum(values[0], values[-1]) > values.max(axis=0) - NEGLIGIBLE
+        if not cut.any():
+            return found
+        w = np.linspace(SHARPNESS, -TAIL, nodes).reshape(-1, *np.ones(len(shape), dtype=int))
+        away, scale = np.logaddexp(0.0, w), (high - low) / SHARPNESS
+        t = np.where(values[0] > values[-1], low + scale * away, high - scale * away)
+        values = log_density(t) + w - away
+        log_sum = logsumexp(values, axis=0)
+        of_cut = cls(t, values - log_sum, log_sum + np.log(scale * (TAIL + SHARPNESS) / (nodes - 1)))
+        pairs = zip(vars(of_cut).values(), vars(found).values(), strict=True)
+        return cls(*(np.where(cut, ours, theirs) for ours, theirs in pairs))
 
     def expectation(self, values: Array) -> Array:
         """Return E of values (node, outcome, feature), (outcome, feature)."""
@@ -135,18 +164,8 @@ class QuadratureFamily[S: Statistics](Family[S]):
         """
 
     @abstractmethod
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
-
-        Parameters
-        ----------
-        values
-            Cells of one feature, without missing ones.
-        outcome, feature
-            The class and the feature.
-        left_out
-            Whether each cell is among the rows D and is left out of them.
-        """
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return what `log_cells` does at any t, in the shape of values and t together."""
 
     @property
     @abstractmethod
@@ -166,6 +185,20 @@ class QuadratureFamily[S: Statistics](Family[S]):
     def _drawn(self) -> Grid:
         return Grid.of(self.log_marginal, self.cells_shape, self.bounds, DRAWN_NODES, DRAWN_DEPTH)
 
+    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
+
+        Parameters
+        ----------
+        values
+            Cells of one feature, without missing ones.
+        outcome, feature
+            The class and the feature.
+        left_out
+            Whether each cell is among the rows D and is left out of them.
+        """
+        return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)
+
     def log_predictive(self, X: Array) -> Array:
         """Return log Σ_t P(t | D) p(x | t, D), summed over the observed cells, (row, outcome)."""
         outcomes, features = self.cells_shape
@@ -173,33 +206,78 @@ class QuadratureFamily[S: Statistics](Family[S]):
         for j in range(features):
             rows, values, place = _distinct(X[:, j], ~np.isnan(X[:, j]))
             for k in range(outcomes):
-                found = [
-                    logsumexp(self.grid.log_weight[:, k, j] + self.log_cells(block, k, j, left_out=False), axis=1)
-                    for block in values
-                ]
+                found = [self._integral(block, k, j, left_out=False) for block in values]
                 out[rows, k] += np.concatenate(found)[place]
         return out
 
     @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
-        """−log Σ_t P(t | D)/p(x | t, D without x) for the own class; NaN where the grid of D does not reach."""
+        """−log Σ_t P(t | D)/p(x | t, D without x) for the own class; NaN where sums of D have no digits without x."""
         outcomes, features = self.cells_shape
         own = np.zeros(len(X))
         for j in range(features):
             for k in range(outcomes):
                 rows, values, place = _distinct(X[:, j], ~np.isnan(X[:, j]) & (y == k))
-                own[rows] += np.concatenate([self._without(block, k, j) for block in values])[place]
+                found = [self._integral(block, k, j, left_out=True) for block in values]
+                own[rows] -= np.concatenate(found)[place]
         out: Array = self._with_own(X, y, own)
         out[np.isnan(own)] = np.nan
         return out
 
-    def _without(self, values: Array, outcome: int, feature: int) -> Array:
-        """Return log p(x | D without x) of cells (row) of a class and feature."""
-        log_cells = self.log_cells(values, outcome, feature, left_out=True)
-        remaining = self.grid.log_weight[:, outcome, feature] - log_cells
-        ends = np.maximum(remaining[:, 0], remaining[:, -1])
-        reached = ends < remaining.max(axis=1) - NEGLIGIBLE
-        return np.where(reached, -logsumexp(remaining, axis=1), np.nan)
+    def _integral(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return log ∫ P(t | D) p(x | t, D) dt of sorted cells (row), with 1/p(x | t, D without x) where left out.
+
+        A cell far from the others says so much of t that the integrand has its maximum outside of the grid of P(t | D).
+        """
+        cell, sign = (outcome, feature), -1 if left_out else 1
+        integrand = self.grid.log_weight[:, *cell] + sign * self.log_cells(values, *cell, left_out)
+        out = np.asarray(logsumexp(integrand, axis=1))
+        left = np.flatnonzero(~_vanishes(integrand) & ~np.isnan(out))
+        if left.size:
+            out[left] = self._anew(values[left], outcome, feature, left_out) - self.grid.log_total[cell]
+        return out
+
+    def _anew(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return the log integrals of sorted cells (row) by grids around the maxima of their integrands."""
+        own, sign = self._of_one(outcome, feature), -1 if left_out else 1
+
+        def log_integrand(x: Array, t: Array) -> Array:
+            """Return it times the evidence of D, (node, row, 1), of cells (row, 1) at t (node, row or 1, 1)."""
+            return own.log_marginal(t) + sign * self._log_cells_at(x, t, outcome, feature, left_out)
+
+        def grid(some: Array) -> Grid:
+            """Return a grid (node, row, 1) for each of some cells."""
+            x = some[:, None]
+            return Grid.of(lambda t: log_integrand(x, t), x.shape, self.bounds, NODES, ANEW_DEPTH)
+
+        out = np.full(len(values), np.nan)
+        if len(values) > 2 * GROUP:
+            at = np.append(np.arange(0, len(values) - 1, GROUP), len(values) - 1)
+            ends = grid(values[at]).nodes[[0, -1], :, 0]
+            low, high = ends.min(axis=0), ends.max(axis=0)
+            for i, (first, last) in enumerate(itertools.pairwise(at)):
+                two = slice(i, i + 2)
+                start, reach = low[two].min(), np.ptp([low[two], high[two]])
+                step = (high - low)[two].min() / (NODES - 1)
+                if reach > step * MOST_NODES:
+                    continue
+                t = start + step * np.arange(np.ceil(reach / step) + 1)
+                t = t[t <= self.bounds[1]]
+                integrand = log_integrand(values[first : last + 1, None], t[:, None, None])[:, :, 0].T
+                found = logsumexp(integrand, axis=1) + np.log(step)
+                out[first : last + 1] = np.where(_vanishes(integrand), found, np.nan)
+        left = np.flatnonzero(np.isnan(out))
+        for some in np.array_split(left, len(left) // BLOCK + 1):
+            out[some] = grid(values[some]).log_total[:, 0]
+        return out
+
+    def _of_one(self, outcome: int, feature: int) -> Self:
+        """Return the family of one class and feature, whose arrays end with axes (outcome, feature) of length 1."""
+        one = np.s_[..., outcome : outcome + 1, feature : feature + 1]
+        own: Any = self
+        values = {part.name: getattr(own, part.name) for part in fields(own)}
+        arrays = {name: value[one] for name, value in values.items() if isinstance(value, np.ndarray)}
+        return cast("Self", replace(own, **arrays))
 
     def log_normalizer(self) -> Array:
         """The integral over t."""
@@ -247,6 +325,12 @@ def stirling(z: Array) -> Array:
     series = inverse * np.polyval(STIRLING, square)
     direct = gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
     return np.asarray(np.where(z >= SMALL, series, direct))
+
+
+def _vanishes(integrand: Array) -> NDArray[np.bool_]:
+    """Return where an integrand (row, node) is negligible at both ends, (row)."""
+    ends = np.maximum(integrand[:, 0], integrand[:, -1])
+    return np.asarray(ends < integrand.max(axis=1) - NEGLIGIBLE)
 
 
 def _distinct(column: Array, chosen: NDArray[np.bool_]) -> tuple[Integers, list[Array], Integers]:

@@ -87,10 +87,10 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
     .. math:: p(D | κ) = \frac{I_0(κR)}{(T \, I_0(κ))^n},
 
     and the density of log κ is evaluated on an even grid (`families.quadrature`), from which evidence, predictive and
-    draws come, exact to rounding unless a class has five or more cells that are all equal: its posterior then reaches
-    the end of the grid, where κ is e²⁰ (a standard deviation of 0.003 degrees), and the evidence is known to a nat.
-    MLE: the direction of (C, S), and κ with I₁(κ)/I₀(κ) = R/n. MAP: the joint mode in
-    (μ, κ). A large κ makes it a Gaussian with variance (T/2π)²/κ, a small one uniform.
+    draws come, exact to rounding. The prior of κ is cut off at e²⁰, a standard deviation of 0.003 degrees, beyond which
+    sums of unit vectors do not tell directions apart: there lies the posterior of a class of many cells that are all
+    equal. MLE: the direction of (C, S), and κ with I₁(κ)/I₀(κ) = R/n. MAP: the joint mode in (μ, κ). A large κ makes it
+    a Gaussian with variance (T/2π)²/κ, a small one uniform.
 
     Directions μ are in units of the column: those of estimates from 0 to the period, those of draws within half a
     period of the posterior's mean direction, so that averages of draws are right; −1 is the same as T − 1. Cells of
@@ -287,11 +287,11 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
         return np.asarray(log_normal_density(t, median, spread) + of_rows)
 
     @override
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
+    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """I₀(κ|R + x|)/[I₀(κR) T I₀(κ)], and I₀(κR)/[I₀(κ|R − x|) T I₀(κ)] where x is left out, x a unit vector."""
         length, angle = (part[outcome, feature] for part in self.resultant())
-        kappa = np.exp(self.grid.nodes[:, outcome, feature])
-        half = (values[:, None] * TURN / self.period - angle) / 2
+        kappa = np.exp(t)
+        half = (values * TURN / self.period - angle) / 2
         constant = -np.log(i0e(kappa)) - np.log(self.period)
         of_all = np.log(i0e(kappa * length))
         if left_out:

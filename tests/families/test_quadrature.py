@@ -1,0 +1,340 @@
+"""Posteriors on a grid where it ends: equal cells, cells far from their class, large counts, rows that are left out."""
+
+from decimal import Decimal, getcontext
+from math import lgamma
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import special, stats
+
+import bayesclf as bc
+from bayesclf.families import Axes, Gamma, NegativeBinomial, VonMises
+from bayesclf.families.quadrature import DEPTH, NODES, Grid
+
+ONE = Axes(("k",), ("u",))
+LEGENDRE, PANELS, SCANNED = np.polynomial.legendre.leggauss(24), 8, 33
+TURN = 2 * np.pi
+
+
+def one_class(family, x):
+    statistics = family.statistics(np.array(x, dtype=float)[:, None], np.zeros(len(x), dtype=int), ONE)
+    return family.resolve_prior(statistics), statistics
+
+
+def predictive(posterior, x):
+    return posterior.log_predictive(np.atleast_1d(x)[:, None])[:, 0]
+
+
+def log_integral(log_density, low, high):
+    """Return log ∫ over a range by Gauss's rule on panels of the part within 50 nats of the maximum."""
+    while True:
+        t = np.linspace(low, high, SCANNED)
+        values = log_density(t)
+        inside = np.flatnonzero(values > values.max() - 50)
+        part = t[max(inside[0] - 1, 0)], t[min(inside[-1] + 1, SCANNED - 1)]
+        if part[1] - part[0] > 0.8 * (high - low):
+            break
+        low, high = part
+    edges = np.linspace(low, high, PANELS + 1)
+    half = np.diff(edges)[:, None] / 2
+    at = log_density((edges[:-1, None] + half + half * LEGENDRE[0]).ravel())
+    top = at.max()
+    return top + np.log((np.exp(at - top).reshape(PANELS, -1) * half * LEGENDRE[1]).sum())
+
+
+# Directions
+
+
+def of_directions(x, median, spread):
+    """Return log p(x), the prior of κ cut off at the bounds, R by the differences of cells."""
+    x, n = np.array(x), len(x)
+    apart = (2 * np.sin((x[:, None] - x) / 2) ** 2).sum()
+    length = np.sqrt(n * n - apart)
+    lacking = apart / (n + length)
+
+    def log_joint(t):
+        kappa = np.exp(t)
+        of_rows = np.log(special.i0e(kappa * length)) - n * np.log(special.i0e(kappa)) - kappa * lacking
+        return stats.norm.logpdf(t, np.log(median), spread) + of_rows - n * np.log(TURN)
+
+    return log_integral(log_joint, *VonMises.bounds)
+
+
+@pytest.mark.parametrize("median", [2.0, 1e4])
+@pytest.mark.parametrize("n", [3, 5, 10, 40, 1000])
+def test_the_evidence_of_equal_directions_is_that_of_quadrature(n, median):
+    family, statistics = one_class(VonMises(median=median, spread=1.5), np.zeros(n))
+    assert_allclose(family.log_evidence(statistics), of_directions(np.zeros(n), median, 1.5), rtol=1e-11)
+
+
+@pytest.mark.parametrize("n", [5, 10, 40])
+def test_the_predictive_of_equal_directions_is_a_ratio_of_evidences(n):
+    family, statistics = one_class(VonMises(median=2.0, spread=1.5), np.zeros(n))
+    less = of_directions(np.zeros(n), 2.0, 1.5)
+    x = np.array([0.0, 1e-5, 1e-4, 1e-3, 0.1, 1.0, np.pi])
+    expected = [of_directions([0.0] * n + [one], 2.0, 1.5) - less for one in x]
+    assert_allclose(predictive(family.posterior(statistics), x), expected, rtol=1e-9)
+
+
+def test_concentrations_of_equal_directions_are_drawn_from_their_distribution():
+    """That of the prior cut off at e²⁰, where the mode is too."""
+    family, statistics = one_class(VonMises(median=1e4, spread=1.5), np.zeros(11))
+    posterior = family.posterior(statistics)
+    t = np.linspace(0, 20, 200_001)
+    log_density = stats.norm.logpdf(t, np.log(1e4), 1.5) - 11 * np.log(special.i0e(np.exp(t)))
+    log_density += np.log(special.i0e(11 * np.exp(t)))
+    cumulative = np.cumsum(np.exp(log_density - log_density.max()))
+    drawn = np.log(posterior.draw(np.random.default_rng(0), 5000)["kappa"].ravel())
+    test = stats.kstest(drawn, lambda at: np.interp(at, t, cumulative / cumulative[-1]))
+    assert test.pvalue > 1e-3
+    assert drawn.max() <= 20
+    expected = (np.exp(log_density - log_density.max()) * np.exp(t)).sum() / cumulative[-1]
+    assert_allclose(posterior.mean()["kappa"].item(), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 5, 9, 10, 40])
+def test_the_mode_of_equal_directions_is_that_of_a_normal_density_or_the_end_of_its_range(n):
+    """Per log κ the likelihood with μ at its mode is κ^(n/2) where κ is large."""
+    family, statistics = one_class(VonMises(median=1e4, spread=1.5), np.zeros(n))
+    expected = min(np.log(1e4) + 1.5**2 * (n / 2 - 1), 20)
+    assert_allclose(np.log(family.map(statistics)["kappa"]).item(), expected, atol=1e-3)
+
+
+def test_cells_far_from_narrow_directions_have_the_weight_of_wider_ones():
+    x = np.random.default_rng(0).vonmises(1.0, 1e6, 30)
+    family, statistics = one_class(VonMises(median=2.0, spread=1.5), x)
+    far = 1 + np.array([1e-3, 0.01, 0.1, 1.0, 3.1])
+    less = of_directions(x, 2.0, 1.5)
+    expected = [of_directions([*x, one], 2.0, 1.5) - less for one in far]
+    found = predictive(family.posterior(statistics), far)
+    assert_allclose(found, expected, rtol=1e-8)
+    assert found[-1] > -200  # at the concentration of the class it is −2e6
+
+
+def test_leaving_out_the_only_other_direction_is_a_ratio_of_evidences():
+    x = np.array([0.0] * 8 + [3.0])
+    family, statistics = one_class(VonMises(median=2.0, spread=1.5), x)
+    found = family.posterior(statistics).log_predictive_without(x[:, None], np.zeros(9, dtype=int))[:, 0]
+    expected = [of_directions(x, 2.0, 1.5) - of_directions(np.delete(x, i), 2.0, 1.5) for i in range(9)]
+    assert_allclose(found, expected, rtol=1e-9)
+
+
+# Positive numbers
+
+
+@pytest.fixture
+def decimals():
+    before = getcontext().prec
+    getcontext().prec = 40
+    yield
+    getcontext().prec = before
+
+
+BERNOULLI = [(1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798)]
+TWICE_PI = Decimal("6.2831853071795864769252867665590057683943387987502")
+
+
+def log_gamma(z):
+    """Return log Γ(z) to 25 digits, by Stirling's series from 30 on."""
+    product = Decimal(1)
+    while z < 30:
+        product *= z
+        z += 1
+    series = sum(
+        Decimal(top) / bottom / (2 * k * (2 * k - 1) * z ** (2 * k - 1)) for k, (top, bottom) in enumerate(BERNOULLI, 1)
+    )
+    return (z - Decimal("0.5")) * z.ln() - z + TWICE_PI.ln() / 2 + series - product.ln()
+
+
+def in_decimals(log_density):
+    """Return a function of t and Decimal e^t as one of an array, relative to its value at t = 0."""
+    base = log_density(Decimal(0), Decimal(1))
+
+    def evaluated(t):
+        return np.array([float(log_density(Decimal(one), Decimal(one).exp()) - base) for one in t.tolist()])
+
+    return evaluated, float(base)
+
+
+def log_normal(t, median, spread):
+    return -(((t - Decimal(median).ln()) / Decimal(spread)) ** 2 + TWICE_PI.ln()) / 2 - Decimal(spread).ln()
+
+
+def of_positive(x, median, spread, kappa, m):
+    """Return log p(x) under a gamma family, the prior of α cut off at the bounds, in decimals."""
+    x, kappa, m = [Decimal(float(one)) for one in x], Decimal(kappa), Decimal(m)
+    n, total, logs = len(x), sum(x), sum(one.ln() for one in x)
+
+    def log_joint(t, shape):
+        of_prior = (1 + kappa * shape) * (kappa * m).ln() - log_gamma(1 + kappa * shape)
+        of_rows = (shape - 1) * logs - n * log_gamma(shape)
+        a = 1 + (kappa + n) * shape
+        return log_normal(t, median, spread) + of_prior + of_rows + log_gamma(a) - a * (kappa * m + total).ln()
+
+    joint, base = in_decimals(log_joint)
+    return log_integral(joint, *Gamma.bounds) + base
+
+
+def test_the_decimals_are_those_of_log_gamma(decimals):
+    assert_allclose([float(log_gamma(Decimal(z))) for z in (0.3, 4.5, 100.0)], [lgamma(z) for z in (0.3, 4.5, 100.0)])
+
+
+@pytest.mark.parametrize(("n", "away"), [(5, 1.0), (10, 2.0), (40, 1.0), (40, 1 + 1e-6)])
+def test_equal_positive_numbers_have_the_evidence_and_predictive_of_quadrature(decimals, n, away):
+    """Also next to the prior's mean, where the shape grows to the end of its range."""
+    prior, x = (2.0, 1.5, 1.0, 3.3 * away), [3.3] * n
+    family, statistics = one_class(Gamma(*prior), x)
+    posterior, whole = family.posterior(statistics), of_positive(x, *prior)
+    assert_allclose(family.log_evidence(statistics), whole, atol=1e-6)
+    others = np.array([3.3, 3.3 * (1 + 1e-6), 33.0])
+    expected = [of_positive([*x, one], *prior) - whole for one in others]
+    assert_allclose(predictive(posterior, others), expected, atol=1e-6)
+    without = posterior.log_predictive_without(np.array([[3.3]]), np.zeros(1, dtype=int)).item()
+    assert_allclose(without, whole - of_positive(x[1:], *prior), atol=1e-6)
+
+
+# Cells far from their class
+
+
+REGULAR = {
+    "gamma": (Gamma(), lambda rng, n: rng.gamma(1e5, 1e-5, n), [0.01, 0.5, 1.1, 3.0, 1e4]),
+    "von-mises": (VonMises(), lambda rng, n: rng.vonmises(0.0, 1e5, n), [-3.0, -0.4, 0.1, 1.0, 3.1]),
+    "negative-binomial": (NegativeBinomial(), lambda rng, n: rng.poisson(1e4, n).astype(float), [0, 3e3, 2e4, 1e6]),
+}
+every_family = pytest.mark.parametrize("name", REGULAR)
+
+
+def regular(name, n=300):
+    """Return a prior, a class whose cells hardly vary, and cells far from it."""
+    family, draw, far = REGULAR[name]
+    x = draw(np.random.default_rng(4), n)
+    return one_class(family, x)[0], x, np.array(far, dtype=float)
+
+
+@every_family
+def test_the_predictive_of_a_far_cell_is_a_ratio_of_evidences(name):
+    prior, x, far = regular(name)
+    statistics = one_class(prior, x)[1]
+    less, posterior = prior.log_evidence(statistics), prior.posterior(statistics)
+    expected = [(prior.log_evidence(one_class(prior, [*x, one])[1]) - less).item() for one in far]
+    assert_allclose(predictive(posterior, far), expected, rtol=1e-8)
+    of_grid = posterior.log_cells(far, 0, 0, left_out=False)
+    assert (of_grid.max(axis=1) < np.array(expected) - 100).any()  # the grid of the class does not reach
+
+
+@every_family
+def test_many_far_cells_have_the_predictive_of_each_alone(name):
+    prior, x, far = regular(name)
+    posterior = prior.posterior(one_class(prior, x)[1])
+    many = np.unique(np.round(np.linspace(far.min(), far.max(), 700), 0 if name == "negative-binomial" else 9))
+    some = np.arange(0, len(many), 31)
+    alone = np.concatenate([predictive(posterior, many[i]) for i in some])
+    assert_allclose(predictive(posterior, many)[some], alone, rtol=1e-11)
+
+
+@every_family
+def test_leaving_out_an_outlier_is_a_ratio_of_evidences(name):
+    prior, x, far = regular(name, 40)
+    x[0] = far[1]
+    statistics = one_class(prior, x)[1]
+    found = prior.posterior(statistics).log_predictive_without(x[:, None], np.zeros(40, dtype=int))[0, 0]
+    expected = prior.log_evidence(statistics) - prior.log_evidence(one_class(prior, x[1:])[1])
+    assert_allclose(found, expected.item(), rtol=1e-8)
+
+
+@every_family
+def test_leaving_out_one_of_several_equal_cells_needs_no_refit(name):
+    cells = np.array([2.0] * 40 + [1.0, 2.0, 3.0, 2.0, 1.0, 3.0])
+    X, y = pd.DataFrame({"u": cells}), np.repeat(["equal", "other"], [40, 6])
+    clf = bc.NaiveBayes({"u": REGULAR[name][0]}, random_state=1).fit(X, y)
+    posterior, codes = clf.model_.posterior().blocks[0].family, np.repeat([0, 1], [40, 6])
+    found = posterior.log_predictive_without(X.to_numpy(), codes)
+    prior, rows = clf.model_.blocks[0].family, X.to_numpy()
+    whole, less = (prior.log_evidence(prior.statistics(rows[i:], codes[i:], prior.axes)).sum() for i in (0, 1))
+    assert np.isfinite(found).all()
+    assert_allclose(found[0, 0], whole - less, rtol=1e-7)
+
+
+@pytest.mark.parametrize("family", [Gamma(), VonMises(), NegativeBinomial()])
+def test_a_density_that_vanishes_at_both_ends_has_an_even_grid(family):
+    """And the trapezoidal rule, bit by bit, as saved models and seeds have it."""
+    prior, statistics = one_class(family, [1.0, 2.0, 2.0, 3.0])
+    posterior = prior.posterior(statistics)
+    nodes = posterior.grid.nodes
+    assert_array_equal(nodes, np.linspace(nodes[0], nodes[-1], len(nodes)))
+    values = posterior.log_marginal(nodes)
+    log_sum = special.logsumexp(values, axis=0)
+    assert_array_equal(posterior.grid.log_weight, values - log_sum)
+    assert_array_equal(posterior.grid.log_total, log_sum + np.log((nodes[-1] - nodes[0]) / (len(nodes) - 1)))
+
+
+@pytest.mark.parametrize("rate", [-3.0, -0.6, 0.6, 3.0, 500.0])
+def test_the_integral_of_an_exponential_that_ends_is_closed(rate):
+    """Next to a density that does not end, of which nothing changes."""
+
+    def log_density(t):
+        return np.stack([rate * t[:, 0, 0], -0.5 * (t[:, 0, 1] / 0.3) ** 2], axis=1)[:, None]
+
+    both = Grid.of(log_density, (1, 2), (-25.0, 30.0), NODES, DEPTH)
+    end = 30.0 if rate > 0 else -25.0
+    expected = rate * end - np.log(abs(rate)) + np.log(-np.expm1(-55 * abs(rate)))
+    assert_allclose(both.log_total[0, 0], expected, rtol=1e-11, atol=1e-11)
+    assert_allclose(both.expectation(both.nodes)[0, 0], end - 1 / rate, rtol=1e-10)
+    assert np.ptp(np.diff(both.nodes[:, 0, 1])) < 1e-12
+    assert_allclose(both.log_total[0, 1], np.log(0.3 * np.sqrt(TURN)), rtol=1e-12)
+
+
+# Large counts
+
+
+def of_counts(x, median, spread, kappa, m):
+    """Return log p(x) of a negative binomial family in decimals."""
+    x, kappa, m = [Decimal(int(one)) for one in x], Decimal(kappa), Decimal(m)
+    n, total = len(x), sum(x)
+    factorials = sum(log_gamma(one + 1) for one in x)
+
+    def log_beta(a, b):
+        return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+
+    def log_joint(t, r):
+        of_rows = sum(log_gamma(one + r) for one in x) - n * log_gamma(r) - factorials
+        of_theta = log_beta(1 + (kappa + n) * r, 1 + kappa * m + total) - log_beta(1 + kappa * r, 1 + kappa * m)
+        return log_normal(t, median, spread) + of_rows + of_theta
+
+    joint, base = in_decimals(log_joint)
+    return log_integral(joint, *NegativeBinomial.bounds) + base
+
+
+def test_the_predictive_of_large_counts_keeps_its_digits(decimals):
+    mean = 1e6
+    x = np.floor(mean * np.array([0.3, 0.9, 1.6]))
+    prior = (2.0, 2.0, 1.0, mean)
+    family, statistics = one_class(NegativeBinomial(*prior), x)
+    posterior, whole = family.posterior(statistics), of_counts(x, *prior)
+    cells = np.array([0.0, mean, 1e12])
+    expected = [of_counts([*x, one], *prior) - whole for one in cells]
+    assert_allclose(predictive(posterior, cells), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+@pytest.mark.parametrize("x", [0.0, 1.0, 12.0, 1e6, 1e12])
+def test_the_density_of_a_count_given_its_dispersion_is_that_of_decimals(decimals, x, left_out):
+    """Of a class of 1,000 counts of 1e12, and a count of it or far from it."""
+    shape = (1, 1)
+    given = {"median": 1.0, "spread": 1.0, "kappa": 1.0, "m": 1e12, "n": 1e3, "total": 1e15}
+    family = NegativeBinomial(**{name: np.full(shape, value) for name, value in given.items()})
+    t = np.array([-10.0, 0.0, 5.0, 20.0, 29.0])
+    found = family._log_cells_at(np.array([x]), t, 0, 0, left_out)
+
+    def expected(r):
+        cell, a, b = Decimal(x), 1 + 1001 * r, Decimal(1 + 10**12 + 10**15)
+        if left_out:
+            a, b = a - r, b - cell
+        log_beta = [
+            log_gamma(one) + log_gamma(other) - log_gamma(one + other) for one, other in ((a, b), (a + r, b + cell))
+        ]
+        return log_gamma(cell + r) - log_gamma(r) - log_gamma(cell + 1) + log_beta[1] - log_beta[0]
+
+    assert_allclose(found, [float(expected(Decimal(one).exp())) for one in t.tolist()], rtol=1e-9, atol=1e-9)
