@@ -128,6 +128,11 @@ class GroupedWeightPrior:
         return len(self.names)
 
     @property
+    def median(self) -> Array:
+        """Medians of the scales (group)."""
+        return np.full(len(self), self.settings.median)
+
+    @property
     def sizes(self) -> Array:
         """Number of weights of each group (group)."""
         return len(self.unit.mean) * self._members.sum(axis=0)

@@ -73,10 +73,24 @@ class ScaledWeightPrior:
         """Number of weights whose sd is proportional to s."""
         return int(self.learned.sum()) * len(self.unit.mean)
 
+    @property
+    def median(self) -> float:
+        """Median of s."""
+        return self.settings.median
+
+    def of_columns(self, scale: Array) -> Array:
+        """Return what the sds at s = 1 are multiplied by, (…, 1 + column), given s (…)."""
+        return np.where(self.learned, scale[..., None], 1.0)
+
     def at(self, scale: float) -> WeightPrior:
         """Return the prior of θ given s."""
-        sds = self.unit.scale * np.where(self.learned, scale, 1.0)
-        return replace(self.unit, scale=sds, unseen_scale=self._unseen_scale(np.array([scale]))[0])
+        given = np.array([scale])
+        sds = self.unit.scale * self.of_columns(given)
+        return replace(self.unit, scale=sds, unseen_scale=self._unseen_scale(given)[0])
+
+    def log_density_of_scales(self, log_scale: Array) -> Array:
+        """Return log p(log s), (draw), of log s (draw)."""
+        return self.settings.log_density(log_scale)
 
     def log_density(self, theta: Array, scale: Array) -> Array:
         """Return log p(θ | s), (draw), of θ (draw, outcome, 1 + column) and s (draw)."""
@@ -102,7 +116,7 @@ class ScaledWeightPrior:
         """Draw θ (draw, outcome, 1 + column) and s (draw)."""
         scale = self.settings.draw(rng, draws)
         unit = replace(self.unit, shift=np.zeros_like(self.unit.shift)).draw(rng, draws)
-        theta = unit * np.where(self.learned, scale[:, None], 1.0)[:, None, :]
+        theta = unit * self.of_columns(scale)[:, None, :]
         theta[:, :, 0] += theta[:, :, 1:] @ self.unit.shift
         return theta, scale
 

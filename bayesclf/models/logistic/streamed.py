@@ -293,7 +293,7 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
     def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
         """Return the evidences of several scales, whose modes are searched for together."""
         rows: StreamedLikelihood = self._likelihood
-        objectives = [self._objective(log_scale) for log_scale, _ in starts]
+        objectives = [self.objective_at(log_scale) for log_scale, _ in starts]
         searches = [newton_steps(start, converged=NODE_CONVERGED) for _, start in starts]
         modes = [optimum(found) for found in together(searches, objectives, rows)]
         looks = rows.derivatives_of_all(modes)
@@ -318,7 +318,7 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         from bayesclf.models.logistic.scale_grid import mode
 
         top = mode(self.nodes, self.scale_grid)
-        return replace(top, theta=self._found_mode(self._objective(top.log_scale), top.theta))
+        return replace(top, theta=self._found_mode(self.objective_at(top.log_scale), top.theta))
 
     def without_rows(self) -> StreamedScaleModel:
         """Return the model with its mode, and no way to its rows."""
