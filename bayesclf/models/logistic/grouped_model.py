@@ -16,8 +16,9 @@ from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.prior import LogisticPrior
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
+from bayesclf.models.logistic.scale_node import Node
 from bayesclf.models.logistic.scaled_model import ScaledModel
-from bayesclf.models.logistic.scales_evidence import ScalesEvidence, ScalesNode
+from bayesclf.models.logistic.scales_evidence import ScalesEvidence
 from bayesclf.models.logistic.scales_proposal import ScalesProposal
 from bayesclf.typing import Array, Parameters
 
@@ -118,7 +119,7 @@ class GroupedScaleModel(ScaledModel):
 
     @override
     @cached_property
-    def best(self) -> ScalesNode:
+    def best(self) -> Node[Array]:
         """The mode of log s given D.
 
         Raises

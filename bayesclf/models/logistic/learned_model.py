@@ -12,12 +12,13 @@ from scipy.special import softmax
 
 from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.components import Component, evidence_at
+from bayesclf.models.logistic.components import Component
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import Node, ScaleGrid, explore, mode
+from bayesclf.models.logistic.scale_grid import ScaleGrid, explore, mode
+from bayesclf.models.logistic.scale_node import Node, explored
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.models.logistic.scaled_model import ScaledModel
 from bayesclf.typing import Array
@@ -25,8 +26,6 @@ from bayesclf.typing import Array
 if TYPE_CHECKING:
     from bayesclf.models.logistic.kernel import LogisticDensity
 
-NODE_CONVERGED = 1e-6
-"""Length of the last step to the mode at a node, in posterior sds, after which evidences are right to about 1e-8."""
 SPREAD_SHARE = 0.1
 """Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
 HOPELESS = 10.0
@@ -108,7 +107,7 @@ class LearnedScaleModel(ScaledModel):
         """Return the log density of the weights given the scale at its mode, whitened there; raises as `map`."""
         return self.density_at(self.best)
 
-    def density_at(self, node: Node) -> LogisticDensity:
+    def density_at(self, node: Node[float]) -> LogisticDensity:
         """Return log p(θ, D | s) of a node's scale in coordinates in which it is nearly standard normal."""
         return self._whitened(self.approximation(node), self.scale_prior.at(np.exp(node.log_scale)))
 
@@ -154,21 +153,19 @@ class LearnedScaleModel(ScaledModel):
 
     @override
     @cached_property
-    def best(self) -> Node:
+    def best(self) -> Node[float]:
         """The mode of log s given D."""
         best = mode(self.nodes, self.scale_grid)
         return replace(best, theta=maximize(self.objective_at(best.log_scale), best.theta))
 
-    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
+    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node[float]]:
         """Return the evidences of several scales, each with a θ that the search for its mode starts from."""
         return [self.node(log_scale, start) for log_scale, start in starts]
 
-    def node(self, log_scale: float, start: Array) -> Node:
+    def node(self, log_scale: float, start: Array) -> Node[float]:
         """Return the evidence of one scale, its mode searched for from θ `start`."""
-        objective = self.objective_at(log_scale)
-        theta = maximize(objective, start, NODE_CONVERGED)
-        log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
-        return Node(log_scale, theta, evidence_at(objective, theta) + log_prior)
+        log_prior = float(self.scale_prior.log_density_of_scales(np.array(log_scale)))
+        return explored(self.objective_at(log_scale), log_scale, start, log_prior)[0]
 
     @property
     def members(self) -> tuple[LearnedScaleModel, ...]:

@@ -16,7 +16,8 @@ from bayesclf.models.logistic.learned_model import LearnedScaleModel, mixture
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
-from bayesclf.models.logistic.scale_grid import Node, ScaleGrid
+from bayesclf.models.logistic.scale_grid import ScaleGrid
+from bayesclf.models.logistic.scale_node import Node
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.typing import Array, Parameters
 
@@ -113,7 +114,7 @@ class LearnedPowerModel(LearnedScaleModel):
 
     @override
     @property
-    def best(self) -> Node:
+    def best(self) -> Node[float]:
         """The mode of log s given the most probable λ."""
         return self.chosen.best
 

@@ -16,10 +16,9 @@ from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_grid import Node
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
+from bayesclf.models.logistic.scale_node import Node
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
-from bayesclf.models.logistic.scales_evidence import ScalesNode
 from bayesclf.typing import Array, Parameters
 
 
@@ -53,7 +52,7 @@ class ScaledModel(LogisticModel):
 
     @property
     @abstractmethod
-    def best(self) -> Node | ScalesNode:
+    def best(self) -> Node[float] | Node[Array]:
         """The mode of log s given D; raises as `map`."""
 
     @cached_property
@@ -131,7 +130,7 @@ class ScaledModel(LogisticModel):
         """Return the normal approximation of the weights given the scales, at the modes of `map`."""
         return self.approximation(self.best)
 
-    def approximation(self, node: Node | ScalesNode) -> LaplaceApproximation:
+    def approximation(self, node: Node[float] | Node[Array]) -> LaplaceApproximation:
         """Return the normal approximation of the weights given a node's scales."""
         _, _, curvature = self.objective_at(node.log_scale).derivatives(node.theta)
         return LaplaceApproximation.at(node.theta, curvature, self.design.scale)

@@ -13,12 +13,12 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
-from bayesclf.models.logistic.learned_model import NODE_CONVERGED, LearnedScaleModel
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
-from bayesclf.models.logistic.scale_grid import Node
+from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
@@ -290,7 +290,7 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
 
     @override
-    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
+    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node[float]]:
         """Return the evidences of several scales, whose modes are searched for together."""
         rows: StreamedLikelihood = self._likelihood
         objectives = [self.objective_at(log_scale) for log_scale, _ in starts]
@@ -305,13 +305,13 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return found
 
     @override
-    def node(self, log_scale: float, start: Array) -> Node:
+    def node(self, log_scale: float, start: Array) -> Node[float]:
         """Return the evidence of one scale."""
         return self.nodes([(log_scale, start)])[0]
 
     @cached_property
     @override
-    def best(self) -> Node:
+    def best(self) -> Node[float]:
         """The mode of log s given D."""
         if self.is_fitted:
             return Node(self.log_scale, self.theta, np.nan)
