@@ -14,29 +14,25 @@ cluster and by one, each a process with one thread for everything; ratios by the
 and PyArrow's own scan of the same columns; ratios by the clock and by processor time. No rows stay in memory.
 """
 
-import argparse
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import machine
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from in_memory import compared
+from parquet_tables import Generated, options, write_result
 
 import bayesclf as bc
 from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.models.logistic.streamed import derivatives_of
 
-FILES, NUMBERS, WORDS, LEVELS = 8, 20, 10, 6
-GROUP = 2**20
-"""Rows of a row group, as PyArrow has it by default."""
+TABLE = Generated(files=8, classes=2, numbers=20, levels=[6] * 10)
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Variables that say how many threads libraries start."""
@@ -46,24 +42,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lr": lambda: bc.LogisticRegression(prior_scale=2.5, inference="map"),
 }
 """What is fitted on Dask: by one pass, and by some ten."""
-
-
-def generate(folder: Path, rows: int) -> None:
-    """Write the files, a row group at a time; labels depend on the columns a little."""
-    rng = np.random.default_rng(0)
-    levels = pa.array([f"level {i}" for i in range(LEVELS)])
-    for number in range(FILES):
-        writer = None
-        for start in range(0, rows // FILES, GROUP):
-            size = min(GROUP, rows // FILES - start)
-            y = rng.integers(2, size=size)
-            columns: dict[str, Any] = {f"x{j}": rng.standard_normal(size) + 0.1 * y for j in range(NUMBERS)}
-            columns |= {f"w{j}": levels.take(pa.array(rng.integers(LEVELS, size=size))) for j in range(WORDS)}
-            table = pa.table({**columns, "y": y})
-            writer = writer or pq.ParquetWriter(folder / f"{number}.parquet", table.schema)
-            writer.write_table(table)
-        assert writer is not None
-        writer.close()
 
 
 def one_thread() -> None:
@@ -123,24 +101,13 @@ def newton(folder: Path, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     """Generate, measure, print, and write JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("what", choices=["workers", "newton"], help="what to measure")
-    parser.add_argument("--rows", type=int, default=10_000_000, help="rows in all")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each")
-    parser.add_argument("--folder", type=Path, help="where to generate, by default a folder that is removed")
-    parser.add_argument("--json", type=Path, help="file to write")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder) as place:
-        folder = Path(place, "table")
-        folder.mkdir()
-        generate(folder, given.rows)
-        size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
-        print(f"{given.rows:,} rows, {size:.2f} GB", flush=True)
+    with TABLE.written(given.rows, given.folder) as (folder, about):
         found = {"workers": workers, "newton": newton}[given.what](folder, given.rounds)
     if given.json:
-        versions = machine.description({"parts": {"NumPy": np.__version__, "PyArrow": pa.__version__}})
-        result = {"rows": given.rows, "gigabytes": size, "rounds": given.rounds, "lines": found}
-        machine.write(given.json, {**versions, "what": given.what, **result})
+        write_result(given.json, {"what": given.what, **about, "rounds": given.rounds, "lines": found})
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ processor time, which suffers less from other programs, and their ratios. Memory
 fresh process during the fit of one file, and of all four, less that before: it should not grow with the rows.
 """
 
-import argparse
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,36 +15,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import machine
 import numpy as np
-import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from in_memory import compared
+from parquet_tables import Generated, options, write_result
 
 import bayesclf as bc
 
-FILES, NUMBERS, WORDS, CLASSES = 4, 16, 4, 3
-GROUP = 2**20
-"""Rows of a row group, as PyArrow has it by default."""
-
-
-def generate(folder: Path, rows: int) -> None:
-    """Write the files, a row group at a time."""
-    rng = np.random.default_rng(0)
-    words = [pa.array([f"level {i}" for i in range(4 + 4 * j)]) for j in range(WORDS)]
-    for number in range(FILES):
-        writer = None
-        for start in range(0, rows // FILES, GROUP):
-            size = min(GROUP, rows // FILES - start)
-            y = rng.integers(CLASSES, size=size)
-            columns: dict[str, Any] = {f"x{j}": rng.standard_normal(size) + 0.1 * y for j in range(NUMBERS)}
-            columns |= {f"w{j}": own.take(pa.array(rng.integers(len(own), size=size))) for j, own in enumerate(words)}
-            table = pa.table({**columns, "y": y})
-            writer = writer or pq.ParquetWriter(folder / f"{number}.parquet", table.schema)
-            writer.write_table(table)
-        assert writer is not None
-        writer.close()
+TABLE = Generated(files=4, classes=3, numbers=16, levels=[4, 8, 12, 16])
 
 
 def scan(folder: Path, columns: list[str]) -> Callable[[], None]:
@@ -94,7 +70,7 @@ def anonymous() -> float:
 
 def measured(folder: Path, rows: int, rounds: int) -> tuple[dict[str, Any], dict[str, float]]:
     """Return ratios to the scan, and memory."""
-    numbers, words = [f"x{j}" for j in range(NUMBERS)], [f"w{j}" for j in range(WORDS)]
+    numbers, words = [f"x{j}" for j in range(TABLE.numbers)], [f"w{j}" for j in range(len(TABLE.levels))]
     whole = str(folder)
 
     def fit(kind: Any, drop: list[str], source: str = whole) -> Callable[[], Any]:
@@ -137,24 +113,12 @@ def tell(name: str, line: dict[str, Any], rows: int) -> None:
 
 def main() -> None:
     """Generate, measure, print, and write JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=10_000_000, help="rows in all")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each")
-    parser.add_argument("--folder", type=Path, help="where to generate, by default a folder that is removed")
-    parser.add_argument("--json", type=Path, help="file to write")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder) as place:
-        folder = Path(place, "table")
-        folder.mkdir()
-        generate(folder, given.rows)
-        size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
-        print(f"{given.rows:,} rows, {size:.2f} GB", flush=True)
+    given = options(__doc__).parse_args()
+    with TABLE.written(given.rows, given.folder) as (folder, about):
         found, memory = measured(folder, given.rows, given.rounds)
     print("anonymous memory: " + ", ".join(f"{name} {value:.0f} MB" for name, value in memory.items()))
     if given.json:
-        versions = machine.description({"parts": {"NumPy": np.__version__, "PyArrow": pa.__version__}})
-        result = {"rows": given.rows, "gigabytes": size, "rounds": given.rounds, "lines": found, "memory": memory}
-        machine.write(given.json, {**versions, **result})
+        write_result(given.json, {**about, "rounds": given.rounds, "lines": found, "memory": memory})
 
 
 if __name__ == "__main__":

@@ -412,10 +412,10 @@ class TestPasses:
     def test_passes_read_all_rows_and_are_measured_next_to_a_scan(self, tmp_path, monkeypatch):
         passes = import_module("passes")
         monkeypatch.setattr(passes.logistic_stream, "KEPT_CELLS", 0)  # restored afterwards
-        monkeypatch.setattr(passes, "GROUP", 300)
+        monkeypatch.setattr(import_module("parquet_tables"), "GROUP", 300)
         folder = tmp_path / "table"
         folder.mkdir()
-        passes.generate(folder, 4000)
+        passes.TABLE.write(folder, 4000)
         assert len(pd.read_parquet(folder)) == 4000
         read = []
         derivatives_of = passes.derivatives_of
@@ -437,7 +437,29 @@ class TestPasses:
             monkeypatch.setenv(name, "1")
         folder = tmp_path / "table"
         folder.mkdir()
-        passes.generate(folder, 4000)
+        passes.TABLE.write(folder, 4000)
         found = passes.workers(folder, 1)
         assert set(found) == {"nb", "lr"}
         assert all(line["clock"]["ratio"] > 0 for line in found.values())
+
+
+def test_generated_tables(tmp_path):
+    """Files of equal size, each of several row groups, with columns that depend on the label."""
+    import pyarrow.parquet as pq
+
+    parquet_tables = import_module("parquet_tables")
+    table = parquet_tables.Generated(files=2, classes=3, numbers=2, levels=[2, 5])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet_tables, "GROUP", 2_000)
+        with table.written(10_001, tmp_path) as (folder, about):
+            files = sorted(folder.iterdir())
+            assert [file.name for file in files] == ["0.parquet", "1.parquet"]
+            assert [pq.ParquetFile(file).metadata.num_row_groups for file in files] == [3, 3]
+            frame = pd.concat(pd.read_parquet(file) for file in files)
+    assert not folder.exists()
+    assert about["rows"] == 10_001
+    assert frame.columns.tolist() == ["x0", "x1", "w0", "w1", "y"]
+    assert [len(frame[name].unique()) for name in ("w0", "w1", "y")] == [2, 5, 3]
+    means = frame.groupby("y")["x1"].mean()
+    np.testing.assert_allclose(means, 0.1 * means.index, atol=4.5 / np.sqrt(len(frame) / 3))
+    assert len(frame) == len(frame.drop_duplicates()) == 10_000

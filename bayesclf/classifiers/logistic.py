@@ -30,7 +30,6 @@ from bayesclf.models.logistic.learned_model import (
     LearnedScaleModel,
     learns_correlations,
     learns_nothing,
-    not_learnable,
 )
 from bayesclf.models.logistic.learned_power import LearnedPowerModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
@@ -38,6 +37,7 @@ from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
+from bayesclf.models.logistic.scaled_model import not_learnable
 from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs

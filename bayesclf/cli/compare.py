@@ -28,17 +28,13 @@ def compare(
     context: typer.Context,
     table: options.TableArgument,
     target: options.Target = None,
-    models: Annotated[
-        str, option("--models", "NAMES", f"Comma-separated list of {options.MODEL_NAMES}.")
-    ] = options.DEFAULT_MODELS,
+    models: options.Models = options.DEFAULT_MODELS,
     rules: Annotated[
         str | None, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.", "all of them")
     ] = None,
-    inference: Annotated[
-        str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
-    ] = AUTO,
-    cv: Annotated[int, option("--cv", "K", "Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")] = 1,
+    inference: options.Inference = AUTO,
+    cv: options.Folds = 5,
+    repeats: options.Repeats = 1,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,

@@ -27,22 +27,18 @@ METRIC_NAMES = "log_loss, error, brier"
 def learning_curve(
     table: options.TableArgument,
     target: options.Target = None,
-    models: Annotated[
-        str, option("--models", "NAMES", f"Comma-separated list of {options.MODEL_NAMES}.")
-    ] = options.DEFAULT_MODELS,
+    models: options.Models = options.DEFAULT_MODELS,
     rules: Annotated[
         str, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.")
     ] = "map,bayes-optimal",
-    inference: Annotated[
-        str, option("--inference", "NAME", f"One of {options.ENGINE_NAMES}; or MODEL=NAME,… for each model.")
-    ] = AUTO,
+    inference: options.Inference = AUTO,
     sizes: Annotated[
         str | None,
         option("--sizes", "M,…", "Training sizes, in rows or as shares of the training rows.", "six, up to all rows"),
     ] = None,
     metric: Annotated[str, option("--metric", "NAME", f"What is shown and drawn: {METRIC_NAMES}.")] = "log_loss",
-    cv: Annotated[int, option("--cv", "K", "Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")] = 1,
+    cv: options.Folds = 5,
+    repeats: options.Repeats = 1,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,

@@ -94,6 +94,10 @@ Reject = Annotated[
     float | None,
     option("--reject", "P", "Leave rows undecided where the expected cost of the best decision is above P."),
 ]
+Models = Annotated[str, option("--models", "NAMES", f"Comma-separated list of {MODEL_NAMES}.")]
+Inference = Annotated[str, option("--inference", "NAME", f"One of {ENGINE_NAMES}; or MODEL=NAME,… for each model.")]
+Folds = Annotated[int, option("--cv", "K", "Folds of the cross-validation.")]
+Repeats = Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")]
 Seed = Annotated[int, option("--seed", "N", "Random seed.")]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes; it does not change the results.")]
 

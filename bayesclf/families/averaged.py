@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf.constraints import Choice, Number, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.families import units
 from bayesclf.families.averaged_statistics import AveragedStatistics
 from bayesclf.families.base import Axes, Family, Statistics
@@ -21,11 +21,12 @@ from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.families.hurdle import HurdleStatistics
 from bayesclf.families.prior_lines import PriorLine, prior_lines, suffixed, written
 from bayesclf.families.terms import Contributions, Pair, difference, each
+from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True, repr=False)
-class Averaged(Family[AveragedStatistics]):
+class Averaged(WithoutPyMC, Family[AveragedStatistics]):
     """Each feature has one of several families, the same in all classes: x_j | y = k, f_j = f ~ p_f(x_j | θ_fjk).
 
     ========= ======================= ====== =====================================
@@ -75,6 +76,11 @@ class Averaged(Family[AveragedStatistics]):
     name: ClassVar[str] = "averaged"
     kind: ClassVar[str] = "number"
     statistics_type: ClassVar[type[Statistics]] = AveragedStatistics
+    # Summed out, the families would leave separate modes, which NUTS cannot weigh.
+    _no_pymc: ClassVar[str] = (
+        "which family a column has is averaged over in closed form and has no PyMC model; use inference='exact', "
+        "or families='auto', which chooses one family for each column"
+    )
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -182,24 +188,6 @@ class Averaged(Family[AveragedStatistics]):
     def mean(self) -> Parameters:
         """Return the probabilities of the families, and the expectation of the parameters given each."""
         return self._named(np.exp(self._log_weights)[None], [family.mean() for family in self.families])
-
-    @override
-    def pymc(self, statistics: AveragedStatistics, suffix: str) -> NoReturn:
-        """Refuse: NUTS has no discrete parameters, and summing them out leaves separate modes that it cannot weigh."""
-        raise Refused(
-            "which family a column has is averaged over in closed form and has no PyMC model; use inference='exact', "
-            "or families='auto', which chooses one family for each column"
-        )
-
-    @override
-    def pymc_rows(self, X: Array, rows: Any, statistics: AveragedStatistics, suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        self.pymc(statistics, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        raise Refused("a posterior over families has no draws of a PyMC model; use inference='exact'")
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return the sum over features of log Σ_f is_f p_f(x_j | y, θ_f), (draw, row, outcome)."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import cells, units
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_each
 from bayesclf.families.dirichlet import class_sums, logs
-from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.gamma_rate import GammaRate
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -46,7 +44,7 @@ class ExponentialStatistics(Statistics):
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(Family[ExponentialStatistics]):
+class Exponential(GammaRate[ExponentialStatistics]):
     """x_i | y = k ~ Exponential(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 
     ========= ======= ================= ==============================
@@ -85,16 +83,10 @@ class Exponential(Family[ExponentialStatistics]):
     array([0.231, 1.   ])
     """
 
-    a: float | Array | None = None
-    b: float | Array | None = None
-    axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "exponential"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Exponential(rate)"
     statistics_type: ClassVar[type[Statistics]] = ExponentialStatistics
-
-    def __post_init__(self) -> None:
-        require_positive(a=self.a, b=self.b)
 
     def resolve_prior(self, statistics: ExponentialStatistics) -> Self:
         """Return the prior with a and b as arrays (outcome, feature), b in units of the columns."""
@@ -130,12 +122,6 @@ class Exponential(Family[ExponentialStatistics]):
         pooled = statistics.pooled()
         return np.asarray(pooled.total[0] > 0) if self.b is None else np.asarray(pooled.n[0] > 0)
 
-    @override
-    def priors(self) -> list[PriorLine]:
-        """Return the gamma priors of the rate."""
-        a, b = self._hyperparameters()
-        return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
-
     def mle(self, statistics: ExponentialStatistics) -> Parameters:
         """Return n/Σx; raises `DoesNotExist` where a class has no cell of a feature above 0."""
         require_each(statistics.total > 0, statistics.axes, "has no value above 0")
@@ -158,11 +144,6 @@ class Exponential(Family[ExponentialStatistics]):
         """Draw rate ~ Gamma(a, b), at least the smallest positive number."""
         a, b = self._hyperparameters()
         return {"rate": np.maximum(rng.standard_gamma(a, size=(draws, *a.shape)), np.finfo(float).tiny) / b}
-
-    def mean(self) -> Parameters:
-        """Return a/b."""
-        a, b = self._hyperparameters()
-        return {"rate": (a / b)[None]}
 
     @override
     def pymc(self, statistics: ExponentialStatistics, suffix: str) -> None:
@@ -189,20 +170,6 @@ class Exponential(Family[ExponentialStatistics]):
         rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
         rows.observe(f"times{suffix}", pm.Exponential, (rate[rows.y],), values, dims, observed > 0)
 
-    def _pymc_rate(self, suffix: str) -> TensorVariable:
-        """Add λ to the open PyMC model; return it."""
-        import pymc as pm
-
-        a, b = (
-            pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
-        )
-        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the rate."""
-        return {"rate": draws[f"rate{suffix}"]}
-
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log λ_ik − λ_ik x_i over the observed cells, (draw, row, outcome)."""
         observed, values = cells.not_negative(X, self.axes, self.name)
@@ -225,11 +192,6 @@ class Exponential(Family[ExponentialStatistics]):
         out = self._with_own(X, y, self._lomax(values, observed, a[y] - observed, without))
         out[~kept] = np.nan
         return out
-
-    def log_normalizer(self) -> Array:
-        """log Γ(a) b^−a."""
-        a, b = self._hyperparameters()
-        return np.asarray(gammaln(a) - a * np.log(b))
 
     def log_base(self, statistics: ExponentialStatistics) -> Array:
         """The Jacobian of the units."""
@@ -263,14 +225,6 @@ class Exponential(Family[ExponentialStatistics]):
         """Draw numbers (row, feature)."""
         rate = parameters["rate"][0][y]
         return np.asarray(rng.standard_exponential(rate.shape) / rate)
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of the rate."""
-        return {"rate": ("outcome", "feature")}
-
-    def _hyperparameters(self) -> tuple[Array, Array]:
-        return np.asarray(self.a), np.asarray(self.b)
 
     def _lomax(self, values: Array, observed: Array, a: Array, b: Array) -> Array:
         """Return the log density summed over the observed cells, (row); a and b are (feature) or (row, feature)."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from bayesclf.families import cells
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_each
 from bayesclf.families.dirichlet import class_sums, logs
-from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.gamma_rate import GammaRate
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -51,7 +50,7 @@ class PoissonStatistics(Statistics):
 
 
 @dataclass(frozen=True, repr=False)
-class Poisson(Family[PoissonStatistics]):
+class Poisson(GammaRate[PoissonStatistics]):
     """x_i | y = k ~ Poisson(λ_ik) with λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 
     ========= ======= ================= =============================
@@ -89,16 +88,10 @@ class Poisson(Family[PoissonStatistics]):
     array([0.33333333, 3.33333333])
     """
 
-    a: float | Array | None = None
-    b: float | Array | None = None
-    axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "poisson"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Poisson(rate)"
     statistics_type: ClassVar[type[Statistics]] = PoissonStatistics
-
-    def __post_init__(self) -> None:
-        require_positive(a=self.a, b=self.b)
 
     def resolve_prior(self, statistics: PoissonStatistics) -> Self:
         """Return the prior with a and b as arrays (outcome, feature)."""
@@ -111,12 +104,6 @@ class Poisson(Family[PoissonStatistics]):
         """Return False for a feature without an observed cell, or without an event unless the prior is given."""
         pooled = statistics.pooled()
         return np.asarray(pooled.events[0] > 0) if self.a is None else np.asarray(pooled.n[0] > 0)
-
-    @override
-    def priors(self) -> list[PriorLine]:
-        """Return the gamma priors of the rate."""
-        a, b = self._hyperparameters()
-        return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 
     def mle(self, statistics: PoissonStatistics) -> Parameters:
         """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
@@ -141,11 +128,6 @@ class Poisson(Family[PoissonStatistics]):
         """Draw rate ~ Gamma(a, b)."""
         a, b = self._hyperparameters()
         return {"rate": rng.standard_gamma(a, size=(draws, *a.shape)) / b}
-
-    def mean(self) -> Parameters:
-        """Return a/b."""
-        a, b = self._hyperparameters()
-        return {"rate": (a / b)[None]}
 
     @override
     def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
@@ -174,20 +156,6 @@ class Poisson(Family[PoissonStatistics]):
         rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
         rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
 
-    def _pymc_rate(self, suffix: str) -> TensorVariable:
-        """Add λ to the open PyMC model; return it."""
-        import pymc as pm
-
-        a, b = (
-            pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self._hyperparameters(), strict=True)
-        )
-        return pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}"))
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the rate."""
-        return {"rate": draws[f"rate{suffix}"]}
-
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
         observed, counts = cells.events(X, self.axes)
@@ -212,11 +180,6 @@ class Poisson(Family[PoissonStatistics]):
         observed, counts = cells.events(X, self.axes)
         a, b = self._hyperparameters()
         return self._with_own(X, y, _negative_binomial(counts, observed, a[y] - counts, b[y] - observed))
-
-    def log_normalizer(self) -> Array:
-        """log Γ(a) b^−a."""
-        a, b = self._hyperparameters()
-        return np.asarray(gammaln(a) - a * np.log(b))
 
     def log_base(self, statistics: PoissonStatistics) -> Array:
         """−Σ log x!."""
@@ -249,14 +212,6 @@ class Poisson(Family[PoissonStatistics]):
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature)."""
         return np.asarray(rng.poisson(parameters["rate"][0][y]), dtype=float)
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of the rate."""
-        return {"rate": ("outcome", "feature")}
-
-    def _hyperparameters(self) -> tuple[Array, Array]:
-        return np.asarray(self.a), np.asarray(self.b)
 
 
 def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Array:

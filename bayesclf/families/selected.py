@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy.special import expit, logit
@@ -13,6 +12,7 @@ from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Axes
 from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -22,7 +22,7 @@ MOST_PROBABLE = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Selected(Wrapper):
+class Selected(WithoutPyMC, Wrapper):
     """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 
     ========= ======== =================== ========================================================
@@ -57,6 +57,11 @@ class Selected(Wrapper):
 
     inclusion: float | Array = 0.5
     pooled: Any = None
+
+    _no_pymc: ClassVar[str] = (
+        "which features are selected is averaged over in closed form and has no PyMC model; use "
+        "inference='exact', not 'nuts'"
+    )
 
     def __post_init__(self) -> None:
         require(PROBABILITIES, inclusion=self.inclusion)
@@ -137,24 +142,6 @@ class Selected(Wrapper):
     def mean(self) -> Parameters:
         """Return the expectation over parameters and inclusion."""
         return self._mix(np.asarray(self.inclusion)[None], self.family.mean(), self.pooled.mean())
-
-    @override
-    def pymc(self, statistics: Any, suffix: str) -> NoReturn:
-        """Refuse: NUTS has no discrete parameters, and the sum over them is in closed form already."""
-        raise Refused(
-            "which features are selected is averaged over in closed form and has no PyMC model; use "
-            "inference='exact', not 'nuts'"
-        )
-
-    @override
-    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        self.pymc(statistics, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        self.pymc(None, suffix)
 
     def log_predictive(self, X: Any) -> Array:
         """Return Σ_j log [ρ_j p(x_j | y, D) + (1 − ρ_j) p(x_j | D)], (row, outcome)."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bayesclf.errors import InputError
@@ -39,6 +40,32 @@ def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
             continue
         kept, rows = batch if not rows else batch[rows:], 0
         yield kept
+
+
+def pieces_of_files(
+    paths: Sequence[Path], rows: Mapping[Path, int], batches: Callable[[Path], Iterable[Any]], after: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield slices of the batches of some files, after so many rows, each with its file's name.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    rows
+        How many rows each has, so that those before are not read.
+    batches
+        Returns the batches of a file.
+    after
+        How many rows to leave out.
+    """
+    for path in paths:
+        if after >= rows[path]:
+            after -= rows[path]
+            continue
+        found = (piece for batch in batches(path) for piece in pieces(batch))
+        for piece in after_rows(found, after):
+            yield str(path), piece
+        after = 0
 
 
 class NoRows(InputError):

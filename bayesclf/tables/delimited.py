@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, lacking_or_other, pieces
+from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
 from bayesclf.tables.limits import require_names
 from bayesclf.wording import one_line
 
@@ -76,15 +76,9 @@ def stream(
         """Yield batches of some columns, after so many rows, each with its file's name."""
         import pyarrow as pa
 
-        for path in paths:
-            if after >= rows[path]:
-                after -= rows[path]
-                continue
-            found = (piece for batch in _words(path, chosen, missing) for piece in pieces(batch))
-            for piece in after_rows(found, after):
-                arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
-                yield str(path), to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
-            after = 0
+        for path, piece in pieces_of_files(paths, rows, lambda path: _words(path, chosen, missing), after):
+            arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
+            yield path, to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
 
     return names, sum(rows.values()), frozenset(name for name, own in types.items() if own == "words"), read
 

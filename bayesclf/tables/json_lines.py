@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, pieces
+from bayesclf.tables.batches import ALL, NoRows, Wanted, pieces_of_files
 from bayesclf.tables.columns import not_plain
 from bayesclf.tables.limits import require_names
 from bayesclf.tables.reading import LONGEST_VALUE, parse_object
@@ -86,14 +86,9 @@ def stream(
     def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, after so many rows, each with its file's name."""
         own = {name: types[name] for name in chosen}
-        for path in paths:
-            if after >= rows[path]:
-                after -= rows[path]
-                continue
-            found = (piece for block in _blocks(path) for piece in pieces(block.cells(own)))
-            for piece in after_rows(found, after):
-                yield str(path), to_table(piece)
-            after = 0
+        found = pieces_of_files(paths, rows, lambda path: (block.cells(own) for block in _blocks(path)), after)
+        for path, piece in found:
+            yield path, to_table(piece)
 
     words = frozenset(name for name, own in types.items() if own in ("words", "digits", "truth"))
     return names, keys.rows, words, read

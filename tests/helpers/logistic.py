@@ -9,6 +9,7 @@ import numpy as np
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.scaled_model import ScaledModel
 from bayesclf.typing import Array, Integers
 
 INF = float("inf")
@@ -64,6 +65,27 @@ LEVELS = (("p", "q", "r"),)
 def mixed_model(n_labels: int, prior: LogisticPrior | None = None, n: int = 40) -> LogisticModel:
     numbers, codes, y, weight = mixed(n_labels, n)
     return model_of(numbers, y, prior, codes=codes, levels=LEVELS, weight=weight)
+
+
+def of_kind[M: LogisticModel](kind: type[M], model: LogisticModel, prior: LogisticPrior) -> M:
+    """Return the model of a kind with the rows of another."""
+    return kind(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
+
+
+def mixed_of_kind[M: LogisticModel](kind: type[M], n_labels: int, prior: LogisticPrior, n: int = 40) -> M:
+    """Return the model of a kind with the rows of `mixed`."""
+    return of_kind(kind, mixed_model(n_labels, n=n), prior)
+
+
+def scaled_points(model: ScaledModel, number: int) -> dict[str, Array]:
+    """Draw some parameters of a model of learned scales, (draw, …)."""
+    rng = np.random.default_rng(3)
+    vectors, columns = len(model.labels) - 1, len(model.design)
+    return {
+        "intercept": rng.normal(size=(number, vectors)),
+        "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
+        "prior_scale": np.exp(rng.normal(size=(number, *np.shape(model.scale_prior.median)))),
+    }
 
 
 PRIORS = {

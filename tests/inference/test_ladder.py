@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers.logistic import model_of
+from helpers.logistic import model_of, of_kind
 from scipy import stats
 
 import bayesclf as bc
@@ -32,7 +32,7 @@ def separable(columns: int = 4, rows: int = 20) -> LearnedScaleModel:
     X = np.random.default_rng(5).normal(size=(rows, columns))
     model = model_of(X, X[:, 0] + X[:, 1] > 0)
     prior = LogisticPrior(prior_scale=LearnedScale(power=0))
-    return LearnedScaleModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
+    return of_kind(LearnedScaleModel, model, prior)
 
 
 def test_chains_mix_where_the_rows_separate_the_classes():

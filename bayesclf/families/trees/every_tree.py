@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self, cast, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
 from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.families.trees.spanning import MaximumTree
+from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted
 
@@ -46,7 +47,7 @@ TREE_CHOICES = ("shared", "class")
 
 
 @dataclass(frozen=True, repr=False)
-class EveryTree(Family[PairCounts]):
+class EveryTree(WithoutPyMC, Family[PairCounts]):
     """P(x | y = k) = Σ_T P(T) Π_j P(x_j | x_parent(j), y = k, θ_T): a mixture over all trees, or all rooted forests.
 
     ========== ================================ ==============================================================
@@ -99,6 +100,9 @@ class EveryTree(Family[PairCounts]):
     likelihood: ClassVar[str] = "Categorical(theta) of each column given its neighbor in a tree, averaged over trees"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
+    _no_pymc: ClassVar[str] = (
+        "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
+    )
 
     def __post_init__(self) -> None:
         require_positive(equivalent_rows=self.equivalent_rows, root_weight=self.root_weight)
@@ -306,23 +310,6 @@ class EveryTree(Family[PairCounts]):
         """Return parents and order of the trees of each draw, (draw, tree, feature)."""
         present = parameters["tree"]
         return directed(present[:, None] if self.tree == "shared" else present, len(self.axes.features))
-
-    @override
-    def pymc(self, statistics: PairCounts, suffix: str) -> NoReturn:
-        """Refuse: NUTS has no discrete parameters, and the sum over trees is in closed form already."""
-        raise Refused(
-            "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
-        )
-
-    @override
-    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        self.pymc(statistics, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        raise Refused("all trees are averaged over in closed form, and draws of PyMC have no trees")
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ (draw, row, outcome), missing cells summed out."""

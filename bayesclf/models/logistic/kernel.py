@@ -9,12 +9,10 @@ them become vector instructions, and a block stays in the cache between its two 
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, cast
+from typing import Any, cast, override
 
 import numba as nb
 import numpy as np
@@ -22,6 +20,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.compiled_density import OPTIONS, CompiledDensity, compiled
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import WeightPrior
@@ -32,21 +31,11 @@ ROWS = 64
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
-"""Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
 
 
 def inlined[F: Callable[..., Any]](function: F) -> F:
     """Inline a function in `log_density`: a call might be rounded differently when the code is loaded from disk."""
     return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
-
-
-@cache
-def compiled(normal: bool = False) -> Any:
-    """Return `log_density`, or `log_density_of_normal`, as Numba's ``CFunc``."""
-    at = types.CPointer(types.double)
-    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
-    return nb.cfunc(signature, cache=True, **OPTIONS)(log_density_of_normal if normal else log_density)
 
 
 def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
@@ -80,14 +69,6 @@ def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
     whiten(slope, factor, nb.carray(gradient, size))
     value[0] = total
     return 0 if math.isfinite(total) else 1
-
-
-@cache
-def compiled_sparse() -> Any:
-    """Return `sparse_log_density` as Numba's ``CFunc``."""
-    at = types.CPointer(types.double)
-    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
-    return nb.cfunc(signature, cache=True, **OPTIONS)(sparse_log_density)
 
 
 def sparse_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
@@ -357,7 +338,7 @@ def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticDensity:
+class LogisticDensity(CompiledDensity):
     """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; computed by machine code.
 
     With center and factor from the Laplace approximation, z is nearly standard normal, which NUTS
@@ -392,40 +373,28 @@ class LogisticDensity:
     factor: Array
     scale: Array
 
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """Return log p(θ, D) up to a constant, NaN or infinite where it overflows, and its gradient (parameter)."""
-        at = np.ascontiguousarray(z, dtype=np.float64)
-        value, gradient = np.empty(1), np.empty(self.size)
-        function = self.function.ctypes
-        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
-        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
-        return float(value[0]), gradient
-
+    @override
     @property
     def size(self) -> int:
         """Number of parameters."""
         return len(self.center)
 
+    @override
     @property
     def function(self) -> Any:
         """The machine code, `log_density`, `sparse_log_density` or `log_density_of_normal`, with its ``address``."""
         if isinstance(self.likelihood.X, CenteredRows):
-            return compiled_sparse()
-        return compiled(self._has_matrix)
+            return compiled(sparse_log_density)
+        return compiled(log_density_of_normal if self._has_matrix else log_density)
 
     @property
     def _has_matrix(self) -> bool:
         """Whether the weights of different columns depend on each other under the prior."""
         return isinstance(self.prior, NormalWeightPrior) or self.prior.covariance is not None
 
-    @cached_property
-    def addresses(self) -> NDArray[np.uintp]:
-        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
+    @override
+    @property
+    def _data(self) -> tuple[NDArray[Any], ...]:
         likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
         vectors, columns = prior.mean.shape
         if isinstance(prior, NormalWeightPrior) or prior.covariance is not None:
@@ -436,15 +405,12 @@ class LogisticDensity:
                 precision = 1 / prior.scale
         common = (self.center, self.factor, prior.mean, precision, shift)
         sizes = (vectors, columns)
-        arrays: tuple[NDArray[Any], ...]
         if isinstance(X, CenteredRows):
             stored = (X.data, X.indices, X.indptr, X.shift)
             sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data), self.factor.ndim == 1])
-            arrays = (sparse_sizes, *common, *stored, likelihood.y, likelihood.weight)
-        else:
-            cells, y, weight = row_blocks(likelihood)
-            arrays = (np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight)
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
+            return sparse_sizes, *common, *stored, likelihood.y, likelihood.weight
+        cells, y, weight = row_blocks(likelihood)
+        return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
 
     def parameters(self, z: Array) -> dict[str, Array]:
         """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter).

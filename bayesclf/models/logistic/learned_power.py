@@ -14,10 +14,10 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic.components import Component
 from bayesclf.models.logistic.learned_model import LearnedScaleModel, mixture
 from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
-from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
-from bayesclf.models.logistic.scale_grid import Node, ScaleGrid
+from bayesclf.models.logistic.scale_grid import ScaleGrid
+from bayesclf.models.logistic.scale_node import Node
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.typing import Array, Parameters
 
@@ -86,7 +86,7 @@ class LearnedPowerModel(LearnedScaleModel):
         """
         if reason := self.improper():
             raise DoesNotExist(reason)
-        start, elsewhere = LogisticModel.objective(self, "mle")[1], -np.inf
+        start, elsewhere = self.objective("mle")[1], -np.inf
         for member in self.members:
             grid = member.grid_from(start, elsewhere)
             vars(member)["scale_grid"] = grid
@@ -114,19 +114,9 @@ class LearnedPowerModel(LearnedScaleModel):
 
     @override
     @property
-    def best(self) -> Node:
+    def best(self) -> Node[float]:
         """The mode of log s given the most probable λ."""
         return self.chosen.best
-
-    @override
-    def mle(self) -> Parameters:
-        """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
-        return {**super().mle(), **self.unmoved("mle")}
-
-    @override
-    def map(self) -> Parameters:
-        """Return the most probable λ, the mode of log s given it, and that of the weights given both."""
-        return {**self.chosen.map(), **self.unmoved("map")}
 
     @override
     def unmoved(self, name: str) -> Parameters:
@@ -188,11 +178,6 @@ class LearnedPowerModel(LearnedScaleModel):
         return float(logsumexp(evidences) - np.log(len(evidences)))
 
     @override
-    def laplace(self) -> LaplaceApproximation:
-        """Return the normal approximation of the weights given λ and scale, at the modes of `map`."""
-        return self.chosen.laplace()
-
-    @override
     def components(self) -> tuple[Component, ...]:
         """Return the normal approximation of the weights at each λ and node of its grid that are not hopeless."""
         return mixture(self.explored)
@@ -205,14 +190,15 @@ class LearnedPowerModel(LearnedScaleModel):
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters; λ, over which the PyMC model sums, is drawn from its probabilities given the rest."""
-        found = dict(draws)
-        if "unscaled_weight" in found:
-            times = np.where(self.scale_prior.learned[1:], draws["prior_scale"][:, None], 1.0)
-            found["weight"] = draws["unscaled_weight"] * times[:, None, :]
-        parameters = {**LogisticModel.from_pymc(self, found), "prior_scale": draws["prior_scale"]}
+        parameters = super().from_pymc(draws)
         theta = self._theta(parameters["intercept"], parameters["weight"])
         rng = np.random.default_rng([len(theta), CONDITIONAL_STREAM])
         return {**parameters, "prior_power": self.scale_priors.draw_power(rng, theta, parameters["prior_scale"])}
+
+    @override
+    def _correlated(self, unscaled: Array) -> Array:
+        """Return the weights of the PyMC model: in units of the scale, they have the covariance of one λ or another."""
+        return unscaled
 
     @override
     def signature(self) -> Hashable:
@@ -225,9 +211,9 @@ class LearnedPowerModel(LearnedScaleModel):
         return {**super().dims(), "prior_power": ()}
 
     @override
-    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
-        """Return what ``"mle"`` or ``"map"`` maximizes, the latter given λ and scale at their modes, and a start θ."""
-        return LogisticModel.objective(self, name) if name == "mle" else self.chosen.objective(name)
+    def objective_at(self, log_scale: float) -> LogPosterior:
+        """Return the log posterior of θ given log s and the most probable λ."""
+        return self.chosen.objective_at(log_scale)
 
     @override
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from bayesclf.models.logistic.components import Cell
+from bayesclf.models.logistic.scale_node import Node
 from bayesclf.typing import Array
 
 END_MASS = 1e-3
@@ -26,26 +27,7 @@ MODE_STEPS = (0.1, 0.02)
 """Distances from the mode, in posterior sds of log s or at most 1, of the points that parabolas go through."""
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """One value of log s.
-
-    Attributes
-    ----------
-    log_scale
-        log s.
-    theta
-        The mode of the weights' posterior given s, (outcome, 1 + column).
-    log_density
-        log p(D | s) p(log s) by Laplace's approximation.
-    """
-
-    log_scale: float
-    theta: Array
-    log_density: float
-
-
-type MakeNodes = Callable[[Sequence[tuple[float, Array]]], list[Node]]
+type MakeNodes = Callable[[Sequence[tuple[float, Array]]], list[Node[float]]]
 """From values of log s, and a θ to start from for each, to their nodes, which may share their looks at the rows."""
 
 
@@ -61,7 +43,7 @@ class ScaleGrid:
         Log of the mass of the posterior that other grids, of other priors, hold.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Node[float], ...]
     elsewhere: float = -np.inf
 
     @property
@@ -121,12 +103,12 @@ class ScaleGrid:
                 kept.append(node)
         return replace(self, nodes=(*kept, self.nodes[-1]))
 
-    def with_nodes(self, *nodes: Node) -> ScaleGrid:
+    def with_nodes(self, *nodes: Node[float]) -> ScaleGrid:
         """Return the grid with more nodes."""
         return replace(self, nodes=tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
 
 
-def explore(make: MakeNodes, first: Node, spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
+def explore(make: MakeNodes, first: Node[float], spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
     """Return a grid that holds all but a trifle of the posterior and is fine where its mass is.
 
     It starts with steps of `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each
@@ -181,7 +163,7 @@ def _halved(make: MakeNodes, grid: ScaleGrid) -> ScaleGrid:
     )
 
 
-def mode(make: MakeNodes, grid: ScaleGrid) -> Node:
+def mode(make: MakeNodes, grid: ScaleGrid) -> Node[float]:
     """Return the node of largest density, refined beyond the grid.
 
     Parabolas through three nodes, first of the grid and then ever closer to the maximum, lead there.
@@ -195,12 +177,12 @@ def mode(make: MakeNodes, grid: ScaleGrid) -> Node:
     return top
 
 
-def _top(left: Node, middle: Node, right: Node) -> float:
+def _top(left: Node[float], middle: Node[float], right: Node[float]) -> float:
     """Return where the parabola through three nodes is largest, not beyond them."""
     return float(np.clip(_vertex(left, middle, right), left.log_scale, right.log_scale))
 
 
-def _vertex(left: Node, middle: Node, right: Node) -> float:
+def _vertex(left: Node[float], middle: Node[float], right: Node[float]) -> float:
     """Return where the parabola through three nodes is largest; the middle where it has no maximum."""
     before, after = middle.log_scale - left.log_scale, right.log_scale - middle.log_scale
     down, up = middle.log_density - left.log_density, right.log_density - middle.log_density

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, override
 
 import numpy as np
 from scipy.special import logsumexp
@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 from bayesclf.errors import InputError
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import KINDS, LearnedScale
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_prior import MARGINAL_NODES, MARGINAL_SPREADS, ScaledWeightPrior
+from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.scale_prior import MARGINAL_NODES, MARGINAL_SPREADS, LearnedWeightPrior, ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, listed
 
@@ -74,7 +74,7 @@ def _named(groups: Any) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedWeightPrior:
+class GroupedWeightPrior(LearnedWeightPrior):
     """log s_g ~ N(log median, spread²) of each group g, and given s the normal prior of θ = (intercept, weights).
 
     The sds of a group's weights are proportional to its scale; those of the intercept and of some columns are given.
@@ -95,8 +95,6 @@ class GroupedWeightPrior:
         Which scale that is, (category); −1 for a category none of whose levels the rows have.
     """
 
-    settings: LearnedScale
-    unit: WeightPrior
     names: tuple[str, ...]
     group: Integers
     unseen_slope: Array
@@ -127,6 +125,12 @@ class GroupedWeightPrior:
     def __len__(self) -> int:
         return len(self.names)
 
+    @override
+    @property
+    def median(self) -> Array:
+        """Medians of the scales (group)."""
+        return np.full(len(self), self.settings.median)
+
     @property
     def sizes(self) -> Array:
         """Number of weights of each group (group)."""
@@ -137,14 +141,10 @@ class GroupedWeightPrior:
         """Whether a column is in a group, (1 + column, group)."""
         return np.asarray(self.group[:, None] == np.arange(len(self)), dtype=float)
 
+    @override
     def of_columns(self, scale: Array) -> Array:
         """Return what the sds at scale 1 are multiplied by, (…, 1 + column), given the scales (…, group)."""
         return np.asarray(np.where(self.group >= 0, scale[..., self.group], 1.0))
-
-    def at(self, scale: Array) -> WeightPrior:
-        """Return the prior of θ given the scales (group)."""
-        unseen = self._unseen_scale(scale[None])[0]
-        return replace(self.unit, scale=self.unit.scale * self.of_columns(scale), unseen_scale=unseen)
 
     def log_density_of_scales(self, log_scale: Array) -> Array:
         """Return Σ log p(log s_g), (draw), of log s (draw, group)."""
@@ -173,18 +173,7 @@ class GroupedWeightPrior:
         """Return log p(θ_g | 1) − log p(θ_g | s) of each group, (…, group)."""
         return np.asarray(self.sizes * log_scale + 0.5 * np.expm1(-2 * log_scale) * squares)
 
-    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
-        """Draw θ (draw, outcome, 1 + column) and s (draw, group)."""
-        scale = self.settings.draw(rng, draws * len(self)).reshape(draws, len(self))
-        unit = replace(self.unit, shift=np.zeros_like(self.unit.shift)).draw(rng, draws)
-        theta = unit * self.of_columns(scale)[:, None, :]
-        theta[:, :, 0] += theta[:, :, 1:] @ self.unit.shift
-        return theta, scale
-
-    def unseen(self, scale: Array) -> UnseenPrior:
-        """Return the prior of the weights of unseen levels, one for the scales of each draw (draw, group)."""
-        return replace(self.unit.unseen, scale=self._unseen_scale(scale))
-
+    @override
     def _unseen_scale(self, scale: Array) -> Array:
         """Return the sds of unseen levels' weights, (draw, outcome, category)."""
         own = np.where(self.unseen_group >= 0, scale[:, self.unseen_group], self.settings.median)

@@ -7,39 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize
 
-from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
+from bayesclf.models.logistic.scale_node import Node, explored
 from bayesclf.typing import Array
 
-MODE_CONVERGED = 1e-6
-"""Length of the last step to the weights' mode, in posterior sds, after which an evidence is right to about 1e-8."""
 FARTHEST = 8.0
 """Scales are at most this many sds of their prior from its median, in logs."""
 STEP = 0.02
 """Differences of gradients are taken over this many prior sds to each side."""
 STEEPEST = 1e-5
 """The search for the maximum ends where no entry of the gradient is above it, in prior sds."""
-
-
-@dataclass(frozen=True, eq=False)
-class ScalesNode:
-    """One value of all scales.
-
-    Attributes
-    ----------
-    log_scale
-        log s (group).
-    theta
-        The mode of the weights' posterior given s, (outcome, 1 + column).
-    log_density
-        log p(D | s) p(log s) by Laplace's approximation.
-    """
-
-    log_scale: Array
-    theta: Array
-    log_density: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +49,11 @@ class ScalesEvidence:
         """Return the log posterior of θ given log s (group)."""
         return LogPosterior(self.likelihood, self.prior.at(np.exp(log_scale)))
 
-    def node(self, log_scale: Array, start: Array) -> ScalesNode:
+    def node(self, log_scale: Array, start: Array) -> Node[Array]:
         """Return the evidence of some scales, the weights' mode searched for from θ `start`."""
         return self._explored(log_scale, start)[0]
 
-    def gradient(self, log_scale: Array, start: Array) -> tuple[ScalesNode, Array]:
+    def gradient(self, log_scale: Array, start: Array) -> tuple[Node[Array], Array]:
         """Return the same, and the gradient in log s (group)."""
         node, curvature = self._explored(log_scale, start)
         theta, prior = node.theta, self.prior
@@ -96,12 +74,9 @@ class ScalesEvidence:
         settings = prior.settings
         return node, found - (log_scale - np.log(settings.median)) / settings.spread**2
 
-    def _explored(self, log_scale: Array, start: Array) -> tuple[ScalesNode, Array]:
-        objective = self.objective(log_scale)
-        theta = maximize(objective, start, MODE_CONVERGED)
-        value, _, curvature = objective.derivatives(theta)
+    def _explored(self, log_scale: Array, start: Array) -> tuple[Node[Array], Array]:
         log_prior = float(self.prior.log_density_of_scales(log_scale))
-        return ScalesNode(log_scale, theta, evidence_from(value, curvature) + log_prior), curvature
+        return explored(self.objective(log_scale), log_scale, start, log_prior)
 
     def _log_determinant_slope(self, theta: Array, inverse: Array) -> Array:
         """Return tr(H⁻¹ ∂A/∂θ), (outcome, 1 + column), with H⁻¹ in blocks (outcome, column, outcome, column).
@@ -123,7 +98,7 @@ class ScalesEvidence:
         of_odds = P * (g - np.sum(P * g, axis=1, keepdims=True))
         return np.asarray((self.likelihood.weight[:, None] * of_odds).T @ X)
 
-    def mode(self, start: Array) -> ScalesNode:
+    def mode(self, start: Array) -> Node[Array]:
         """Return the maximum over log s, the search for its weights starting from θ `start`."""
         settings, latest = self.prior.settings, [start]
         middle = np.full(len(self.prior), np.log(settings.median))
@@ -144,7 +119,7 @@ class ScalesEvidence:
         )
         return self.node(middle + settings.spread * found.x, latest[0])
 
-    def curvature(self, node: ScalesNode) -> Array:
+    def curvature(self, node: Node[Array]) -> Array:
         """Return minus the Hessian of the log density in log s at a node, (group, group): gradients' differences."""
         step, rows = STEP * self.prior.settings.spread, []
         for g in range(len(self.prior)):

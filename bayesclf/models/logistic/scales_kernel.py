@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from typing import Any, override
 
 import numba as nb
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from bayesclf.models.logistic.compiled_density import CompiledDensity, compiled
 from bayesclf.models.logistic.kernel import (
-    OPTIONS,
     ROWS,
     LogisticDensity,
     log_likelihood,
@@ -25,14 +23,6 @@ from bayesclf.models.logistic.kernel import (
 )
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
 from bayesclf.typing import Array
-
-
-@cache
-def compiled_scales() -> Any:
-    """Return `scales_log_density` as Numba's ``CFunc``."""
-    at = types.CPointer(types.double)
-    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
-    return nb.cfunc(signature, cache=True, **OPTIONS)(scales_log_density)
 
 
 def scales_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
@@ -98,7 +88,7 @@ def scales_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) 
 
 
 @dataclass(frozen=True, eq=False)
-class ScalesDensity:
+class ScalesDensity(CompiledDensity):
     """log p(log s, θ, D), up to a constant, and its gradient, of z = (z_s, z_u); computed by machine code.
 
     log s = log s₀ + root z_s, and u = center + factor z_u raveled, with θ = u where s = s₀. Elsewhere a weight of group
@@ -132,33 +122,21 @@ class ScalesDensity:
     root: Array
     information: Array
 
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
-        at = np.ascontiguousarray(z, dtype=np.float64)
-        value, gradient = np.empty(1), np.empty(self.size)
-        function = self.function.ctypes
-        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
-        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
-        return float(value[0]), gradient
-
+    @override
     @property
     def size(self) -> int:
         """Number of coordinates."""
         return len(self.log_origin) + self.given.size
 
+    @override
     @property
     def function(self) -> Any:
         """The machine code, with its ``address``."""
-        return compiled_scales()
+        return compiled(scales_log_density)
 
-    @cached_property
-    def addresses(self) -> NDArray[np.uintp]:
-        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
+    @override
+    @property
+    def _data(self) -> tuple[NDArray[Any], ...]:
         unit, settings = self.prior.unit, self.prior.settings
         vectors, columns = unit.mean.shape
         cells, y, weight = row_blocks(self.given.likelihood)
@@ -168,8 +146,7 @@ class ScalesDensity:
         of_weights = (self.given.center, self.given.factor, unit.mean, precision, np.concatenate([[0.0], unit.shift]))
         of_scales = (self.log_origin, self.root, self.prior.group, self.information)
         normal = np.array([np.log(settings.median), settings.spread])
-        arrays = (sizes, *of_weights, cells, y, weight, *of_scales, normal)
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
+        return sizes, *of_weights, cells, y, weight, *of_scales, normal
 
     def parameters(self, z: Array) -> dict[str, Array]:
         """Return prior_scale (..., scale_group), intercept and weight as the PyMC model has them, at z."""

@@ -12,7 +12,8 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import gammaln, logsumexp
 
 from bayesclf.models.logistic.likelihood import LogPosterior, blocks
-from bayesclf.models.logistic.scales_evidence import ScalesEvidence, ScalesNode
+from bayesclf.models.logistic.scale_node import Node
+from bayesclf.models.logistic.scales_evidence import ScalesEvidence
 from bayesclf.typing import Array
 
 DISTANCES = (0.5, 1.2, 2.0)
@@ -101,12 +102,12 @@ class ScalesProposal:
     """
 
     evidence: ScalesEvidence
-    mode: ScalesNode
+    mode: Node[Array]
     lower: Array
     slices: tuple[Slice, ...]
 
     @classmethod
-    def around(cls, evidence: ScalesEvidence, mode: ScalesNode) -> Self:
+    def around(cls, evidence: ScalesEvidence, mode: Node[Array]) -> Self:
         """Look at the evidence around its maximum."""
         values, vectors = np.linalg.eigh(evidence.curvature(mode))
         sds = 1 / np.sqrt(np.maximum(values, (WIDEST * evidence.prior.settings.spread) ** -2))
@@ -154,7 +155,7 @@ class ScalesProposal:
         return slope.ravel(), curvature, prior.unit.precision() - without.precision()
 
 
-def _slice(evidence: ScalesEvidence, mode: ScalesNode, direction: Array) -> Slice:
+def _slice(evidence: ScalesEvidence, mode: Node[Array], direction: Array) -> Slice:
     """Return the density e^f along a line through the mode."""
     found = {0.0: 0.0}
     for sign in (-1.0, 1.0):

@@ -13,12 +13,12 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
-from bayesclf.models.logistic.learned_model import NODE_CONVERGED, LearnedScaleModel
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
-from bayesclf.models.logistic.scale_grid import Node
+from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
@@ -290,10 +290,10 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
 
     @override
-    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node]:
+    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node[float]]:
         """Return the evidences of several scales, whose modes are searched for together."""
         rows: StreamedLikelihood = self._likelihood
-        objectives = [self._objective(log_scale) for log_scale, _ in starts]
+        objectives = [self.objective_at(log_scale) for log_scale, _ in starts]
         searches = [newton_steps(start, converged=NODE_CONVERGED) for _, start in starts]
         modes = [optimum(found) for found in together(searches, objectives, rows)]
         looks = rows.derivatives_of_all(modes)
@@ -305,20 +305,20 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return found
 
     @override
-    def node(self, log_scale: float, start: Array) -> Node:
+    def node(self, log_scale: float, start: Array) -> Node[float]:
         """Return the evidence of one scale."""
         return self.nodes([(log_scale, start)])[0]
 
     @cached_property
     @override
-    def best(self) -> Node:
+    def best(self) -> Node[float]:
         """The mode of log s given D."""
         if self.is_fitted:
             return Node(self.log_scale, self.theta, np.nan)
         from bayesclf.models.logistic.scale_grid import mode
 
         top = mode(self.nodes, self.scale_grid)
-        return replace(top, theta=self._found_mode(self._objective(top.log_scale), top.theta))
+        return replace(top, theta=self._found_mode(self.objective_at(top.log_scale), top.theta))
 
     def without_rows(self) -> StreamedScaleModel:
         """Return the model with its mode, and no way to its rows."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.logistic import LEVELS, mixed, model_of
+from helpers.logistic import mixed_of_kind, model_of, scaled_points
 from scipy.special import logsumexp
 
 import bayesclf as bc
@@ -30,13 +30,8 @@ PRIORS = {
 }
 
 
-def learned(model: Any, prior: LogisticPrior) -> LearnedPowerModel:
-    return LearnedPowerModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
-
-
 def mixed_model(n_labels: int, name: str) -> LearnedPowerModel:
-    numbers, codes, y, weight = mixed(n_labels)
-    return learned(model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight), PRIORS[name])
+    return mixed_of_kind(LearnedPowerModel, n_labels, PRIORS[name])
 
 
 @pytest.mark.parametrize(("columns", "power", "expected"), [(2, TWO, True), (1, TWO, False), (2, 0.5, False)])
@@ -46,21 +41,11 @@ def test_the_power_matters_for_several_columns_and_several_powers(columns: int, 
     assert learns_correlations(prior, model_of(X, [0, 1, 0, 1, 0, 1]).design) is expected
 
 
-def points(model: LearnedPowerModel, number: int = 6) -> dict[str, Array]:
-    rng = np.random.default_rng(3)
-    vectors, columns = len(model.labels) - 1, len(model.design)
-    return {
-        "intercept": rng.normal(size=(number, vectors)),
-        "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
-        "prior_scale": np.exp(rng.normal(size=number)),
-    }
-
-
 @pytest.mark.parametrize(("name", "n_labels"), [("default", 2), *((name, 3) for name in PRIORS)])
 def test_densities_agree(name: str, n_labels: int) -> None:
     """log p(θ, log s, λ, D) is that of the model with this λ, less log of their number; PyMC's is summed over λ."""
     model = mixed_model(n_labels, name)
-    at, members = points(model), model.members
+    at, members = scaled_points(model, 6), model.members
     each = np.stack([member.log_posterior(**at) for member in members]) - np.log(len(members))
     for member, own in zip(members, each, strict=True):
         power = np.full(len(own), member.power)
@@ -90,7 +75,7 @@ def test_densities_agree(name: str, n_labels: int) -> None:
 def test_the_power_is_drawn_from_its_probabilities_given_the_rest() -> None:
     """So NUTS by PyMC's model, which sums over it, has the same joint posterior."""
     model, draws = mixed_model(3, "three"), 20_000
-    at = {axis: np.repeat(values[:1], draws, axis=0) for axis, values in points(model).items()}
+    at = {axis: np.repeat(values[:1], draws, axis=0) for axis, values in scaled_points(model, 6).items()}
     times = np.where(model.scale_prior.learned[1:], at["prior_scale"][:, None], 1.0)
     found = model.from_pymc({**model.shown(at), "unscaled_weight": at["weight"] / times[:, None, :]})["prior_power"]
     one = {axis: values[:1] for axis, values in at.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.logistic import LEVELS, mixed, model_of
+from helpers.logistic import mixed_of_kind, model_of, of_kind, scaled_points
 from scipy import integrate, linalg, optimize, stats
 
 import bayesclf as bc
@@ -33,22 +33,11 @@ PRIORS = {
 
 
 def learned(model: Any, prior: LogisticPrior) -> LearnedScaleModel:
-    return LearnedScaleModel(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
+    return of_kind(LearnedScaleModel, model, prior)
 
 
 def mixed_model(n_labels: int, name: str = "default", n: int = 40) -> LearnedScaleModel:
-    numbers, codes, y, weight = mixed(n_labels, n)
-    return learned(model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight), PRIORS[name])
-
-
-def points(model: LearnedScaleModel, number: int = 4) -> dict[str, Array]:
-    rng = np.random.default_rng(3)
-    vectors, columns = len(model.labels) - 1, len(model.design)
-    return {
-        "intercept": rng.normal(size=(number, vectors)),
-        "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
-        "prior_scale": np.exp(rng.normal(size=number)),
-    }
+    return mixed_of_kind(LearnedScaleModel, n_labels, PRIORS[name], n)
 
 
 def small(separable: bool) -> LearnedScaleModel:
@@ -128,7 +117,7 @@ def test_densities_agree(name: str, n_labels: int) -> None:
     """log p(θ, log s, D) is that of the model with this s given, the prior of log s, and PyMC's log density."""
     model = mixed_model(n_labels, name)
     settings = model.scale_prior.settings
-    at = points(model)
+    at = scaled_points(model, 4)
     ours = model.log_posterior(**at)
     context = model.pymc()
     logp = context.compile_logp(mode="FAST_COMPILE")
@@ -219,10 +208,8 @@ def test_the_prior_of_the_weights_alone() -> None:
 
 @pytest.mark.parametrize("intercept_at", ["means", "zero"])
 def test_prior_draws_have_the_priors_moments(intercept_at: str) -> None:
-    numbers, codes, y, weight = mixed(3)
-    base = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
     settings = LearnedScale(0.7, 0.3, given={"x1": 0.4}, power=0)
-    model = learned(base, LogisticPrior(prior_scale=settings, intercept_at=intercept_at))
+    model = mixed_of_kind(LearnedScaleModel, 3, LogisticPrior(prior_scale=settings, intercept_at=intercept_at))
     drawn = model.prior_draw(np.random.default_rng(0), 40_000)
     scale, z = drawn["prior_scale"], drawn["weight"] * model.design.scale
     assert np.log(scale).mean() == pytest.approx(np.log(0.7), abs=5 * 0.3 / 200)
