@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet, units
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.categorical import observe_codes
 from bayesclf.families.cut_family import GRID, CutFamily, require_a
 from bayesclf.families.histogram_bins import Smoothings
 from bayesclf.families.histogram_cells import CellLayout, layout_of
@@ -152,23 +153,9 @@ class Histogram(CutFamily[ValueCounts]):
     @override
     def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ValueCounts, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
-        import pymc as pm
-
-        from bayesclf.families.pymc_statistics import sized
-
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
-        sizes = np.asarray(bins.sizes)
-        for size, theta in self._pymc_theta(suffix).items():
-            own = codes[:, sizes == size]
-            rows.observe(
-                sized("codes", size, suffix),
-                pm.Categorical,
-                (theta[rows.y],),
-                own,
-                ("row", sized("simplex", size, suffix)),
-                own >= 0,
-            )
+        observe_codes(codes, rows, self._pymc_theta(suffix), bins.sizes, suffix)
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""

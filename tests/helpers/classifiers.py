@@ -66,6 +66,7 @@ GENERATIVE = (
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
     Case("nb average", bc.NaiveBayes, NUMBERS + WORDS, {"families": "average"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
+    Case("nb ordinal", bc.NaiveBayes, NUMBERS + WORDS, {"blocks": {"ward": Ordinal(levels=WARDS)}}),
     Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
     Case("categorical", bc.CategoricalNB, WORDS),
