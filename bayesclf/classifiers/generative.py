@@ -68,7 +68,8 @@ class GenerativeClassifier(Generating, LearningPartly):
         α of the class prior, above 0: a number, or one per class.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
+        class given what is observed; ``"level"``: it is a level of its own (for a number and a level of an `Ordinal`: a
+        Bernoulli indicator).
     unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -418,7 +419,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if isinstance(frame, SparseTable):
         return sparse_numbers(frame, block.names)
     if block.indicator:
-        return columns.is_missing(frame, block.names, {n for n in block.names if learnt.columns[n].kind == "category"})
+        return _missing(learnt, frame, block.names)
     if block.family.kind == "mixed":
         return _mixed_cells(learnt, frame, block)
     if block.family.kind == "number":
@@ -428,6 +429,15 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         X = cells.array()
         return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
+
+
+def _missing(learnt: Learnt, frame: Any, names: tuple[str, ...]) -> Integers:
+    """Return codes (row, feature) of the two levels (False, True) of "this cell is missing"."""
+    is_category = np.array([learnt.columns[name].kind == "category" for name in names])
+    X = np.empty((len(frame), len(names)), dtype=np.intp)
+    X[:, is_category] = frame[list(compress(names, is_category))].isna()
+    X[:, ~is_category] = columns.is_missing(columns.numbers(frame, tuple(compress(names, ~is_category))))
+    return X
 
 
 def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -426,13 +425,9 @@ class Column:
         return Column(self.name, self.kind, levels, unit, of_numbers, ordered)
 
 
-def is_missing(frame: pd.DataFrame, names: tuple[str, ...], categories: Container[str]) -> NDArray[np.intp]:
-    """Return codes (row, feature) of the two levels (False, True) of "this cell is missing"."""
-    out = np.empty((len(frame), len(names)), dtype=np.intp)
-    words = np.array([name in categories for name in names])
-    out[:, words] = frame[list(compress(names, words))].isna()
-    out[:, ~words] = np.isnan(numbers(frame, tuple(compress(names, ~words))))
-    return out
+def is_missing(X: Array) -> NDArray[np.intp]:
+    """Return codes of the two levels (False, True) of "this number is missing"."""
+    return np.isnan(X).astype(np.intp)
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,9 @@ def ordered_levels(
     words = [level for level in levels if isinstance(level, str)]
     if words and not has_order(column.dtype):
         raise InputError(
-            f"column {name!r} has words without an order, such as {words[0]!r}; make it an ordered categorical, as with "
-            f"X[{name!r}].astype(pd.CategoricalDtype(['low', 'high'], ordered=True)), its own levels from the lowest to "
-            "the highest, or list them in Ordinal(levels=['low', 'high'])"
+            f"column {name!r} has words without an order, such as {words[0]!r}; make it an ordered "
+            f"categorical, X[{name!r}].astype(pd.CategoricalDtype(['low', 'high'], ordered=True)) with its own levels "
+            "from the lowest to the highest, or list these in Ordinal(levels=['low', 'high'])"
         )
     return levels
 
