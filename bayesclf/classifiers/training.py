@@ -358,7 +358,7 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     taken = [
         f"{name!r} ({len(levels)} values)"
         for block in learnt.blocks
-        if block.family.kind == "category" and not block.indicator
+        if block.family.kind == "category" and not block.indicator and not block.ordinal
         for name in block.names
         if learnt.columns[name].of_numbers and not _are_codes(levels := learnt.columns[name].levels)
     ]

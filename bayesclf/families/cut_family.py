@@ -17,32 +17,23 @@ from bayesclf.families.histogram_bins import Bins, Segments, Smoothings
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
 
-GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
-"""Values of a that are averaged over by default."""
 
-
-def require_a(a: object) -> None:
-    """Raise `InputError` for an a, or one of several, that is not above 0."""
-    require_positive(a=a)
-    if not np.size(cast("Any", a)):
-        raise InputError("a must be a number or several of them, not an empty list")
+def require_concentrations(**given: object) -> None:
+    """Raise `InputError` for a concentration, or one of several that are averaged over, that is not above 0."""
+    require_positive(**given)
+    for name, value in given.items():
+        if not np.size(cast("Any", value)):
+            raise InputError(f"{name} must be a number or several of them, not an empty list")
 
 
 class CutFamily[S: Statistics](Family[S]):
-    """A family whose parameter `theta` has the probability of each cell, averaged over a and sets of cuts.
+    """A family whose parameter `theta` has the probability of each cell, averaged over concentrations and sets of cuts.
 
     Attributes
     ----------
-    a
-        Rows that the prior of θ is worth in each class: a number, or several.
     counts, known
         Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by.
     """
-
-    @property
-    @abstractmethod
-    def a(self) -> float | tuple[float, ...]:
-        """Rows that the prior of θ is worth in each class."""
 
     @property
     @abstractmethod
@@ -74,7 +65,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     @abstractmethod
     def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
-        """Return the bins of a feature under each a, given counts (outcome, cell) of its cells."""
+        """Return the bins of a feature under each concentration, given counts (outcome, cell) of its cells."""
 
     def mle(self, statistics: S) -> Parameters:
         """Return the share of each cell; raises `DoesNotExist` where a class has no value in a column."""
@@ -84,16 +75,16 @@ class CutFamily[S: Statistics](Family[S]):
         return {"theta": dirichlet.normalize(counts, self.sizes)[None]}
 
     def map(self, statistics: S) -> Parameters:
-        """Return the mode of θ in the softmax basis given the most probable a and cuts."""
+        """Return the mode of θ in the softmax basis given the most probable concentration and cuts."""
         every = [smoothings.map() for smoothings in self.posterior(statistics).smoothings]
         return {"theta": np.concatenate(every, axis=2)}
 
     def posterior(self, statistics: S) -> Self:
-        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlet(a q + n) given each."""
+        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlets given each."""
         return replace(cast("Any", self), counts=self._counts + self.binned(statistics))  # type: ignore[no-any-return]
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw a and sets of cuts, then θ given them."""
+        """Draw concentrations and sets of cuts, then θ given them."""
         return {"theta": np.concatenate([own.draw(rng, draws) for own in self.smoothings], axis=2)}
 
     def mean(self) -> Parameters:
@@ -133,7 +124,7 @@ class CutFamily[S: Statistics](Family[S]):
     def log_normalizer(self) -> Array:
         """Return the log of the sum over sets of cuts of what θ and its shares within bins integrate to, (1, feature).
 
-        The factor Γ(a)/Γ(a + n_k) of each class is in it too.
+        The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
         """
         return np.array([[own.log_evidence() for own in self.smoothings]])
 
@@ -164,12 +155,12 @@ class CutFamily[S: Statistics](Family[S]):
 
     @cached_property
     def smoothings(self) -> tuple[Smoothings, ...]:
-        """The bins of each feature under each a, with all that is known of them."""
+        """The bins of each feature under each concentration, with all that is known of them."""
         return tuple(self.smoothings_of(j, self._counts[:, own]) for j, own in enumerate(self._slices))
 
     @cached_property
     def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
-        """Return the most probable a and cuts of each feature given the rows that set the prior."""
+        """Return the most probable concentration and cuts of each feature given the rows that set the prior."""
         known = cast("Array", self.known)
         return tuple(self.smoothings_of(j, known[:, own]).most_probable for j, own in enumerate(self._slices))
 
@@ -185,7 +176,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     @cached_property
     def _prior_of_cells(self) -> Array:
-        """Return a q under the most probable a, (cell)."""
+        """Return the most probable concentration of each cell, (cell)."""
         return np.concatenate([segments.prior for segments, _ in self._modes])
 
     @cached_property

@@ -13,7 +13,7 @@ from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet, units
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import observe_codes
-from bayesclf.families.cut_family import GRID, CutFamily, require_a
+from bayesclf.families.cut_family import CutFamily, require_concentrations
 from bayesclf.families.histogram_bins import Smoothings
 from bayesclf.families.histogram_cells import CellLayout, layout_of
 from bayesclf.families.prior_lines import PriorLine, listing
@@ -22,6 +22,10 @@ from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
+
+
+GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""Values of a that are averaged over by default."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class Histogram(CutFamily[ValueCounts]):
     statistics_type: ClassVar[type[Statistics]] = ValueCounts
 
     def __post_init__(self) -> None:
-        require_a(self.a)
+        require_concentrations(a=self.a)
         require(Whole(1), quantiles=self.quantiles)
 
     def resolve_prior(self, statistics: ValueCounts) -> Self:

@@ -20,13 +20,13 @@ from bayesclf.typing import Array
 class LevelRuns(Segments):
     """All runs i, …, j − 1 of the m levels of a feature; made by `of`.
 
-    The shares of the levels of a run are φ ~ Dirichlet(a q + n), n the counts of all classes: they are expected in
-    proportion to a q + n, which thereby takes the place of the widths of a histogram's cells.
+    The shares of the levels of a run are φ ~ Dirichlet(α + n), n the counts of all classes: they are expected in
+    proportion to α + n, which thereby takes the place of the widths of a histogram's cells.
     """
 
     @classmethod
     def of(cls, counts: Array, prior: Array) -> Self:
-        """Return the runs of levels with such counts (outcome, level) and a q (level)."""
+        """Return the runs of levels with such counts (outcome, level) and α (level)."""
         return cls(counts, prior, prior + counts.sum(axis=0))
 
     @override

@@ -13,7 +13,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import CategoricalStatistics, observe_codes
-from bayesclf.families.cut_family import GRID, CutFamily, require_a
+from bayesclf.families.cut_family import CutFamily, require_concentrations
 from bayesclf.families.histogram_bins import Smoothings
 from bayesclf.families.level_runs import LevelRuns
 from bayesclf.families.prior_lines import PriorLine, listing
@@ -29,47 +29,46 @@ MOST_LEVELS = 256
 
 @dataclass(frozen=True)
 class Ordinal(CutFamily[CategoricalStatistics]):
-    """P(x_j = l | y = k) = θ_kr φ_l for the levels l of run r; the levels of a feature, in order, are cut into runs.
+    r"""P(x_j = l | y = k) = θ_kr φ_l for the levels l of run r; the levels of a feature, in order, are cut into runs.
 
     ========== ============================= ======================================= ============================
     parameter  support                       prior                                   posterior
     ========== ============================= ======================================= ============================
-    a          a grid                        uniform                                 ∝ the evidence
-    cuts       subsets of the L − 1 places   uniform over the number R of runs, then ∝ prior · Π_r [Π_k B(a q_r + n_kr)
-               between levels                over the sets of R − 1 cuts             · B_r(a q + n)], normalized
-    θ_k | cuts simplex over the runs         Dirichlet(a q_r)                        Dirichlet(a q_r + n_kr)
-    φ | cuts   simplex over the levels of    Dirichlet(a q_l), l in the run          Dirichlet(a q_l + n_l)
+    cuts       subsets of the L − 1 places   uniform over the number R of runs, then ∝ prior · evidence given them
+               between levels                over the sets of R − 1 cuts
+    θ_k | cuts simplex over the runs         Dirichlet(α L_r), L_r the levels of run Dirichlet(α L_r + n_kr)
+    φ | cuts   simplex over the levels of    Dirichlet(α)                            Dirichlet(α + n_l)
                each run
     ========== ============================= ======================================= ============================
 
     Within a run the levels say the same of the class: all classes have the same shares φ there, learned from the rows
     of all of them, n_l. So levels with few rows take what they say of the class from their neighbors, as far as the
-    evidence joins them. With every cut the family is `Categorical` with α_l = a q_l, and with none the column says
-    nothing of the class: both are among the sets that are averaged over. Whatever the cuts, a class by itself has
-    Dirichlet(a q), so that they say how classes differ and nothing else.
+    evidence joins them. Given the cuts the evidence is
 
-    q_l is the share of pooled rows in level l, one more for each level: it does not depend on the labels. The larger a,
-    the nearer are the classes to each other, and to q: it is learned, for each feature.
+    .. math:: \prod_k \frac{B(α L + n_k)}{B(α L)} \prod_r \frac{B(α + n_{l ∈ r})}{B(α)},
+
+    L and n_k being those of the runs. With every cut the family is `Categorical` with the same α, and with none the
+    column says nothing of the class: both are among the sets that are averaged over. Whatever the cuts, a class by
+    itself has Dirichlet(α), so that they say how classes differ and nothing else, and the evidence is comparable with
+    that of `Categorical`.
 
     A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
     predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming
-    (`families.cut_sets`). MLE cuts everywhere. MAP takes the most probable a and set of cuts, and the modes of θ and φ
-    in the softmax basis, which are their posterior means. The mean is over a and the sets of cuts too. In PyMC these
-    are the most probable ones, as NUTS has no discrete parameters. A missing cell, or one with an unknown level, is
-    integrated out.
+    (`families.cut_sets`). MLE cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the
+    softmax basis, which are their posterior means. The mean is over the sets of cuts too. In PyMC they are the most
+    probable one, as NUTS has no discrete parameters. A missing cell, or one with an unknown level, is integrated out.
 
     Parameters
     ----------
     levels : sequence or None
         The levels in order, for columns that do not say it: an ordered categorical of pandas and a column of numbers
         do.
-    a : float or tuple of float
-        Rows that the prior of θ is worth in each class, above 0: a number, or several that are averaged over by their
-        evidence.
-    axes, shares, counts, known
-        Set by `resolve_prior`: q (level), the levels of all features concatenated; counts (outcome, level) of the rows
-        that a prior has seen already; and those of the rows that it was set by, whose most probable a and cuts PyMC
-        takes.
+    alpha : float or tuple of float
+        Concentration of each level, above 0: a number, or several that are averaged over by their evidence, feature
+        by feature, all equally probable a priori.
+    axes, counts, known
+        Set by `resolve_prior`: counts (outcome, level) of the rows that a prior has seen already, the levels of all
+        features concatenated; and those of the rows that it was set for, whose most probable α and cuts PyMC takes.
 
     References
     ----------
@@ -89,9 +88,8 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     """
 
     levels: Sequence[Hashable] | None = None
-    a: float | tuple[float, ...] = GRID
+    alpha: float | tuple[float, ...] = 1.0
     axes: Axes = field(default=Axes((), ()), repr=False)
-    shares: Array | None = field(default=None, repr=False)
     counts: Array | None = field(default=None, repr=False)
     known: Array | None = field(default=None, repr=False)
     name: ClassVar[str] = "ordinal"
@@ -100,12 +98,12 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
-        require_a(self.a)
+        require_concentrations(alpha=self.alpha)
         if self.levels is not None and (isinstance(self.levels, str) or len(set(self.levels)) < len(self.levels)):
             raise InputError(f"levels must list each level once, in order, and not be {self.levels!r}")
 
     def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
-        """Return the prior with q of the pooled rows, and the most probable cuts given these rows."""
+        """Return the prior of these features, and the rows whose most probable cuts PyMC takes."""
         axes, counts = statistics.axes, statistics.counts
         for name, size in zip(axes.features, axes.sizes, strict=True):
             if size > MOST_LEVELS:
@@ -113,12 +111,10 @@ class Ordinal(CutFamily[CategoricalStatistics]):
                     f"column {name!r} has {size} levels, more than the {MOST_LEVELS} that can be cut into runs; take a "
                     "family of numbers, or merge levels"
                 )
-        pooled = 1 + counts.sum(axis=0)
         return replace(
             self,
-            a=tuple(float(value) for value in np.ravel(self.a)),
+            alpha=tuple(float(value) for value in np.ravel(self.alpha)),
             axes=axes,
-            shares=dirichlet.normalize(pooled, axes.sizes),
             counts=np.zeros(counts.shape),
             known=counts,
         )
@@ -130,11 +126,11 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of cuts, and of the probabilities of runs and levels given them."""
-        values, numbers = listing("a", np.ravel(self.a))
+        values, numbers = listing("alpha", np.ravel(self.alpha))
         form = (
-            "sets of cuts between levels uniform given their number; Dirichlet(a · share of the column in each run), "
-            "and in a run Dirichlet(a · share of the column in each level), the same for all classes; a "
-            f"{'=' if np.size(self.a) == 1 else 'uniform on'} {values}"
+            "sets of cuts between levels uniform given their number; Dirichlet(alpha) over the levels of a class, whose "
+            "shares within a run are the same in all classes, alpha "
+            f"{'=' if np.size(self.alpha) == 1 else 'uniform on'} {values}"
         )
         if self._counts.any():
             form += "; all given the rows of an earlier fit"
@@ -234,9 +230,9 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
     @override
     def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
-        """Return the runs of a feature under each a."""
-        q = cast("Array", self.shares)[self._slices[feature]]
-        return Smoothings(tuple(LevelRuns.of(counts, a * q) for a in cast("tuple[float, ...]", self.a)))
+        """Return the runs of a feature under each α."""
+        every = cast("tuple[float, ...]", self.alpha)
+        return Smoothings(tuple(LevelRuns.of(counts, np.full(self.sizes[feature], alpha)) for alpha in every))
 
 
 RUNS, SHARES = "_runs", "_shares"

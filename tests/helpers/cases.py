@@ -217,7 +217,7 @@ AVERAGES = (
 _MANY_LEVELS = (("a", "b"), tuple(range(5)), ("low", "mid", "high"))
 ORDINALS = (
     OrdinalCase("ordinal", Ordinal(), Axes(LABELS, FEATURES, _MANY_LEVELS)),
-    OrdinalCase("ordinal a=4", Ordinal(a=4.0), Axes(LABELS, FEATURES, _MANY_LEVELS)),
+    OrdinalCase("ordinal α averaged", Ordinal(alpha=(0.5, 4.0)), Axes(LABELS, FEATURES, _MANY_LEVELS)),
 )
 """Families with sets of cuts between levels."""
 
