@@ -14,15 +14,13 @@ from bayesclf.classifiers.generative import GenerativeClassifier, own_options_fi
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
-from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial, Ordinal
+from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
 from bayesclf.families.averaged_by_evidence import AveragedByEvidence
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
-from bayesclf.families.ordinal import MOST_LEVELS
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
-from bayesclf.tables.level_order import has_order
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -47,8 +45,7 @@ class NaiveBayes(GenerativeClassifier):
         Evidence is that of cells as wide as the last recorded decimal, so that densities and masses compare, and joint
         over the classes; all candidates are equally probable a priori. What was chosen is in `families_`, in the notes
         of the fit, and in its report. Of other rows, a cell that the chosen family cannot have, or none of those that
-        are averaged, counts as missing. With ``"auto"`` and ``"average"``, ordered categoricals of pandas that `blocks`
-        does not name are `bayesclf.families.Ordinal`.
+        are averaged, counts as missing.
     blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
@@ -60,7 +57,7 @@ class NaiveBayes(GenerativeClassifier):
     inclusion : float
         Prior probability that a column depends on the class, with `select`.
     alpha : float, "learned" or LearntAlpha
-        Concentration of the `Categorical` columns that `blocks` does not name, as in `CategoricalNB`, and of families
+        Concentration of the categorical columns that `blocks` does not name, as in `CategoricalNB`, and of families
         of counts given by name.
 
     Attributes
@@ -200,11 +197,8 @@ class NaiveBayes(GenerativeClassifier):
             given.append(ColumnBlock(own, members, mixed=tuple(n for n in kinds if kinds[n] == "category")))
         rest = [name for name in names if name not in taken]
         kinds = columns.kinds_of(frame[rest] if taken else frame)
-        categories = Categorical(concentration(self.alpha, LEAST_LEVELS))
-        dtypes = zip(names, frame.dtypes, strict=True) if self.families in ("auto", "average") else ()
-        in_order = {name for name, dtype in dtypes if has_order(dtype) and len(dtype.categories) <= MOST_LEVELS}
-        for of_kind, of_order in ((numbers, False), (categories, False), (Ordinal(), True)):
-            members = tuple(n for n in rest if kinds[n] == of_kind.kind and (n in in_order) == of_order)
+        for of_kind in (numbers, Categorical(concentration(self.alpha, LEAST_LEVELS))):
+            members = tuple(name for name in rest if kinds[name] == of_kind.kind)
             if members:
                 given.append(ColumnBlock(of_kind, members))
         if self.select:

@@ -128,8 +128,8 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         """Return the prior of cuts, and of the probabilities of runs and levels given them."""
         values, numbers = listing("alpha", np.ravel(self.alpha))
         form = (
-            "sets of cuts between levels uniform given their number; Dirichlet(alpha) over the levels of a class, whose "
-            "shares within a run are the same in all classes, alpha "
+            "sets of cuts between levels uniform given their number; Dirichlet(alpha) over the levels of a class, "
+            "whose shares within a run are the same in all classes, alpha "
             f"{'=' if np.size(self.alpha) == 1 else 'uniform on'} {values}"
         )
         if self._counts.any():
