@@ -173,8 +173,8 @@ def test_drawn_sets_of_cuts_follow_their_probabilities(rng):
 
 
 def test_the_order_backwards_is_the_same_order_and_another_one_is_not():
-    y = np.arange(120) % 3
-    X = (np.array([0, 3, 2])[y] + np.arange(120) // 3 % 3)[:, None]  # classes of three neighboring levels each
+    X = (np.arange(240) % 6)[:, None]
+    y = np.where(X[:, 0] < 3, np.arange(240) // 6 % 2, 2)  # two runs of three levels each
     statistics = Ordinal().statistics(X, y, axes_of(6))
     prior, back = Ordinal().resolve_prior(statistics), 5 - X
     backwards = prior.statistics(back, y, prior.axes)
