@@ -433,7 +433,8 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
 
 def _missing(learnt: Learnt, frame: Any, names: tuple[str, ...]) -> Integers:
     """Return codes (row, feature) of the two levels (False, True) of "this cell is missing"."""
-    is_category = np.array([learnt.columns[name].kind == "category" for name in names])
+    in_order = {name for block in learnt.blocks if block.ordinal for name in block.names}
+    is_category = np.array([name in in_order for name in names])
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     X[:, is_category] = frame[list(compress(names, is_category))].isna()
     X[:, ~is_category] = columns.is_missing(columns.numbers(frame, tuple(compress(names, ~is_category))))
