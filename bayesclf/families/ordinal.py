@@ -84,7 +84,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     >>> y = ["no", "no", "no", "yes", "yes", "yes"] * 4
     >>> clf = bc.NaiveBayes({"size": bc.families.Ordinal()}, random_state=1).fit(X, y)
     >>> clf.predict_proba(X[:6], rule="predictive")[:, 1].round(2)
-    array([0.02, 0.01, 0.01, 0.99, 0.99, 0.98])
+    array([0.15, 0.11, 0.11, 0.89, 0.89, 0.85])
     """
 
     levels: Sequence[Hashable] | None = None

@@ -169,6 +169,22 @@ def test_drawn_sets_of_cuts_follow_their_probabilities(rng):
     assert stats.chisquare(np.bincount(drawn, minlength=16), 20_000 * weights).pvalue > 1e-4
 
 
+def test_ranks_of_parameters_among_draws_are_uniform(rng):
+    """Simulation-based calibration: parameters from the prior, rows given them, draws given the rows."""
+    prior, _ = fitted(4, alpha=(0.5, 3.0))
+    y = np.repeat([0, 1, 2], [10, 6, 8])
+    ranks = np.empty((2, 800), dtype=int)
+    for number in range(800):
+        truth = prior.draw(rng, 1)
+        statistics = prior.statistics(prior.sample(truth, y, rng), y, prior.axes)
+        drawn = prior.posterior(statistics).draw(rng, 9)["theta"]
+        ratio = [np.log(theta[:, 0, 1] / theta[:, 1, 1]) for theta in (truth["theta"], drawn)]
+        ranks[:, number] = (drawn[:, 2, 3] < truth["theta"][:, 2, 3]).sum(), (ratio[1] < ratio[0]).sum()
+        ranks[1, number] += rng.integers((ratio[1] == ratio[0]).sum() + 1)  # joined levels have ratios in common
+    for own in ranks:
+        assert stats.chisquare(np.bincount(own, minlength=10)).pvalue > 1e-4
+
+
 # What follows from the model
 
 
