@@ -44,6 +44,7 @@ from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.level_order import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -67,7 +68,8 @@ class GenerativeClassifier(Generating, LearningPartly):
         α of the class prior, above 0: a number, or one per class.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator).
+        class given what is observed; ``"level"``: it is a level of its own (for a number and a level of an `Ordinal`: a
+        Bernoulli indicator).
     unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
@@ -237,11 +239,15 @@ class GenerativeClassifier(Generating, LearningPartly):
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if not b.indicator for name in b.categories}
+        in_order = {name: block.ordinal for block in blocks if block.ordinal for name in block.names}
         found = {str(name): Column(str(name), "number") for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
-            levels = columns.levels_of(frame[name], self.missing)
-            found[name] = Column(name, "category", levels, of_numbers=of_numbers)
+            levels, ordered, ordinal = columns.levels_of(frame[name], self.missing), False, in_order.get(name)
+            if ordinal is not None and self.prior is None:  # a prior knows the order
+                levels = ordered_levels(frame[name], columns.levels_of(frame[name], "ignore"), ordinal.levels)
+                ordered = ordinal.levels is not None or has_order(frame[name].dtype)
+            found[name] = Column(name, "category", levels, of_numbers=of_numbers, ordered=ordered)
         return found
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:

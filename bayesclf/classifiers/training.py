@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -14,12 +15,13 @@ from bayesclf.classifiers.labels import is_number
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, Selected
+from bayesclf.families import Axes, Categorical, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.value_counts import ValueCounts
+from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Table
 from bayesclf.tables.row_numbers import some_rows
@@ -169,6 +171,14 @@ class ColumnBlock:
     def categories(self) -> tuple[str, ...]:
         """The columns that are categories."""
         return self.names if self.family.kind == "category" else self.mixed
+
+    @property
+    def ordinal(self) -> Ordinal | None:
+        """The family of categories in order, wrapped or not; None for any other."""
+        family = self.family
+        while isinstance(family, Wrapper):
+            family = family.family
+        return family if isinstance(family, Ordinal) else None
 
     @property
     def plain(self) -> Family[Any]:
@@ -348,7 +358,7 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     taken = [
         f"{name!r} ({len(levels)} values)"
         for block in learnt.blocks
-        if block.family.kind == "category" and not block.indicator
+        if block.family.kind == "category" and not block.indicator and not block.ordinal
         for name in block.names
         if learnt.columns[name].of_numbers and not _are_codes(levels := learnt.columns[name].levels)
     ]
@@ -394,9 +404,9 @@ class FrozenPrior:
 
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
-    """Return a block that says which numbers are missing: a Bernoulli for each column and class."""
-    of_numbers = (block for block in blocks if block.family.kind in ("number", "mixed"))
-    names = tuple(name for block in of_numbers for name in block.names if name not in block.mixed)
+    """Return a block that says which numbers and ordered categories are missing: a Bernoulli for each and class."""
+    in_order = (block for block in blocks if block.family.kind in ("number", "mixed") or block.ordinal)
+    names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
     selected = [block.family for block in blocks if isinstance(block.family, Selected)]
     family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
     return (ColumnBlock(family, names, indicator=True),) if names else ()
@@ -409,7 +419,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if isinstance(frame, SparseTable):
         return sparse_numbers(frame, block.names)
     if block.indicator:
-        return columns.is_missing(columns.numbers(frame, block.names))
+        return _missing(learnt, frame, block.names)
     if block.family.kind == "mixed":
         return _mixed_cells(learnt, frame, block)
     if block.family.kind == "number":
@@ -419,6 +429,16 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         X = cells.array()
         return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
+
+
+def _missing(learnt: Learnt, frame: Any, names: tuple[str, ...]) -> Integers:
+    """Return codes (row, feature) of the two levels (False, True) of "this cell is missing"."""
+    in_order = {name for block in learnt.blocks if block.ordinal for name in block.names}
+    is_category = np.array([name in in_order for name in names])
+    X = np.empty((len(frame), len(names)), dtype=np.intp)
+    X[:, is_category] = frame[list(compress(names, is_category))].isna()
+    X[:, ~is_category] = columns.is_missing(columns.numbers(frame, tuple(compress(names, ~is_category))))
+    return X
 
 
 def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:

@@ -22,6 +22,7 @@ from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
+from bayesclf.families.ordinal import Ordinal
 from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
@@ -31,7 +32,9 @@ from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram, VonMises)
-_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, MultivariateGaussian, *_TABLES, ConditionalGaussian)
+_CATEGORIES = (Categorical, Ordinal)
+_MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
+_ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
 
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name. A new family is one file, one entry here and one case in the contract tests."""
@@ -63,6 +66,7 @@ __all__ = [
     "MultivariateGaussian",
     "NegativeBinomial",
     "OneDependence",
+    "Ordinal",
     "Parameters",
     "Poisson",
     "Rows",

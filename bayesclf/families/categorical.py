@@ -52,6 +52,14 @@ class CategoricalStatistics(Statistics):
         counts[np.ix_(self.axes.labels_in(axes), columns)] = self.counts
         return type(self)(axes, counts)
 
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Whether any cell of a feature is observed, (feature)."""
+        # A column that is empty in all rows so far has no level, which reduceat cannot express.
+        ends = np.cumsum(self.axes.sizes)
+        seen = np.concatenate(([0.0], np.cumsum(self.counts.sum(axis=0))))
+        return np.asarray(seen[ends] > seen[ends - self.axes.sizes])
+
 
 @dataclass(frozen=True, repr=False)
 class Categorical(SimplexFamily[CategoricalStatistics]):
@@ -99,10 +107,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        # A column that is empty in all rows so far has no level, which reduceat cannot express.
-        ends = np.cumsum(statistics.axes.sizes)
-        seen = np.concatenate(([0.0], np.cumsum(statistics.counts.sum(axis=0))))
-        return np.asarray(seen[ends] > seen[ends - statistics.axes.sizes])
+        return statistics.observed
 
     @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
@@ -129,15 +134,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     @override
     def pymc_cells(self, X: Integers, rows: LabeledRows, theta: dict[int, Any], suffix: str) -> None:
         """Observe x_j ~ Categorical(θ_yj), for the features with the same number of levels together."""
-        import pymc as pm
-
-        from bayesclf.families.pymc_statistics import sized
-
-        sizes = np.asarray(self.axes.sizes)
-        for size, of_size in theta.items():
-            codes = X[:, sizes == size]
-            name, dims = sized("codes", size, suffix), ("row", sized("simplex", size, suffix))
-            rows.observe(name, pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)
+        observe_codes(X, rows, theta, self.axes.sizes, suffix)
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""
@@ -177,3 +174,29 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}
+
+
+def observe_codes(X: Integers, rows: LabeledRows, theta: dict[int, Any], sizes: tuple[int, ...], suffix: str) -> None:
+    """Observe x_j ~ Categorical(θ_yj) in the open PyMC model, for the features with the same number of levels together.
+
+    Parameters
+    ----------
+    X
+        Level codes (row, feature).
+    rows
+        Labels and weights.
+    theta
+        θ by number of levels, (outcome, simplex, value).
+    sizes
+        Number of levels of each feature.
+    suffix
+        What is added to the names.
+    """
+    import pymc as pm
+
+    from bayesclf.families.pymc_statistics import sized
+
+    for size, of_size in theta.items():
+        codes = X[:, np.asarray(sizes) == size]
+        name, dims = sized("codes", size, suffix), ("row", sized("simplex", size, suffix))
+        rows.observe(name, pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)

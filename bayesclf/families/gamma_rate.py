@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GammaRate[S: Statistics](Family[S]):
     """A family whose one parameter is a rate λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.constraints import Whole, require
-from bayesclf.errors import InputError
 from bayesclf.families import dirichlet, units
-from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
-from bayesclf.families.histogram_bins import Bins, Segments, Smoothings
+from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.categorical import observe_codes
+from bayesclf.families.cut_family import CutFamily, require_concentrations
+from bayesclf.families.histogram_bins import Smoothings
 from bayesclf.families.histogram_cells import CellLayout, layout_of
 from bayesclf.families.prior_lines import PriorLine, listing
-from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.families.pymc_rows import LabeledRows
 
+
 GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Values of a that are averaged over by default."""
 
 
 @dataclass(frozen=True, repr=False)
-class Histogram(Family[ValueCounts]):
+class Histogram(CutFamily[ValueCounts]):
     """p(x_j | y = k) is constant in each bin: θ_kb / width_b, the bins of a feature being those of all classes.
 
     ========== ============================= ======================================= ============================
@@ -95,9 +95,7 @@ class Histogram(Family[ValueCounts]):
     statistics_type: ClassVar[type[Statistics]] = ValueCounts
 
     def __post_init__(self) -> None:
-        require_positive(a=self.a)
-        if not np.size(self.a):
-            raise InputError("a must be a number or several of them, not an empty list")
+        require_concentrations(a=self.a)
         require(Whole(1), quantiles=self.quantiles)
 
     def resolve_prior(self, statistics: ValueCounts) -> Self:
@@ -148,28 +146,6 @@ class Histogram(Family[ValueCounts]):
             form += "; both given the rows of an earlier fit"
         return [PriorLine("theta", "", name, form, numbers) for name in self.axes.features]
 
-    def mle(self, statistics: ValueCounts) -> Parameters:
-        """Return the share of each cell; raises `DoesNotExist` where a class has no number in a column."""
-        require_each(statistics.n > 0, statistics.axes, "has no value")
-        return {"theta": dirichlet.normalize(self.binned(statistics), self.layout.sizes)[None]}
-
-    def map(self, statistics: ValueCounts) -> Parameters:
-        """Return the mode of θ in the softmax basis given the most probable a and cuts."""
-        every = [smoothings.map() for smoothings in self.posterior(statistics).smoothings]
-        return {"theta": np.concatenate(every, axis=2)}
-
-    def posterior(self, statistics: ValueCounts) -> Self:
-        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlet(a q + n) given each."""
-        return replace(self, counts=self._counts + self.binned(statistics))
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw a and sets of cuts, then θ given them."""
-        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.smoothings], axis=2)}
-
-    def mean(self) -> Parameters:
-        """Return the average of the cells' probabilities over sets of cuts and θ."""
-        return {"theta": self._mean[None]}
-
     @override
     def pymc(self, statistics: ValueCounts, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing their counts."""
@@ -181,68 +157,22 @@ class Histogram(Family[ValueCounts]):
     @override
     def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ValueCounts, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
-        import pymc as pm
-
-        from bayesclf.families.pymc_statistics import sized
-
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
-        sizes = np.asarray(bins.sizes)
-        for size, theta in self._pymc_theta(suffix).items():
-            own = codes[:, sizes == size]
-            rows.observe(
-                sized("codes", size, suffix),
-                pm.Categorical,
-                (theta[rows.y],),
-                own,
-                ("row", sized("simplex", size, suffix)),
-                own >= 0,
-            )
+        observe_codes(codes, rows, self._pymc_theta(suffix), bins.sizes, suffix)
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""
         from bayesclf.families.pymc_statistics import add_simplexes
 
-        bins, prior = self._bins, np.concatenate([segments.prior for segments, _ in self._modes])
-        return add_simplexes(bins.sums(prior + self._counts), bins.sizes, self.axes.features, suffix)
+        bins = self._bins
+        return add_simplexes(bins.sums(self._prior_of_cells + self._counts), bins.sizes, self.axes.features, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the cells' probabilities from those of the bins."""
         bins = self._bins
         return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
-
-    def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_j log θ_jc − log width_c of the cells c of the observed values, (draw, row, outcome)."""
-        inside = dirichlet.indicators(self._cells(X), sum(self.layout.sizes))
-        density = dirichlet.weighted_logs(inside, parameters["theta"] / self.layout.widths)
-        return density + self._log_shape(X)[:, None]
-
-    def log_predictive(self, X: Array) -> Array:
-        """Return the log density averaged over sets of cuts and θ, (row, outcome)."""
-        return np.asarray(self.log_density(X, self.mean())[0])
-
-    def log_predictive_without(self, X: Array, y: Integers) -> Array:
-        """Average over sets of cuts and θ given the counts less one, for each class and cell that has a row."""
-        codes, labels = self.layout.codes(X), len(self.axes.labels)
-        out = np.repeat(self._log_shape(X)[:, None], labels, axis=1)
-        for j in range(len(self.layout.sizes)):
-            seen = np.flatnonzero(codes[:, j] >= 0)
-            pairs, of_row = np.unique(codes[seen, j] * labels + y[seen], return_inverse=True)
-            table = np.empty((len(pairs), labels))
-            for number, (code, label) in enumerate(zip(*np.divmod(pairs, labels), strict=True)):
-                counts = self._counts[:, self.layout.slices()[j]].copy()
-                counts[label, code] -= 1
-                table[number] = np.log(self.smoothings[j].with_counts(counts).mean()[:, code])
-            out[seen] += table[of_row]
-        return out
-
-    def log_normalizer(self) -> Array:
-        """Return the log of the sum over sets of cuts of Π_b width_b^−n_b Π_k Γ(a q_b + n_kb)/Γ(a q_b), (1, feature).
-
-        The factor Γ(a)/Γ(a + n_k) of each class is in it too.
-        """
-        return np.array([[own.log_evidence() for own in self.smoothings]])
 
     def log_base(self, statistics: ValueCounts) -> Array:
         """Return the log density of numbers in open cells relative to that at the border, and the Jacobian of units."""
@@ -252,20 +182,9 @@ class Histogram(Family[ValueCounts]):
             out[0, j] = counts.sum(axis=0) @ self.layout.log_shape_of(j, values)
         return out - statistics.n.sum(axis=0) * np.log(statistics.axes.unit)
 
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_kc/θ_k′c of the cell of each value."""
-        cells, row = self._cells(X), np.arange(len(X))[:, None]
-        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
-        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
-
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
-        theta = parameters["theta"][0]
-        codes = np.empty((len(y), len(self.layout.sizes)), dtype=np.intp)
-        for j, cells in enumerate(self.layout.slices()):
-            below = np.cumsum(theta[:, cells], axis=1)[:, :-1]
-            codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
-        return self.layout.sample(codes, rng)
+        return self.layout.sample(self._drawn_codes(parameters, y, rng), rng)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -292,6 +211,7 @@ class Histogram(Family[ValueCounts]):
         """Number of bins of each feature."""
         return f"bins: {self._bins.sizes}"
 
+    @override
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
         out = np.zeros((len(statistics.counts), sum(self.layout.sizes)))
@@ -302,37 +222,31 @@ class Histogram(Family[ValueCounts]):
         return out
 
     @property
-    def _counts(self) -> Array:
-        """Counts (outcome, cell) of the rows that the hyperparameters know of."""
-        return cast("Array", self.counts)
+    @override
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each feature."""
+        return self.layout.sizes
 
-    @cached_property
-    def smoothings(self) -> tuple[Smoothings, ...]:
-        """The bins of each feature under each a, with all that is known of them."""
-        a, layout = cast("tuple[float, ...]", self.a), self.layout
-        return tuple(Smoothings.of(a, self._counts[:, c], layout.shares[c], layout.widths[c]) for c in layout.slices())
+    @property
+    @override
+    def widths(self) -> Array:
+        """Width of each cell."""
+        return self.layout.widths
 
-    @cached_property
-    def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
-        """Return the most probable a and cuts of each feature given the rows that set the prior."""
-        posterior = replace(self, counts=cast("Array", self.known))
-        return tuple(own.most_probable for own in posterior.smoothings)
+    @override
+    def codes(self, X: Array) -> Integers:
+        """Return the cell of each number within those of its feature, (row, feature); −1 where it is missing."""
+        return self.layout.codes(X)
 
-    @cached_property
-    def _bins(self) -> Bins:
-        """Return the bins of the most probable cuts."""
-        return Bins.of(np.concatenate([begins for _, begins in self._modes]), self.layout.sizes, self.layout.widths)
+    @override
+    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+        """Return the bins of a feature under each a."""
+        own = self.layout.slices()[feature]
+        return Smoothings.of(
+            cast("tuple[float, ...]", self.a), counts, self.layout.shares[own], self.layout.widths[own]
+        )
 
-    @cached_property
-    def _mean(self) -> Array:
-        """Return the expected probability of each cell, (outcome, cell)."""
-        empty = np.empty((len(self.axes.labels), 0))
-        return np.concatenate([empty, *(own.mean() for own in self.smoothings)], axis=1) * self.layout.widths
-
-    def _cells(self, X: Array) -> Integers:
-        """Return the cell of each value (row, feature) among those of all features, −1 where it is missing."""
-        return dirichlet.cells_of(self.layout.codes(X), self.layout.sizes)
-
+    @override
     def _log_shape(self, X: Array) -> Array:
         """Return the sum of the log densities of values relative to their cells, in units of the features, (row)."""
         return self.layout.log_shape(X).sum(axis=1) - self.axes.log_units(~np.isnan(X))

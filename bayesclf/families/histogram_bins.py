@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Segments:
         Each bin is summed by itself: a difference of sums from the left would lose the small ones.
         """
         none = np.tril(np.ones((len(self.prior) + 1,) * 2, dtype=bool))
-        return tuple(np.where(none, 1.0, _runs(values)) for values in (self.prior, self.counts, self.widths))  # type: ignore[return-value]
+        return tuple(np.where(none, 1.0, run_sums(values)) for values in (self.prior, self.counts, self.widths))  # type: ignore[return-value]
 
     @cached_property
     def cuts(self) -> CutSets:
@@ -69,17 +70,41 @@ class Segments:
         a, n = self.prior.sum(), self.counts.sum(axis=1)
         return float((gammaln(a) - gammaln(a + n)).sum())
 
+    def with_counts(self, counts: Array) -> Self:
+        """Return the same with other counts."""
+        return replace(self, counts=counts)
+
     def mean(self) -> Array:
-        """Return the expected density in each cell, relative to its shape, (outcome, cell)."""
+        """Return the expected probability of each cell, (outcome, cell)."""
         prior, counts, widths = self._sums
         theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
         density = self.cuts.probabilities() * theta / widths
         # Of all bins that hold a cell: those that begin at it or before, and end after it.
         within = np.cumsum(np.cumsum(density[:, :, ::-1], axis=2)[:, :, ::-1], axis=1)
         cell = np.arange(len(self.prior))
-        return np.asarray(within[:, cell, cell + 1])
+        return np.asarray(within[:, cell, cell + 1] * self.widths)
 
-    def given(self, begins: NDArray[np.bool_], theta_of: Callable[[Array, tuple[int, ...]], Array]) -> Array:
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
+        begins = self.cuts.draw(rng, draws)
+
+        def theta(alpha: Array, sizes: tuple[int, ...]) -> Array:
+            """Draw θ of the bins given where they begin."""
+            with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
+                return np.asarray(dirichlet.draw(alpha, sizes, rng, 1)[0])
+
+        return self.given(begins, theta, self._drawn_shares(begins, rng))
+
+    def _drawn_shares(self, begins: NDArray[np.bool_], rng: np.random.Generator) -> Array | None:
+        """Draw the share of each cell in its bin, (draw, cell); None where it follows from the widths."""
+        return None
+
+    def given(
+        self,
+        begins: NDArray[np.bool_],
+        theta_of: Callable[[Array, tuple[int, ...]], Array],
+        shares: Array | None = None,
+    ) -> Array:
         """Return the probabilities of the cells (draw, outcome, cell) given sets of cuts.
 
         Parameters
@@ -88,6 +113,8 @@ class Segments:
             Which cells begin a bin, (draw, cell).
         theta_of
             θ from the concentration of the bins, both in the cell that begins each, and 0 in others.
+        shares
+            Of each cell in its bin, (draw, cell); by default in proportion to the widths.
         """
         prior, counts, widths = self._sums
         cell = np.arange(begins.shape[1])
@@ -98,7 +125,9 @@ class Segments:
         alpha = np.moveaxis(prior[first, end] + counts[:, first, end], 0, 1)
         theta = theta_of(np.where(begins[:, None], alpha, 0.0), (len(cell),))
         of_bin = np.take_along_axis(theta, np.broadcast_to(first[:, None], theta.shape), axis=2)
-        return of_bin * (self.widths / widths[first, end])[:, None]
+        if shares is None:
+            shares = self.widths / widths[first, end]
+        return of_bin * shares[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +149,7 @@ class Smoothings:
 
     def with_counts(self, counts: Array) -> Smoothings:
         """Return the same with other counts."""
-        return Smoothings(tuple(replace(segments, counts=counts) for segments in self.each))
+        return Smoothings(tuple(segments.with_counts(counts) for segments in self.each))
 
     @cached_property
     def _log_evidences(self) -> Array:
@@ -136,7 +165,7 @@ class Smoothings:
         return float(np.logaddexp.reduce(self._log_evidences) - np.log(len(self.each)))
 
     def mean(self) -> Array:
-        """Return the expected density in each cell, relative to its shape, (outcome, cell)."""
+        """Return the expected probability of each cell, (outcome, cell)."""
         pairs = zip(self.weights, self.each, strict=True)
         return np.sum([weight * segments.mean() for weight, segments in pairs if weight > NEGLIGIBLE], axis=0)
 
@@ -154,18 +183,12 @@ class Smoothings:
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw a, cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
-
-        def theta(alpha: Array, sizes: tuple[int, ...]) -> Array:
-            """Draw θ of the bins given where they begin."""
-            with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
-                return np.asarray(dirichlet.draw(alpha, sizes, rng, 1)[0])
-
         of_a = rng.choice(len(self.each), size=draws, p=self.weights)
         out = np.empty((draws, *self.each[0].counts.shape))
         for place, segments in enumerate(self.each):
             own = of_a == place
             if own.any():
-                out[own] = segments.given(segments.cuts.draw(rng, int(own.sum())), theta)
+                out[own] = segments.draw(rng, int(own.sum()))
         return out
 
 
@@ -207,7 +230,7 @@ class Bins:
         return np.asarray(theta[..., self.cell] * self.widths / self.sums(self.widths)[self.cell])
 
 
-def _runs(values: Array) -> Array:
+def run_sums(values: Array) -> Array:
     """Return the sum of the values i, …, j − 1, (…, i, j), of values (…, cell)."""
     size = values.shape[-1]
     upper = np.triu(np.broadcast_to(values[..., None, :], (*values.shape[:-1], size, size)))

@@ -99,17 +99,14 @@ def add_simplexes(
     dict
         θ by size, (outcome, simplex, cell).
     """
-    model, by_size = pm.modelcontext(None), {}
-    per_simplex = np.asarray(sizes)
+    by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = [name for name, own in zip(names, per_simplex, strict=True) if own == size]
-        dims = _simplex_dims(size, suffix, of_all)
+        of_size = _add_axes(size, sizes, names, suffix, of_all)
         name = sized("theta", size, suffix)
-        model.add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
         if isinstance(alpha, np.ndarray):
             given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(name, given, dims=dims)
+        by_size[size] = pm.Dirichlet(name, given, dims=_simplex_dims(size, suffix, of_all))
     return by_size
 
 
@@ -141,12 +138,35 @@ def _simplex_dims(size: int, suffix: str, of_all: bool) -> tuple[str, str, str]:
 
 def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
     """Add θ (outcome, cell) above the simplexes of each size, its cells in the order of `posterior_`; return it."""
+    return pm.Deterministic(
+        f"theta{suffix}", flat_simplexes(by_size, sizes, suffix), dims=("outcome", f"{dim}{suffix}")
+    )
+
+
+def flat_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str) -> Any:
+    """Return θ (outcome, cell) of the simplexes of each size, one simplex after the other."""
     cells = list(dirichlet.cells_by_size(sizes).values())
     flat = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
-    theta = flat[0]
-    if len(flat) > 1:
-        theta = pt.concatenate(flat, axis=1)[:, pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))]
-    return pm.Deterministic(f"theta{suffix}", theta, dims=("outcome", f"{dim}{suffix}"))
+    if len(flat) == 1:
+        return flat[0]
+    return pt.concatenate(flat, axis=1)[:, pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))]
+
+
+def split_simplexes(theta: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str) -> dict[int, Any]:
+    """Return θ (outcome, cell) as `add_simplexes` does, whose axes of simplexes and cells it adds."""
+    by_size = {}
+    for size, cells in dirichlet.cells_by_size(sizes).items():
+        of_size = _add_axes(size, sizes, names, suffix)
+        by_size[size] = theta[:, cells].reshape((theta.shape[0], len(of_size), size))
+    return by_size
+
+
+def _add_axes(size: int, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False) -> list[str]:
+    """Add the axes of the simplexes of one size to the open model; return the names of these."""
+    of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
+    dims = _simplex_dims(size, suffix, of_all)
+    pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
+    return of_size
 
 
 def observe_simplexes(

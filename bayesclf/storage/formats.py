@@ -22,6 +22,7 @@ LATER: dict[str, Any] = {
     "BayesianNetwork.class_free": (),
     "Choices.averaged": False,
     "Column.of_numbers": False,
+    "Column.ordered": False,
     "ColumnBlock.mixed": (),
     "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,

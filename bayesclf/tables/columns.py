@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
+from bayesclf.tables.level_order import merged
 from bayesclf.tables.numbers import Numbers
 from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
@@ -402,6 +403,8 @@ class Column:
         What 1 stands for in a model of its numbers, see `bayesclf.families.units`; 0 where they are all 0.
     of_numbers
         Whether it is categorical, and was a column of numbers in the table.
+    ordered
+        Whether its levels have an order that was given, rather than that of numbers or words.
     """
 
     name: str
@@ -409,13 +412,17 @@ class Column:
     levels: tuple[Hashable, ...] = ()
     unit: float = 1.0
     of_numbers: bool = field(default=False, repr=False, compare=False)
+    ordered: bool = field(default=False, repr=False)
 
     def union(self, other: Column) -> Column:
         """Return the column with the levels of both, and the larger unit."""
         if self.levels == other.levels and self.unit >= other.unit and self.of_numbers >= other.of_numbers:
             return self
-        levels = self.levels if self.levels == other.levels else in_order({*self.levels, *other.levels})
-        return Column(self.name, self.kind, levels, max(self.unit, other.unit), self.of_numbers or other.of_numbers)
+        unit, of_numbers = max(self.unit, other.unit), self.of_numbers or other.of_numbers
+        levels, ordered = self.levels, self.ordered or other.ordered
+        if levels != other.levels:
+            levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
+        return Column(self.name, self.kind, levels, unit, of_numbers, ordered)
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

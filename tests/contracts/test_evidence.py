@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.cases import AVERAGES, DISCRETE, HISTOGRAMS, PRIORS
+from helpers.cases import AVERAGES, DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
 from scipy import integrate, stats
 
 import bayesclf as bc
@@ -65,7 +65,7 @@ def test_evidence_by_feature_is_that_of_each_feature_alone(case):
         np.testing.assert_allclose(alone, np.where(np.arange(3) == j, whole, 0.0), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", [*CELLWISE, *HISTOGRAMS, *AVERAGES], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CELLWISE, *HISTOGRAMS, *ORDINALS, *AVERAGES], ids=lambda case: case.name)
 @pytest.mark.parametrize("features", [(0,), (0, 2)])
 def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case, features):
     X, y = case.data(5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from helpers.case import FEATURES, LABELS
 from helpers.direction_cases import VonMisesCase
-from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, TablesCase, TreesCase
+from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, OrdinalCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
 from helpers.number_cases import (
@@ -40,6 +40,7 @@ from bayesclf.families import (
     MultivariateGaussian,
     NegativeBinomial,
     OneDependence,
+    Ordinal,
     Poisson,
     VonMises,
 )
@@ -213,7 +214,14 @@ AVERAGES = (
 )
 """Averages over families."""
 
-DISCRETE = (*TREES, *HISTOGRAMS, *AVERAGES)
+_MANY_LEVELS = (("a", "b"), tuple(range(5)), ("low", "mid", "high"))
+ORDINALS = (
+    OrdinalCase("ordinal", Ordinal(), Axes(LABELS, FEATURES, _MANY_LEVELS)),
+    OrdinalCase("ordinal α averaged", Ordinal(alpha=(0.5, 4.0)), Axes(LABELS, FEATURES, _MANY_LEVELS)),
+)
+"""Families with sets of cuts between levels."""
+
+DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS, *AVERAGES)
 """Families with a discrete parameter."""
 
 WRAPPERS = {Averaged}

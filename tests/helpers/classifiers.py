@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 import bayesclf as bc
-from bayesclf.families import LearntAlpha
+from bayesclf.families import LearntAlpha, Ordinal
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.inference import Exact, Laplace
 from bayesclf.rules import RULES
 
 NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]
+WARDS = ["north", "west", "east"]
+"""In the order of a family that has one, which is not that of the alphabet."""
 FILL = {"ward": "north", "smoker": "no", "age": 35.0, "dose": 1.5}
 """Cells for missing ones, where only complete rows have a posterior in closed form."""
 PLUG_IN = ("mle", "map")
@@ -66,6 +68,7 @@ GENERATIVE = (
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
     Case("nb average", bc.NaiveBayes, NUMBERS + WORDS, {"families": "average"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
+    Case("nb ordinal", bc.NaiveBayes, ["ward", *NUMBERS], {"blocks": {"ward": Ordinal(WARDS)}}),
     Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
     Case("categorical", bc.CategoricalNB, WORDS),
@@ -117,7 +120,7 @@ def over(cases):
 every_case = over(CASES)
 every_generative = over(GENERATIVE)
 with_numbers = over([case for case in GENERATIVE if "age" in case.columns])
-with_words = over([case for case in GENERATIVE if "ward" in case.columns])
+with_words = over([case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"])
 every_rule = pytest.mark.parametrize("rule", RULES)
 
 
