@@ -38,6 +38,7 @@ from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
+from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
 from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
@@ -427,6 +428,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     @override
     def _infer(self, model: Model) -> None:
         """Infer the model, and note the prior scale that was learned."""
+        if isinstance(model, ShapedScaleModel) and isinstance(self._engine(), MAP | MLE | Laplace):
+            raise Refused(NUTS_ONLY)
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             fitted: Any = self.model_
@@ -485,6 +488,8 @@ def _kind(prior: LogisticPrior) -> type[LogisticModel]:
     settings = prior.prior_scale
     if not isinstance(settings, LearnedScale):
         return LogisticModel
+    if settings.of_weights is not None:
+        return ShapedScaleModel
     if settings.groups is not None:
         return GroupedScaleModel
     return LearnedPowerModel if len(settings.powers) > 1 else LearnedScaleModel

@@ -32,6 +32,7 @@ from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPri
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.models.logistic.scores import LinearScores
+from bayesclf.models.logistic.shaped_prior import ShapedWeightPrior
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 
@@ -426,7 +427,14 @@ class LogisticModel:
     @property
     def _prior_of_all(
         self,
-    ) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior:
+    ) -> (
+        WeightPrior
+        | NormalWeightPrior
+        | ScaledWeightPrior
+        | GroupedWeightPrior
+        | AveragedWeightPrior
+        | ShapedWeightPrior
+    ):
         """The prior of all parameters, in numbers."""
         return self.weight_prior
 
