@@ -15,7 +15,7 @@ from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.labels import labeled_rows
-from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
+from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale, about_shape
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
 from bayesclf.classifiers.stream_rows import Reading, require_checkpoint
 from bayesclf.constraints import Choice, Instance, OrNone, require
@@ -433,6 +433,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             fitted: Any = self.model_
+            if isinstance(fitted, ShapedScaleModel):
+                self.notes_ += about_shape(fitted, self.draws_.parameters)
+                return
             names = fitted.coords().get("scale_group", ())
             self.notes_.append(about_scale(self.draws_.parameters, fitted.prior.prior_scale, names))
 

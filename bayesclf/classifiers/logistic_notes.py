@@ -10,6 +10,8 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.models.logistic.shaped_model import ShapedScaleModel
+from bayesclf.models.logistic.weight_shapes import StudentTWeights
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
@@ -46,6 +48,23 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
     return (
         f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to "
         f"{high:.2g}){shape}"
+    )
+
+
+def about_shape(model: ShapedScaleModel, parameters: Parameters) -> Iterator[str]:
+    """Say what the draws of the scales are of weights that are not normal given one scale."""
+    settings = model.scale_prior.settings
+    if isinstance(settings.of_weights, StudentTWeights):
+        yield (
+            f"{about_scale(parameters, settings)}; given it, weights are Student-t with "
+            f"{settings.of_weights.degrees:g} degrees of freedom"
+        )
+        return
+    levels = [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2]
+    low, middle, high = np.quantile(model.effective_columns(parameters), levels)
+    yield (
+        f"of {len(model.scale_prior)} columns under the horseshoe, {middle:.2g} effectively have weights that are not "
+        f"0 ({CI_PROB:.0%} interval {low:.2g} to {high:.2g}); summary() has the shrinkage of each"
     )
 
 

@@ -79,7 +79,7 @@ class NUTS:
         `"nutpie"` (compiled once for each model structure), `"pymc"`, or `"numpyro"` (needs `bayesclf[jax]`).
     target_accept : float or None
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
-        or 0.95 for weights that are Student-t or have the horseshoe prior, whose posterior is narrow in places.
+        or 0.99 for weights that are Student-t or have the horseshoe prior, whose posterior is narrow in places.
     max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None

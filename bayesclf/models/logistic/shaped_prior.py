@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import InputError
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
@@ -69,6 +70,10 @@ class ShapedWeightPrior(ABC):
     @abstractmethod
     def times(self, scales: Mapping[str, Any]) -> Any:
         """Return what the sds at scale 1 are multiplied by, (draw, column), of arrays or of PyTensor's variables."""
+
+    @abstractmethod
+    def words(self) -> tuple[list[PriorLine], str, tuple[str, ...]]:
+        """Return the priors of the scales, what a weight's sd is, and as clauses what symbols in that are."""
 
     @abstractmethod
     def pymc(self) -> TensorVariable:
@@ -144,6 +149,16 @@ class StudentTPrior(ShapedWeightPrior):
         return scales["prior_scale"][..., None] * scales["local_scale"]
 
     @override
+    def words(self) -> tuple[list[PriorLine], str, tuple[str, ...]]:
+        """Return the priors of the scales, and what a weight's sd is."""
+        of_scale = {"median": float(self.settings.median), "spread": float(self.settings.spread)}
+        lines = [
+            PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", of_scale),
+            _root_inverse_gamma("local_scale", self.degrees, 1.0),
+        ]
+        return lines, "(prior_scale·local_scale)", ()
+
+    @override
     def pymc(self) -> TensorVariable:
         """Add prior_scale, local_variance and its root, local_scale."""
         import pymc as pm
@@ -207,6 +222,16 @@ class HorseshoePrior(ShapedWeightPrior):
         return (free**-2.0 + scales["slab_scale"][..., None] ** -2.0) ** -0.5
 
     @override
+    def words(self) -> tuple[list[PriorLine], str, tuple[str, ...]]:
+        """Return the priors of the scales, what a weight's sd is, and what the symbol in that is."""
+        lines = [
+            PriorLine("prior_scale", "", "", "HalfCauchy({scale})", {"scale": self.global_scale}),
+            PriorLine("local_scale", "", "", "HalfCauchy({scale})", {"scale": 1.0}),
+            _root_inverse_gamma("slab_scale", self.shape.slab_degrees, self.shape.slab_scale),
+        ]
+        return lines, "S", ("S is 1/√(1/(prior_scale·local_scale)² + 1/slab_scale²) of the column",)
+
+    @override
     def pymc(self) -> TensorVariable:
         """Add prior_scale, local_scale, slab_variance and its root, slab_scale."""
         import pymc as pm
@@ -255,6 +280,11 @@ def global_scale(shape: HorseshoeWeights, columns: int, rows: float) -> float:
             f"{columns}; take fewer, or None for a tenth of them"
         )
     return float(expected / (columns - expected) * PSEUDO_SD / np.sqrt(max(rows, 1.0)))
+
+
+def _root_inverse_gamma(name: str, degrees: float, scale: float) -> PriorLine:
+    """Return the prior of a scale whose square is inverse gamma."""
+    return PriorLine(name, "", "", "√InvGamma({a}, {b})", {"a": degrees / 2, "b": degrees / 2 * scale**2})
 
 
 def _root(name: str, variance: TensorVariable, **dims: str) -> TensorVariable:
