@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Never, override
 
@@ -11,16 +11,18 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.learned_model import not_learnable
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, with_indicators
 from bayesclf.models.logistic.shaped_prior import PSEUDO_SD, ShapedWeightPrior, shaped_prior
 from bayesclf.typing import Array, Parameters
 
-NUTS_ONLY = (
-    "weights with local scales have no useful mode (the joint density is unbounded where scales go to 0) and no normal "
-    "approximation, so that their posterior is sampled; take inference='nuts', or prior_scale='learned' for a normal"
+NO_MODE = (
+    "the joint density of weights and their local scales is unbounded where scales go to 0, so that it has no useful "
+    "mode to approximate it around"
 )
-"""Why there is no point estimate and no Laplace approximation."""
+"""Why there is no mode and no Laplace approximation, as a clause."""
+NUTS_ONLY = f"{NO_MODE}; take inference='nuts', or prior_scale='learned' for weights that are normal"
 TARGET_ACCEPT = 0.99
 """Mean acceptance rate that NUTS adapts to unless told otherwise: at 0.95 a few draws in thousands diverge."""
 
@@ -68,6 +70,14 @@ class ShapedScaleModel(LogisticModel):
     def weight_prior(self) -> WeightPrior:
         """The prior of the weights where all learned scales are 1, in numbers."""
         return self.scale_prior.unit
+
+    @override
+    def mle(self) -> Parameters:
+        """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
+        assert isinstance(self.prior, LogisticPrior)
+        prior = replace(self.prior, prior_scale=with_indicators(self.scale_prior.settings.given, self.design))
+        given = LogisticModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
+        return {**given.mle(), **self.scale_prior.flat()}
 
     @override
     def log_posterior(self, intercept: Array, weight: Array, **scales: Array) -> Array:
@@ -144,9 +154,21 @@ class ShapedScaleModel(LogisticModel):
         )
 
     @override
-    def objective(self, name: str) -> Never:
-        """Refuse: there is nothing to maximize."""
-        raise DoesNotExist(NUTS_ONLY)
+    def components(self) -> Never:
+        """Refuse: no normal approximates the posterior."""
+        raise Refused(NO_MODE)
+
+    @override
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+        """Return what ``"mle"`` maximizes, and a start θ; there is no ``"map"``."""
+        if name == "map":
+            raise DoesNotExist(NUTS_ONLY)
+        return super().objective(name)
+
+    @override
+    def not_conjugate(self) -> str:
+        """Return why the posterior has no closed form."""
+        return "local scales are not conjugate to the likelihood of logistic regression"
 
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:

@@ -83,6 +83,10 @@ class ShapedWeightPrior(ABC):
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the scales from draws (draw, …) of the PyMC model's free variables."""
 
+    def flat(self) -> Parameters:
+        """Return the scales (draw axis of length 1) of a flat prior: infinite, but for local ones of 1."""
+        return {**{name: np.full(1, np.inf) for name in self.dims}, "local_scale": np.ones((1, len(self)))}
+
     def of_columns(self, times: Array) -> Array:
         """Return the multiples of all sds, (draw, 1 + column), from those of the columns with a local scale."""
         every = np.ones((len(times), len(self.learned)))
