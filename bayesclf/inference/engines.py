@@ -367,7 +367,7 @@ def checked_chains(
 def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
     if isinstance(model, ShapedScaleModel):
-        engine = replace(engine, target_accept=engine.target_accept or TARGET_ACCEPT)
+        engine = replace(engine, target_accept=engine.target_accept or TARGET_ACCEPT, tune=engine.tune or nuts.TUNE)
     if isinstance(model, LearnedScaleModel) and engine.sampler == "nutpie":
         sampled = ladder.sample(model, engine, seed)
         return sampled, joined(sampled.draws)

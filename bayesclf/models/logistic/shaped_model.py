@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Never, override
+from typing import TYPE_CHECKING, Any, Never, override
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, with_indicators
 from bayesclf.models.logistic.shaped_prior import PSEUDO_SD, ShapedWeightPrior, shaped_prior
 from bayesclf.typing import Array, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.models.logistic.shaped_kernel import ShapedDensity
 
 NO_MODE = (
     "the joint density of weights and their local scales is unbounded where scales go to 0, so that it has no useful "
@@ -157,6 +160,13 @@ class ShapedScaleModel(LogisticModel):
     def components(self) -> Never:
         """Refuse: no normal approximates the posterior."""
         raise Refused(NO_MODE)
+
+    @override
+    def density(self) -> ShapedDensity:  # type: ignore[override]
+        """Return the log density of scales and weights, in units of their priors."""
+        from bayesclf.models.logistic.shaped_kernel import ShapedDensity
+
+        return ShapedDensity(self._likelihood, self.scale_prior, self.design.scale)
 
     @override
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
