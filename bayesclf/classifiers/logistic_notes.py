@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from bayesclf.wording import AND_MORE, listed
 LISTED_COLUMNS = 5
 SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
 """What follows the scale in the note, by whether weights are as correlated as their columns."""
+LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
+"""Quantiles of a learned scale that are said."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
@@ -28,9 +31,8 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
 
     Scales of several groups of columns are (draw, group), with the groups' names.
     """
-    levels = [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2]
     if groups:
-        quantiles = np.quantile(parameters["prior_scale"], levels, axis=0).T
+        quantiles = np.quantile(parameters["prior_scale"], LEVELS, axis=0).T
         every = [
             f"{middle:.2g} for {name!r} ({low:.2g} to {high:.2g})"
             for name, (low, middle, high) in zip(groups, quantiles, strict=True)
@@ -39,7 +41,7 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
             f"the prior scales of the weights, learned from the rows, are {listed(every, LISTED_COLUMNS, AND_MORE)}; "
             f"in brackets are {CI_PROB:.0%} intervals"
         )
-    low, middle, high = np.quantile(parameters["prior_scale"], levels)
+    low, middle, high = np.quantile(parameters["prior_scale"], LEVELS)
     shape = SHAPES[max(settings.powers) > 0]
     if "prior_power" in parameters:
         shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
@@ -51,18 +53,16 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
     )
 
 
-def about_shape(model: ShapedScaleModel, parameters: Parameters) -> Iterator[str]:
-    """Say what the draws of the scales are of weights that are not normal given one scale."""
+def about_scales(model: Any, parameters: Parameters) -> str:
+    """Say what the draws (draw) of learned prior scales are, whatever the shape of the weights given these."""
+    if not isinstance(model, ShapedScaleModel):
+        return about_scale(parameters, model.prior.prior_scale, model.coords().get("scale_group", ()))
     settings = model.scale_prior.settings
     if isinstance(settings.of_weights, StudentTWeights):
-        yield (
-            f"{about_scale(parameters, settings)}; given it, weights are Student-t with "
-            f"{settings.of_weights.degrees:g} degrees of freedom"
-        )
-        return
-    levels = [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2]
-    low, middle, high = np.quantile(model.effective_columns(parameters), levels)
-    yield (
+        shape = f"given it, weights are Student-t with {settings.of_weights.degrees:g} degrees of freedom"
+        return f"{about_scale(parameters, settings)}; {shape}"
+    low, middle, high = np.quantile(model.effective_columns(parameters), LEVELS)
+    return (
         f"of {len(model.scale_prior)} columns under the horseshoe, {middle:.2g} effectively have weights that are not "
         f"0 ({CI_PROB:.0%} interval {low:.2g} to {high:.2g}); summary() has the shrinkage of each"
     )

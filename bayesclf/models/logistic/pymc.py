@@ -20,17 +20,16 @@ from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeig
 from bayesclf.models.logistic.shaped_prior import ShapedWeightPrior
 from bayesclf.typing import Array, Integers
 
+type PriorOfAll = (
+    WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior | ShapedWeightPrior
+)
+
 
 def build(
     X: Matrix,
     labels: Integers,
     sample_weight: Array,
-    prior: WeightPrior
-    | NormalWeightPrior
-    | ScaledWeightPrior
-    | GroupedWeightPrior
-    | AveragedWeightPrior
-    | ShapedWeightPrior,
+    prior: PriorOfAll,
     scale: Array,
     coords: Mapping[str, Any],
 ) -> pm.Model:
