@@ -22,6 +22,8 @@ SHAPES = {False: "", True: "; weights of columns that vary together are expected
 """What follows the scale in the note, by whether weights are as correlated as their columns."""
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
 """Quantiles of a learned scale that are said."""
+HALF = 0.5
+"""Posterior mean of the shrinkage below which the horseshoe is said to keep a column."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
@@ -62,9 +64,12 @@ def about_scales(model: Any, parameters: Parameters) -> str:
         shape = f"given it, weights are Student-t with {settings.of_weights.degrees:g} degrees of freedom"
         return f"{about_scale(parameters, settings)}; {shape}"
     low, middle, high = np.quantile(model.effective_columns(parameters), LEVELS)
+    names, shrinkage = model.coords()["scaled_feature"], model.shrinkage(parameters).mean(axis=0)
+    kept = [repr(names[j]) for j in np.argsort(shrinkage) if shrinkage[j] < HALF]
+    which = f": {listed(kept, LISTED_COLUMNS, AND_MORE)}" if kept else ""
     return (
-        f"of {len(model.scale_prior)} columns under the horseshoe, {middle:.2g} effectively have weights that are not "
-        f"0 ({CI_PROB:.0%} interval {low:.2g} to {high:.2g}); summary() has the shrinkage of each"
+        f"the horseshoe shrinks the weights of {len(kept)} of {len(names)} columns by less than half{which}; the "
+        f"effective number of nonzero ones is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to {high:.2g})"
     )
 
 
