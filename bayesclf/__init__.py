@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bayesclf.interpretation.dependence import DependentPairs, dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.learned_scale import LearnedScale
+    from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
@@ -74,6 +75,7 @@ _NAMES = {
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
     "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
+    "bayesclf.models.logistic.weight_shapes": ("HorseshoeWeights", "StudentTWeights"),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -127,6 +129,7 @@ __all__ = [
     "GaussianNB",
     "Gibbs",
     "GradientAscent",
+    "HorseshoeWeights",
     "Instability",
     "JointBayes",
     "LBFGSOptimiser",
@@ -141,6 +144,7 @@ __all__ = [
     "Newton",
     "SplitConformal",
     "StackedClassifier",
+    "StudentTWeights",
     "TextNB",
     "averaging",
     "compare",

@@ -15,7 +15,7 @@ from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.labels import labeled_rows
-from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scale
+from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scales
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
 from bayesclf.classifiers.stream_rows import Reading, require_checkpoint
 from bayesclf.constraints import Choice, Instance, OrNone, require
@@ -38,6 +38,7 @@ from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
 from bayesclf.models.logistic.scaled_model import not_learnable
+from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
 from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
@@ -363,8 +364,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         settings = prior.prior_scale
         if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
             raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
-        if isinstance(settings, LearnedScale) and settings.groups is not None:
-            raise Refused("over batches all columns have one learned scale; leave groups out, or fit in memory")
+        if isinstance(settings, LearnedScale) and (settings.groups is not None or settings.of_weights is not None):
+            alike = "over batches all columns have one learned scale, and weights are normal given it"
+            raise Refused(f"{alike}; leave groups and shape out, or fit in memory")
         mean, root = moments_of(parts)
         kind: type[StreamedModel | StreamedScaleModel] = (
             StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel
@@ -427,11 +429,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     @override
     def _infer(self, model: Model) -> None:
         """Infer the model, and note the prior scale that was learned."""
+        if isinstance(model, ShapedScaleModel) and isinstance(self._engine(), MAP | MLE | Laplace):
+            raise Refused(NUTS_ONLY)
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            fitted: Any = self.model_
-            names = fitted.coords().get("scale_group", ())
-            self.notes_.append(about_scale(self.draws_.parameters, fitted.prior.prior_scale, names))
+            self.notes_.append(about_scales(self.model_, self.draws_.parameters))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -485,6 +487,8 @@ def _kind(prior: LogisticPrior) -> type[LogisticModel]:
     settings = prior.prior_scale
     if not isinstance(settings, LearnedScale):
         return LogisticModel
+    if settings.of_weights is not None:
+        return ShapedScaleModel
     if settings.groups is not None:
         return GroupedScaleModel
     return LearnedPowerModel if len(settings.powers) > 1 else LearnedScaleModel

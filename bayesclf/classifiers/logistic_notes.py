@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.models.logistic.shaped_model import ShapedScaleModel
+from bayesclf.models.logistic.weight_shapes import StudentTWeights
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
@@ -17,6 +20,10 @@ from bayesclf.wording import AND_MORE, listed
 LISTED_COLUMNS = 5
 SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
 """What follows the scale in the note, by whether weights are as correlated as their columns."""
+LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
+"""Quantiles of a learned scale that are said."""
+HALF = 0.5
+"""Posterior mean of the shrinkage below which the horseshoe is said to keep a column."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
@@ -26,9 +33,8 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
 
     Scales of several groups of columns are (draw, group), with the groups' names.
     """
-    levels = [(1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2]
     if groups:
-        quantiles = np.quantile(parameters["prior_scale"], levels, axis=0).T
+        quantiles = np.quantile(parameters["prior_scale"], LEVELS, axis=0).T
         every = [
             f"{middle:.2g} for {name!r} ({low:.2g} to {high:.2g})"
             for name, (low, middle, high) in zip(groups, quantiles, strict=True)
@@ -37,7 +43,7 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
             f"the prior scales of the weights, learned from the rows, are {listed(every, LISTED_COLUMNS, AND_MORE)}; "
             f"in brackets are {100 * CI_PROB:.0f} % intervals"
         )
-    low, middle, high = np.quantile(parameters["prior_scale"], levels)
+    low, middle, high = np.quantile(parameters["prior_scale"], LEVELS)
     shape = SHAPES[max(settings.powers) > 0]
     if "prior_power" in parameters:
         shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
@@ -46,6 +52,24 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
     return (
         f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({100 * CI_PROB:.0f} % interval "
         f"{low:.2g} to {high:.2g}){shape}"
+    )
+
+
+def about_scales(model: Any, parameters: Parameters) -> str:
+    """Say what the draws (draw) of learned prior scales are, whatever the shape of the weights given these."""
+    if not isinstance(model, ShapedScaleModel):
+        return about_scale(parameters, model.prior.prior_scale, model.coords().get("scale_group", ()))
+    settings = model.scale_prior.settings
+    if isinstance(settings.of_weights, StudentTWeights):
+        shape = f"given it, weights are Student-t with {settings.of_weights.degrees:g} degrees of freedom"
+        return f"{about_scale(parameters, settings)}; {shape}"
+    low, middle, high = np.quantile(model.effective_columns(parameters), LEVELS)
+    names, shrinkage = model.coords()["scaled_feature"], model.shrinkage(parameters).mean(axis=0)
+    kept = [repr(names[j]) for j in np.argsort(shrinkage) if shrinkage[j] < HALF]
+    which = f": {listed(kept, LISTED_COLUMNS, AND_MORE)}" if kept else ""
+    return (
+        f"the horseshoe shrinks the weights of {len(kept)} of {len(names)} columns by less than half{which}; the "
+        f"effective number of nonzero ones is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to {high:.2g})"
     )
 
 

@@ -129,7 +129,8 @@ def divergences(context: Context) -> Answer:
     """
     diverging = _recorded(context, "diverging")
     evidence = {"divergences": int(diverging.sum()), "draws": diverging.size}
-    return _answer(context, convergence.divergences(diverging), f"none of {diverging.size} draws", evidence)
+    found = convergence.divergences(diverging, _recorded(context, "acceptance_rate"))
+    return _answer(context, found, f"none of {diverging.size} draws", evidence)
 
 
 @check("P06", "Tree depth", CHAINS)

@@ -27,7 +27,7 @@ MOST_LEVELS = 256
 """Most levels of a feature: sums over all sets of cuts take their number cubed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ordinal(CutFamily[CategoricalStatistics]):
     r"""P(x_j = l | y = k) = θ_kr φ_l for the levels l of run r; the levels of a feature, in order, are cut into runs.
 

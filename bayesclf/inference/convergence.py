@@ -31,6 +31,10 @@ MIN_BFMI = 0.3
 MAX_SATURATED_SHARE = 0.05
 """Share of draws that may end at the deepest tree: they cost time and not correctness, so a few are no problem."""
 
+SMALLER, NEARLY = (0.95, 0.999), 0.93
+"""Acceptance rates that the step size is to be adapted to where draws diverge, the second where more than `NEARLY` were
+accepted."""
+
 MIN_DRAWS = 4
 """Split chains need two draws per half."""
 
@@ -197,7 +201,7 @@ def _of_draws(found: Scalars) -> Iterator[Measured]:
 def _of_sampler(stats: xr.Dataset, max_treedepth: int) -> Iterator[Measured]:
     recorded = {str(name): stats[name].transpose("chain", "draw").values for name in stats}
     if "diverging" in recorded:
-        yield divergences(recorded["diverging"])
+        yield divergences(recorded["diverging"], recorded.get("acceptance_rate"))
     if "reached_max_treedepth" in recorded:
         yield saturation(recorded["reached_max_treedepth"], max_treedepth)
     if "energy" in recorded and recorded["energy"].shape[1] >= MIN_DRAWS:
@@ -343,11 +347,12 @@ def sample_size(found: Scalars, sizes: Array, what: str) -> Measured:
     return Measured(sizes, problem if below else "")
 
 
-def divergences(diverging: Array) -> Measured:
-    """Count divergent draws (chain, draw)."""
+def divergences(diverging: Array, accepted: Array | None = None) -> Measured:
+    """Count divergent draws (chain, draw); by acceptance rates (chain, draw), say how small steps should be."""
     count = int(diverging.sum())
     problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
-    remedy = f"take smaller steps, {settings(target_accept=0.95)}, or narrower priors"
+    nearer = SMALLER[accepted is not None and bool(accepted.mean() > NEARLY)]
+    remedy = f"take smaller steps, {settings(target_accept=nearer)}, or narrower priors"
     return Measured(diverging, problem if count else "", remedy)
 
 

@@ -26,6 +26,7 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.own_units import OwnUnits
+from bayesclf.models.logistic.shaped_model import TARGET_ACCEPT, ShapedScaleModel
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import counted
@@ -366,6 +367,8 @@ def checked_chains(
 
 def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
+    if isinstance(model, ShapedScaleModel):
+        engine = replace(engine, target_accept=engine.target_accept or TARGET_ACCEPT, tune=engine.tune or nuts.TUNE)
     if isinstance(model, LearnedScaleModel) and engine.sampler == "nutpie":
         sampled = ladder.sample(model, engine, seed)
         return sampled, joined(sampled.draws)

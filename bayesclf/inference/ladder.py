@@ -76,7 +76,7 @@ class Rung:
             z, stats = sample_standardized(density, settings, seed)
             if not stats["diverging"].any():
                 break
-            settings = replace(settings, target_accept=1 - (1 - settings.target_accept) / CLOSER)
+            settings = replace(settings, target_accept=1 - (1 - settings.acceptance) / CLOSER)
         return cls(model, node, model.approximation(node), z, stats)
 
     @property

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
 SAMPLERS = ("nutpie", "pymc", "numpyro")
+TARGET_ACCEPT = 0.8
+"""Mean acceptance rate that the step size is adapted to."""
 TUNE = 500
 TUNE_STANDARDISED = 200
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
@@ -76,8 +78,9 @@ class NUTS(Concise):
         Number of independent chains; fewer than two cannot show whether they agree.
     sampler : {"nutpie", "pymc", "numpyro"}
         `"nutpie"` (compiled once for each model structure), `"pymc"`, or `"numpyro"` (needs `bayesclf[jax]`).
-    target_accept : float
-        Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps.
+    target_accept : float or None
+        Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
+        or 0.99 for weights that are Student-t or have the horseshoe prior, whose posterior is narrow in places.
     max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None
@@ -102,7 +105,7 @@ class NUTS(Concise):
     tune: int | None = None
     chains: int = 4
     sampler: str = "nutpie"
-    target_accept: float = 0.8
+    target_accept: float | None = None
     max_treedepth: int = 10
     cores: int | None = None
     progress: Progress = field(default=None, compare=False, metadata={"saved": False})
@@ -113,7 +116,12 @@ class NUTS(Concise):
         require(OrNone(Whole(1)), tune=self.tune, cores=self.cores)
         require(Whole(1, DEEPEST_TREE), max_treedepth=self.max_treedepth)
         require(Choice(SAMPLERS), sampler=self.sampler)
-        require(Number(above=0, below=1), target_accept=self.target_accept)
+        require(OrNone(Number(above=0, below=1)), target_accept=self.target_accept)
+
+    @property
+    def acceptance(self) -> float:
+        """The mean acceptance rate that the step size is adapted to."""
+        return self.target_accept or TARGET_ACCEPT
 
 
 @dataclass(frozen=True)
@@ -324,7 +332,7 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> tuple[Arra
         chains=settings.chains,
         cores=settings.cores or 1,
         seed=seed,
-        target_accept=settings.target_accept,
+        target_accept=settings.acceptance,
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
@@ -371,7 +379,7 @@ def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset
 
 
 def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Sample:
-    options: dict[str, Any] = {"target_accept": settings.target_accept, "max_treedepth": settings.max_treedepth}
+    options: dict[str, Any] = {"target_accept": settings.acceptance, "max_treedepth": settings.max_treedepth}
     numpyro = settings.sampler == "numpyro"
     if numpyro:
         if importlib.util.find_spec("numpyro") is None:

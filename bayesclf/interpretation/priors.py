@@ -22,6 +22,7 @@ from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior
+from bayesclf.models.logistic.shaped_model import ShapedScaleModel
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
@@ -210,6 +211,11 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
         learned = groups.group >= 0
         lines = [_of_scale(groups.settings, name) for name in groups.names]
         scales = [f"prior_scale[{groups.names[g]}]" for g in groups.group]
+    if isinstance(model, ShapedScaleModel):
+        learned = model.scale_prior.learned
+        lines, own_sd, symbols = model.scale_prior.words()
+        scales = [own_sd] * len(learned)
+        sentences += symbols
     for column, name in enumerate(("", *model.design.names)):
         parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
         # A mean other than 0 is that of the log-odds against the reference alone.

@@ -18,6 +18,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
 from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import MARKOV_CHAINS
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
+from bayesclf.models.logistic.shaped_model import ShapedScaleModel
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         Of ``"odds"``, indexed by (outcome, feature), "(intercept)" first: `odds_ratio`, the posterior median, with
         `odds_ratio_low` and `odds_ratio_high`; `p_positive`, P(coefficient > 0); the coefficient's posterior mean
         `coefficient`, `sd`, `low` and `high`, per unit of the column; and, for logistic regression, its mean
-        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit.
+        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit. Student-t
+        weights and the horseshoe add `shrinkage`, the posterior mean of 1/(1 + n v s²/4), with s the scale of the
+        column's weights and v its variance over the n rows: near 1, the prior keeps the weights near 0; near 0, it
+        leaves them as the rows have them (Piironen and Vehtari 2017).
 
         Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
@@ -128,7 +132,18 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     unit = None if scale is None else np.tile(np.concatenate([[1.0], scale]), outcomes)
     table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
     table.attrs["reference"] = reference
+    if isinstance(classifier.model_, ShapedScaleModel):
+        table["shrinkage"] = np.tile(_shrinkage(classifier), outcomes)
     return table
+
+
+def _shrinkage(classifier: BayesClassifier) -> Array:
+    """Return the posterior mean of each column's shrinkage factor, NaN where it has none, the intercept first."""
+    model: Any = classifier.model_
+    assert classifier.draws_ is not None
+    found = np.full(len(model.scale_prior.learned), np.nan)
+    found[model.scale_prior.learned] = model.shrinkage(classifier.draws_.parameters).mean(axis=0)
+    return found
 
 
 def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:

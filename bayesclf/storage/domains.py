@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
 
 PROBABILITIES = ("pi", "theta")
-POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_power")
+POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_power", "local_scale", "slab_scale")
 """Parameters by their names without a block's suffix."""
 
 ROUNDING = 1e-6

@@ -27,6 +27,7 @@ LATER: dict[str, Any] = {
     "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
+    "LearnedScale.shape": "normal",
     "Learnt.lengths": None,
     "TextNB.n_features": None,
 }
@@ -188,7 +189,9 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.normal_prior import NormalPrior
     from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
+    from bayesclf.models.logistic.shaped_model import ShapedScaleModel
     from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 
@@ -214,12 +217,15 @@ def classes() -> dict[str, type]:
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(
             GroupedScaleModel,
+            HorseshoeWeights,
             LearnedPowerModel,
             LearnedScale,
             LearnedScaleModel,
             NormalPrior,
+            ShapedScaleModel,
             StreamedModel,
             StreamedScaleModel,
+            StudentTWeights,
             UnseenPrior,
         ),
         *ENGINES.values(),

@@ -469,6 +469,43 @@ def test_nuts_of_learned_scales_of_two_groups(classes):
     assert_uniform(*drawn, bins=5)
 
 
+def logistic_with_local_scales(shape, classes, rng):
+    """Return a truth, the scales among it, and labels of fixed rows."""
+    if shape == "student-t":
+        local = np.sqrt(4 / rng.chisquare(4, 2))
+        scales = {"prior_scale": np.exp(LEARNED_SPREAD * rng.normal()), "local_scale": local}
+        sds = scales["prior_scale"] * local
+    else:  # one of two columns is expected to matter, so that τ₀ = 2/√n
+        tau, local = 2 / np.sqrt(ROWS) * np.abs(rng.standard_cauchy()), np.abs(rng.standard_cauchy(2))
+        slab = 1.5 * np.sqrt(4 / rng.chisquare(4))
+        scales = {"prior_scale": tau, "local_scale": local, "slab_scale": slab}
+        sds = slab * tau * local / np.hypot(slab, tau * local)
+    vectors = rng.normal(size=(classes, 3)) * [INTERCEPT_SCALE, *sds] / np.sqrt(2)
+    reference = 0 if classes == 2 else classes - 1
+    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
+    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
+    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
+    truth = {name: np.asarray(value) for name, value in scales.items()}
+    return {"intercept": intercept, "weight": weight, **truth}, TABLE, y
+
+
+LOCAL_SCALES = {
+    "student-t": bc.LearnedScale(spread=LEARNED_SPREAD, shape="student-t"),
+    "horseshoe": bc.LearnedScale(shape=bc.HorseshoeWeights(nonzero=1, slab_scale=1.5)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("shape", LOCAL_SCALES)
+def test_nuts_of_local_scales(classes, shape):
+    clf = bc.LogisticRegression(prior_scale=LOCAL_SCALES[shape], intercept_scale=INTERCEPT_SCALE)
+    simulate = partial(logistic_with_local_scales, shape, classes)
+    found = ranks(simulate, with_engine(clf, SHORT), 100, thin=10, classes=LABELS[:classes])
+    assert_uniform(*found, bins=5)
+
+
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.parametrize(("classes", "power"), [(2, 0.0), (3, 0.0), (2, (0.0, 2.0))])
 def test_nuts_of_a_learned_scale(classes, power):

@@ -13,6 +13,7 @@ from bayesclf.inference.convergence import (
     MAX_RHAT,
     MAX_SATURATED_SHARE,
     Scalars,
+    divergences,
     remedy_of,
     rhat,
     rhat_limit,
@@ -102,3 +103,9 @@ def test_remedies_are_given_for_python_and_for_a_command():
     assert "--inference nuts --set nuts.draws=2000 --set nuts.tune=1000" in longer
     assert "--set nuts.max_treedepth=12" in saturation(np.ones((4, 5)), 10).advice("NUTS")
     assert "--set nuts.chains=4" in convergence.one_chain().advice("NUTS")
+
+
+@pytest.mark.parametrize(("accepted", "advised"), [(0.82, 0.95), (0.95, 0.999)])
+def test_smaller_steps_than_those_that_diverged(accepted, advised):
+    found = divergences(np.eye(4, dtype=bool), np.full((4, 4), accepted))
+    assert f"target_accept={advised}" in found.advice("NUTS")

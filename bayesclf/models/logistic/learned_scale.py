@@ -12,6 +12,7 @@ from bayesclf.constraints import Number, require
 from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_positive
+from bayesclf.models.logistic.weight_shapes import NORMAL, SHAPES, HorseshoeWeights, Shape
 from bayesclf.typing import Array
 
 KINDS = "kinds"
@@ -54,12 +55,17 @@ class LearnedScale(Concise):
         None, the default: one scale for all columns. ``"kinds"``: one for all numbers, and one for the levels of each
         category. A mapping from the names of groups to lists of names of columns, or a list of such lists; the columns
         that these do not name are one more group. The indicator "… is missing" of a number is in that number's group.
+    shape : {"normal", "student-t", "horseshoe"}, StudentTWeights or HorseshoeWeights
+        What the weights are given s: normal, or with a scale of each column besides, Student-t, of which some may be
+        several times as large as the others, or under the regularized horseshoe, of which few matter. The names have
+        default settings. These two shapes are sampled by NUTS only, for independent weights (``power=0``) without
+        `groups`, and the horseshoe has a prior of s of its own, without `median` and `spread`.
 
     References
     ----------
     Krishna, Bondell and Ghosh (2009), Bayesian variable selection using an adaptive powered correlation prior, Journal
     of Statistical Planning and Inference 139, doi:10.1016/j.jspi.2008.12.004: Σ^λ, of which Zellner's g prior has
-    λ = −1.
+    λ = −1. Piironen and Vehtari (2017), doi:10.1214/17-EJS1337SI: the regularized horseshoe.
 
     Examples
     --------
@@ -75,6 +81,7 @@ class LearnedScale(Concise):
     given: Mapping[str, float] = field(default_factory=dict)
     power: float | tuple[float, ...] = 0.0
     groups: str | Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None
+    shape: str | Shape = NORMAL
 
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread)
@@ -87,6 +94,34 @@ class LearnedScale(Concise):
         _check_groups(self.groups)
         if self.groups is not None and self.powers != (0.0,):
             raise InputError(f"groups of columns have scales of their own only where power is 0, not {self.power!r}")
+        self._check_shape()
+
+    def _check_shape(self) -> None:
+        """Raise `InputError` for a shape that is none, or settings that do not go with it."""
+        if not (isinstance(self.shape, str) and self.shape in (NORMAL, *SHAPES)) and self.of_weights is None:
+            raise InputError(
+                f"shape must be {NORMAL!r}, {', '.join(map(repr, SHAPES))} or its settings, such as "
+                f"{HorseshoeWeights()!r}, not {self.shape!r}"
+            )
+        if self.of_weights is not None and (self.groups is not None or self.powers != (0.0,)):
+            raise InputError(
+                f"shape={self.shape!r} is for independent weights with one scale; leave power and groups out"
+            )
+        if isinstance(self.of_weights, HorseshoeWeights) and (self.median, self.spread) != (
+            LearnedScale.median,
+            LearnedScale.spread,
+        ):
+            raise InputError(
+                "the horseshoe has no median and spread, as its scale is half-Cauchy; set HorseshoeWeights(nonzero=…)"
+            )
+
+    @property
+    def of_weights(self) -> Shape | None:
+        """Settings of the weights' shape; None for a normal, which has none."""
+        shape = self.shape
+        if isinstance(shape, str):
+            return SHAPES[shape]() if shape in SHAPES else None
+        return shape if isinstance(shape, tuple(SHAPES.values())) else None
 
     @property
     def powers(self) -> tuple[float, ...]:

@@ -29,8 +29,6 @@ from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
-from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
     from bayesclf.models.logistic.kernel import LogisticDensity
+    from bayesclf.models.logistic.pymc import PriorOfAll
 
 __all__ = ["LogisticModel", "LogisticPrior"]
 
@@ -424,9 +423,7 @@ class LogisticModel:
         return self.prior.resolve(self.design, len(self.labels) - 1)
 
     @property
-    def _prior_of_all(
-        self,
-    ) -> WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior:
+    def _prior_of_all(self) -> PriorOfAll:
         """The prior of all parameters, in numbers."""
         return self.weight_prior
 

@@ -17,14 +17,19 @@ from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
+from bayesclf.models.logistic.shaped_prior import ShapedWeightPrior
 from bayesclf.typing import Array, Integers
+
+type PriorOfAll = (
+    WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior | ShapedWeightPrior
+)
 
 
 def build(
     X: Matrix,
     labels: Integers,
     sample_weight: Array,
-    prior: WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior,
+    prior: PriorOfAll,
     scale: Array,
     coords: Mapping[str, Any],
 ) -> pm.Model:
@@ -53,6 +58,9 @@ def build(
             prior = prior.unit
         elif isinstance(prior, GroupedWeightPrior):
             intercept, weight = _grouped_coefficients(prior, scale, model)
+            prior = prior.unit
+        elif isinstance(prior, ShapedWeightPrior):
+            intercept, weight = _shaped_coefficients(prior, scale, model)
             prior = prior.unit
         elif isinstance(prior, AveragedWeightPrior):
             intercept, weight = _averaged_coefficients(prior, scale, model)
@@ -128,6 +136,19 @@ def _grouped_coefficients(
     group = pm.Data("scale_group_of", np.maximum(prior.group[1:], 0), dims="feature")
     learned = pm.Data("is_learned", (prior.group[1:] >= 0).astype(float), dims="feature")
     return intercept, pm.Deterministic("weight", unscaled * s[group] ** learned, dims=("outcome", "feature"))
+
+
+def _shaped_coefficients(
+    prior: ShapedWeightPrior, scale: Array, model: pm.Model
+) -> tuple[TensorVariable, TensorVariable | None]:
+    """Add the scales, intercept and unscaled_weight, and the weight, which is the product."""
+    times = prior.pymc()
+    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
+    assert unscaled is not None  # some column has a scale
+    learned = prior.learned[1:]
+    own = pm.Data("local_scale_of", np.maximum(np.cumsum(learned) - 1, 0), dims="feature")
+    has_own = pm.Data("is_learned", learned.astype(float), dims="feature")
+    return intercept, pm.Deterministic("weight", unscaled * times[own] ** has_own, dims=("outcome", "feature"))
 
 
 def _averaged_coefficients(
