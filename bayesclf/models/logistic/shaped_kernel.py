@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from typing import Any, override
 
 import numba as nb
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from bayesclf.models.logistic.kernel import OPTIONS, ROWS, inlined, log_likelihood, log_prior, row_blocks
+from bayesclf.models.logistic.compiled_density import CompiledDensity, compiled
+from bayesclf.models.logistic.kernel import ROWS, inlined, log_likelihood, log_prior, row_blocks
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.shaped_prior import HorseshoePrior, ShapedWeightPrior, StudentTPrior
 from bayesclf.typing import Array
-
-
-@cache
-def compiled_shaped() -> Any:
-    """Return `shaped_log_density` as Numba's ``CFunc``."""
-    at = types.CPointer(types.double)
-    signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
-    return nb.cfunc(signature, cache=True, **OPTIONS)(shaped_log_density)
 
 
 def shaped_log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
@@ -123,7 +114,7 @@ def _log_inverse_gamma(point: Array, i: int, half_degrees: float, slopes: Array)
 
 
 @dataclass(frozen=True, eq=False)
-class ShapedDensity:
+class ShapedDensity(CompiledDensity):
     """log p(scales, θ, D), up to a constant, and its gradient, of z; computed by machine code.
 
     z has log s = log median + spread z_0, or log(τ/τ₀) and log(c/a) of the horseshoe; then log λ_j; then, label by
@@ -144,18 +135,9 @@ class ShapedDensity:
     prior: ShapedWeightPrior
     scale: Array
 
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
-        at = np.ascontiguousarray(z, dtype=np.float64)
-        value, gradient = np.empty(1), np.empty(self.size)
-        function = self.function.ctypes
-        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
-        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
-        return float(value[0]), gradient
-
     @property
+    @override
     def size(self) -> int:
-        """Number of coordinates."""
         return self._first + self.prior.unit.mean.size
 
     @property
@@ -169,18 +151,13 @@ class ShapedDensity:
         return len(self.prior.dims) - 1
 
     @property
+    @override
     def function(self) -> Any:
-        """The machine code, with its ``address``."""
-        return compiled_shaped()
+        return compiled(shaped_log_density)
 
-    @cached_property
-    def addresses(self) -> NDArray[np.uintp]:
-        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
+    @property
+    @override
+    def _data(self) -> tuple[NDArray[Any], ...]:
         unit, learned = self.prior.unit, self.prior.learned
         vectors, columns = unit.mean.shape
         cells, y, weight = row_blocks(self.likelihood)
@@ -189,8 +166,7 @@ class ShapedDensity:
         with np.errstate(divide="ignore"):
             of_prior = (unit.mean, 1 / unit.scale, self._unit, np.concatenate([[0.0], unit.shift]))
         own = np.where(learned, np.cumsum(learned) - 1, -1)
-        arrays = (sizes, *of_prior, cells, y, weight, own, np.array(self._numbers))
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in arrays)
+        return sizes, *of_prior, cells, y, weight, own, np.array(self._numbers)
 
     @property
     def _unit(self) -> Array:
