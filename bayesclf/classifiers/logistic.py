@@ -86,12 +86,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         are independent. ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, and
         weights that are as correlated as their columns, by a power of the columns' covariance that is given, or one of
         several that are averaged over by evidence, ``power=(0.5, 1)``, which suits tables of many columns, or a scale
-        for each of several groups of columns, ``groups="kinds"``. Under
-        ``"map"``, the power is the most probable one, s is the mode of log s given it, and the weights are at their
-        mode given both. Where that would take too long (a sparse table, or more than 3,000 weights) or has no meaning
-        (`prior_mean` is not 0, or `standardize` is False), ``"learned"`` is 2.5, and `notes_` says so. A number or an
-        array, as of `prior_mean`, fixes the sd, infinite for a flat prior; a mapping fixes that of the columns that it
-        names, and the others' is learned.
+        for each of several groups of columns, ``groups="kinds"``, or weights that are Student-t or have the horseshoe
+        prior, of which few matter, ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the power is the most probable
+        one, s is the mode of log s given it, and the weights are at their mode given both. Where that would take too
+        long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is
+        False), ``"learned"`` is 2.5, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the sd,
+        infinite for a flat prior; a mapping fixes that of the columns that it names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float

@@ -25,7 +25,9 @@ NO_MODE = (
     "mode to approximate it around"
 )
 """Why there is no mode and no Laplace approximation, as a clause."""
-NUTS_ONLY = f"{NO_MODE}; take inference='nuts', or prior_scale='learned' for weights that are normal"
+NUTS_ONLY = (
+    f"{NO_MODE}; take inference='nuts' with a rule that averages, or prior_scale='learned' for weights that are normal"
+)
 TARGET_ACCEPT = 0.99
 """Mean acceptance rate that NUTS adapts to unless told otherwise: at 0.95 a few draws in thousands diverge."""
 
