@@ -68,8 +68,8 @@ class GenerativeClassifier(Generating, LearningPartly):
         α of the class prior, above 0: a number, or one per class.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is observed; ``"level"``: it is a level of its own (for a number and a level of an `Ordinal`: a
-        Bernoulli indicator).
+        class given what is observed; ``"level"``: it is a level of its own (for a number, and for a category of the
+        family `Ordinal`: a Bernoulli indicator).
     unseen : {"ignore", "error"}
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
@@ -243,9 +243,10 @@ class GenerativeClassifier(Generating, LearningPartly):
         found = {str(name): Column(str(name), "number") for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
-            levels, ordered, ordinal = columns.levels_of(frame[name], self.missing), False, in_order.get(name)
+            ordinal, ordered = in_order.get(name), False
+            levels = columns.levels_of(frame[name], self.missing if ordinal is None else "ignore")
             if ordinal is not None and self.prior is None:  # a prior knows the order
-                levels = ordered_levels(frame[name], columns.levels_of(frame[name], "ignore"), ordinal.levels)
+                levels = ordered_levels(frame[name], levels, ordinal.levels)
                 ordered = ordinal.levels is not None or has_order(frame[name].dtype)
             found[name] = Column(name, "category", levels, of_numbers=of_numbers, ordered=ordered)
         return found

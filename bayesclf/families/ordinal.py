@@ -99,8 +99,8 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
     def __post_init__(self) -> None:
         require_concentrations(alpha=self.alpha)
-        if self.levels is not None and (isinstance(self.levels, str) or len(set(self.levels)) < len(self.levels)):
-            raise InputError(f"levels must list each level once, in order, and not be {self.levels!r}")
+        if self.levels is not None and not _is_list_of_levels(self.levels):
+            raise InputError(f"levels must be a list of levels, each once and in order, not {self.levels!r}")
 
     def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
         """Return the prior of these features, and the rows whose most probable cuts PyMC takes."""
@@ -233,6 +233,13 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         """Return the runs of a feature under each α."""
         every = cast("tuple[float, ...]", self.alpha)
         return Smoothings(tuple(LevelRuns.of(counts, np.full(self.sizes[feature], alpha)) for alpha in every))
+
+
+def _is_list_of_levels(levels: object) -> bool:
+    """Return whether these are levels, each once."""
+    if not isinstance(levels, list | tuple) or not all(isinstance(level, Hashable) for level in levels):
+        return False
+    return len(set(levels)) == len(levels) > 0
 
 
 RUNS, SHARES = "_runs", "_shares"

@@ -403,9 +403,9 @@ def test_a_level_that_is_not_among_those_given_is_refused(table):
         bc.NaiveBayes({"size": Ordinal(["S", "M", "L"])}).fit(X, y)
 
 
-@pytest.mark.parametrize("levels", ["SML", ["S", "M", "S"]])
+@pytest.mark.parametrize("levels", ["SML", ["S", "M", "S"], [["S"], ["M"]], [], 3])
 def test_levels_are_listed_once(levels):
-    with pytest.raises(InputError, match="levels must list each level once, in order"):
+    with pytest.raises(InputError, match="levels must be a list of levels, each once and in order"):
         Ordinal(levels)
 
 
