@@ -73,13 +73,13 @@ def shuffled(X: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
 
 
 def losses(X: pd.DataFrame, y: np.ndarray, blocks: dict | None, repeats: int) -> np.ndarray:
-    """Return the mean log loss of each fold."""
+    """Return the mean log loss of each fold, without rows of a class that its training rows lack."""
     found = []
     for training, test in RepeatedKFold(n_splits=FOLDS, n_repeats=repeats, random_state=1).split(X):
-        clf = bc.NaiveBayes(blocks, inference=bc.Exact(draws=10), random_state=1)
-        clf.partial_fit(X.iloc[training], y[training], classes=np.unique(y))
-        log_proba = clf.predict_log_proba(X.iloc[test], rule="predictive")
-        found.append(-log_proba[np.arange(len(test)), np.searchsorted(clf.classes_, y[test])].mean())
+        clf = bc.NaiveBayes(blocks, inference=bc.Exact(draws=10), random_state=1).fit(X.iloc[training], y[training])
+        known = test[np.isin(y[test], clf.classes_)]
+        log_proba = clf.predict_log_proba(X.iloc[known], rule="predictive")
+        found.append(-log_proba[np.arange(len(known)), np.searchsorted(clf.classes_, y[known])].mean())
     return np.array(found)
 
 
