@@ -45,8 +45,9 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
     digits = bc.datasets.load("optdigits")
     some = rng.permutation(len(digits.X))[:400]
     yield "digits, 17 grays", digits.X.iloc[some].apply(ordered), np.asarray(digits.y)[some]
+    names = {found.name for found in bc.datasets.available()}
     for name in ("bupa", "pima", "boston"):
-        if name in bc.datasets.available():
+        if name in names:
             found = bc.datasets.load(name)
             yield f"{name}, deciles", found.X.apply(binned), found.y
 
