@@ -27,6 +27,7 @@ LATER: dict[str, Any] = {
     "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",
+    "LearnedScale.groups": None,
     "LearnedScale.shape": "normal",
     "Learnt.lengths": None,
     "TextNB.n_features": None,
