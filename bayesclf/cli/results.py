@@ -165,7 +165,7 @@ def _cells(record: Record, wide: bool, headers: list[str]) -> list[str]:
     brier, calibration = number(record["brier"]), number(record["calibration_error"])
     if wide:
         brier = pair(record["brier"], record["brier_se"])
-        calibration += f" ({number(record['calibration_expected'])} if calibrated)"
+        calibration += f" (by chance: {number(record['calibration_expected'])})"
     differs, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     missing_ratio = "n/a" if record["rule"] == "gibbs" else ""
     cells = {

@@ -76,6 +76,9 @@ CAPTIONS = {
 """Title and caption of each figure."""
 
 
+COMMONEST = "always naming the commonest class"
+"""What needs no model."""
+
 OTHER_SAMPLES = "Other samples and more rows"
 """Heading of what refits tell."""
 
@@ -245,10 +248,10 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> dict[str, Any] |
         Score(float(right.mean()), standard_error_of_rows(right, held_out.train), commonest),
         Score(loss.mean, standard_error_of_rows(found.log_loss, held_out.train), shares),
     )
-    words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), predicts the class of"
+    words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on"
     named = [str(label) for label in classes]
     return {
-        "headline": f"{words} {shown[0].value} of held-out rows; without it, {shown[0].baseline}.",
+        "headline": f"{words} {shown[0].value} of held-out rows; {COMMONEST}, on {shown[0].baseline}.",
         "setting": held_out.setting,
         "facts": [*shown, calibration(told.error, told.expected)],
         "errors": errors(counts, classes),
@@ -333,7 +336,7 @@ def headline(diagnosis: Diagnosis) -> str:
             + (f"; {counted(len(diagnosis.skipped), 'check')} could not be run." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
-    return f"Not to be trusted as it is: {joined(named)}."
+    return f"Read before you trust it: {joined(named)}."
 
 
 def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:

@@ -102,7 +102,7 @@ def calibration(error: float, expected: float) -> Fact:
     """Return the calibration error, beside what calibrated probabilities would show on as many rows."""
     return Fact(
         "Calibration error",
-        f"{number(error)} ({number(expected)} if calibrated)",
+        f"{number(error)} (by chance: {number(expected)})",
         "",
         "How far predicted probabilities are from the shares that come true, on average; in brackets what calibrated "
         "probabilities would show on as many rows.",

@@ -100,10 +100,11 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     ranked = standings(comparison, [*leaders, BASELINE])
     models = ranked if _key(ranked[0]) == best else standings(comparison, leaders)
     others = [standing for standing in models[1:] if _key(standing) != BASELINE]
-    useful = any(_key(standing) == BASELINE and standing.kind == "behind" for standing in ranked)
+    baseline = next(standing for standing in ranked if _key(standing) == BASELINE)
+    against = (_against_best(comparison, standing, baseline.loss) for standing in others)
     return Verdict(
-        _headline(comparison, scores[best], ranked, useful),
-        (*(_against_best(comparison, standing) for standing in others), *_rules(comparison, best), *common),
+        _headline(comparison, scores[best], baseline),
+        (*against, *_rules(comparison, best), *common),
         cautions,
         _facts(comparison, scores[best]),
         tuple(ranked),
@@ -122,20 +123,20 @@ def _leader(comparison: Comparison, model: str) -> Key:
     )
 
 
-def _headline(comparison: Comparison, best: dict[Any, Any], ranked: Sequence[Standing], useful: bool) -> str:
+def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing) -> str:
     """Say which model to use, or that none is worth using."""
     name = entry_name(comparison, *_key(best))
-    if useful:
+    if baseline.kind == "behind":
         return f"Use {name}."
-    shares = next(standing.loss for standing in ranked if _key(standing) == BASELINE)
     return (
         "No model is clearly better than always giving the shares of the classes, whose log loss is "
-        f"{number(shares)}; {name}, has the smallest of the models, {pair(best['log_loss'], best['log_loss_se'])}."
+        f"{number(baseline.loss)}; {name}, has the smallest of the models, "
+        f"{pair(best['log_loss'], best['log_loss_se'])}."
     )
 
 
-def _against_best(comparison: Comparison, standing: Standing) -> str:
-    """Say where a model stands, at its best rule."""
+def _against_best(comparison: Comparison, standing: Standing, shares: float) -> str:
+    """Say where a model stands, at its best rule; `shares` is the log loss of the classes' shares."""
     name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
@@ -145,6 +146,8 @@ def _against_best(comparison: Comparison, standing: Standing) -> str:
         return f"{name} is not clearly behind: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
+    if shares < standing.loss < np.inf:
+        amount += f", and above that of always giving the shares of the classes, {number(shares)}"
     return f"{name} is clearly behind: {amount}{f'; {reason}' if reason else ''}."
 
 
@@ -162,7 +165,7 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         if named:
             parts.append(f"{joined(named)} {'is' if len(named) == 1 else 'are'} {words} {rule}")
     if parts:
-        yield f"Of the rules of {model}, {'; '.join(parts)}."
+        yield f"The rules of {model}: {'; '.join(parts)}."
 
 
 def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def test_held_out_scores_come_first(pages, fits, table):
     found = held_out.of("bayes-optimal")
     right = 1 - found.error
     error = right.std(ddof=1) * np.sqrt(1 / 150 + 1 / 120)
-    assert f"predicts the class of {percent(right.mean(), error)} of held-out rows" in words
+    assert f"is right on {percent(right.mean(), error)} of held-out rows" in words
     assert f"{found.log_loss.mean():.3f}" in words
     assert "Area under the ROC curve" in words
     places = [words.index(part) for part in ("Area under the ROC", "Decisions on held-out rows", "Posterior means")]

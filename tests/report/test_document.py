@@ -181,6 +181,20 @@ def test_nothing_is_recommended_where_the_columns_tell_nothing():
     assert judged.headline.startswith("No model is clearly better than always giving the shares of the classes")
 
 
+@pytest.mark.parametrize(("copies", "worse"), [(1, False), (30, True)])
+def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copies, worse):
+    """Naive Bayes counts copies of a column as evidence of their own."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    odd, fine = 0.5 * y + rng.normal(size=200), 2 * y + rng.normal(size=200)
+    X = pd.DataFrame({f"odd{copy}": odd for copy in range(copies)})
+    models = {"lr": bc.LogisticRegression(prior_scale=2.5), "nb": bc.GaussianNB("feature")}
+    found = compared(models, X.assign(fine=fine), y, rules=["map"])
+    said = " ".join(verdict(found, found.table).findings)
+    assert "log loss is larger by" in said
+    assert ("above that of always giving the shares of the classes, 0.69" in said) == worse
+
+
 def test_the_columns_behind_an_extreme_loss_are_named():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
