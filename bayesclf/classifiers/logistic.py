@@ -429,7 +429,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     @override
     def _infer(self, model: Model) -> None:
         """Infer the model, and note the prior scale that was learned."""
-        if isinstance(model, ShapedScaleModel) and isinstance(self._engine(), MAP | MLE | Laplace):
+        if isinstance(model, ShapedScaleModel) and isinstance(self._engine(), MAP | Laplace):
             raise Refused(NUTS_ONLY)
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:

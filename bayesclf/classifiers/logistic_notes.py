@@ -69,7 +69,8 @@ def about_scales(model: Any, parameters: Parameters) -> str:
     which = f": {listed(kept, LISTED_COLUMNS, AND_MORE)}" if kept else ""
     return (
         f"the horseshoe shrinks the weights of {len(kept)} of {len(names)} columns by less than half{which}; the "
-        f"effective number of nonzero ones is {middle:.2g} ({CI_PROB:.0%} interval {low:.2g} to {high:.2g})"
+        f"effective number of nonzero ones is {middle:.2g} ({100 * CI_PROB:.0f} % interval {low:.2g} to "
+        f"{high:.2g})"
     )
 
 

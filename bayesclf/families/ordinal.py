@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
@@ -100,7 +101,9 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     def __post_init__(self) -> None:
         require_concentrations(alpha=self.alpha)
         if self.levels is not None and not _is_list_of_levels(self.levels):
-            raise InputError(f"levels must be a list of levels, each once and in order, not {self.levels!r}")
+            raise InputError(
+                f"levels must be a list of levels, each once and in order and none of them missing, not {self.levels!r}"
+            )
 
     def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
         """Return the prior of these features, and the rows whose most probable cuts PyMC takes."""
@@ -236,10 +239,10 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
 
 def _is_list_of_levels(levels: object) -> bool:
-    """Return whether these are levels, each once."""
+    """Return whether these are levels, each once; a missing cell has no place in the order."""
     if not isinstance(levels, list | tuple) or not all(isinstance(level, Hashable) for level in levels):
         return False
-    return len(set(levels)) == len(levels) > 0
+    return len(set(levels)) == len(levels) > 0 and not any(np.any(pd.isna(level)) for level in levels)
 
 
 RUNS, SHARES = "_runs", "_shares"

@@ -78,11 +78,14 @@ class Grid:
         Log probability of each node, (node, outcome, feature).
     log_total
         Log of the integral of the unnormalized density, (outcome, feature).
+    cut
+        Whether the density is cut off at an end, (outcome, feature).
     """
 
     nodes: Array
     log_weight: Array
     log_total: Array
+    cut: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -112,8 +115,8 @@ class Grid:
         t = np.linspace(low, high, nodes)
         values = log_density(t)
         log_sum = logsumexp(values, axis=0)
-        found = cls(t, values - log_sum, log_sum + np.log((high - low) / (nodes - 1)))
         cut = np.maximum(values[0], values[-1]) > values.max(axis=0) - NEGLIGIBLE
+        found = cls(t, values - log_sum, log_sum + np.log((high - low) / (nodes - 1)), cut)
         if not cut.any():
             return found
         w = np.linspace(SHARPNESS, -TAIL, nodes).reshape(-1, *np.ones(len(shape), dtype=int))
@@ -121,7 +124,7 @@ class Grid:
         t = np.where(values[0] > values[-1], low + scale * away, high - scale * away)
         values = log_density(t) + w - away
         log_sum = logsumexp(values, axis=0)
-        of_cut = cls(t, values - log_sum, log_sum + np.log(scale * (TAIL + SHARPNESS) / (nodes - 1)))
+        of_cut = cls(t, values - log_sum, log_sum + np.log(scale * (TAIL + SHARPNESS) / (nodes - 1)), cut)
         pairs = zip(vars(of_cut).values(), vars(found).values(), strict=True)
         return cls(*(np.where(cut, ours, theirs) for ours, theirs in pairs))
 
@@ -228,11 +231,13 @@ class QuadratureFamily[S: Statistics](Family[S]):
         """Return log ∫ P(t | D) p(x | t, D) dt of sorted cells (row), with 1/p(x | t, D without x) where left out.
 
         A cell far from the others says so much of t that the integrand has its maximum outside of the grid of P(t | D).
+        Where P(t | D) is cut off at an end, its grid is wide and made for a density that does not fall there, while a
+        cell that differs from the others may have an integrand that is narrow and falls.
         """
         cell, sign = (outcome, feature), -1 if left_out else 1
         integrand = self.grid.log_weight[:, *cell] + sign * self.log_cells(values, *cell, left_out)
         out = np.asarray(logsumexp(integrand, axis=1))
-        left = np.flatnonzero(~_vanishes(integrand) & ~np.isnan(out))
+        left = np.flatnonzero((~_vanishes(integrand) | self.grid.cut[cell]) & ~np.isnan(out))
         if left.size:
             out[left] = self._anew(values[left], outcome, feature, left_out) - self.grid.log_total[cell]
         return out

@@ -132,7 +132,7 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     unit = None if scale is None else np.tile(np.concatenate([[1.0], scale]), outcomes)
     table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
     table.attrs["reference"] = reference
-    if isinstance(classifier.model_, ShapedScaleModel):
+    if isinstance(classifier.model_, ShapedScaleModel) and classifier.draws_ is not None:
         table["shrinkage"] = np.tile(_shrinkage(classifier), outcomes)
     return table
 

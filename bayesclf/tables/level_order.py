@@ -25,7 +25,8 @@ def ordered_levels(
     column : Series of shape (row,)
         The column.
     levels : tuple
-        Its levels: those of a categorical as they stand there, numbers sorted.
+        Its levels: those of a categorical as they stand there, which is their order only where it is an ordered one,
+        others sorted.
     given : sequence or None
         All levels in order.
 
@@ -40,6 +41,8 @@ def ordered_levels(
     (1, 2, 3)
     >>> ordered_levels(pd.Series(["S", "L"]), ("L", "S"), given=["S", "M", "L"])
     ('S', 'M', 'L')
+    >>> ordered_levels(pd.Series(pd.Categorical([3, 1], categories=[3, 1, 2])), (3, 1, 2))
+    (1, 2, 3)
     """
     name = column.name
     if given is not None:
@@ -47,14 +50,17 @@ def ordered_levels(
         if unknown:
             raise InputError(f"column {name!r} has the level {unknown[0]!r}, but the levels given are {list(given)!r}")
         return tuple(given)
+    if has_order(column.dtype):
+        return levels
     words = [level for level in levels if isinstance(level, str)]
-    if words and not has_order(column.dtype):
+    if words:
         raise InputError(
             f"column {name!r} has words without an order, such as {words[0]!r}; make it an ordered "
             f"categorical, X[{name!r}].astype(pd.CategoricalDtype(['low', 'high'], ordered=True)) with its own levels "
             "from the lowest to the highest, or list these in Ordinal(levels=['low', 'high'])"
         )
-    return levels
+    numbers: Any = levels
+    return tuple(sorted(numbers))
 
 
 def merged(name: str, levels: tuple[Hashable, ...], others: tuple[Hashable, ...]) -> tuple[Hashable, ...]:

@@ -384,6 +384,10 @@ def test_numbers_are_in_their_order(table):
     numbers = X.assign(size=X["size"].cat.codes.map({0: 10, 1: 9.5, 2: 2, 3: 100}))
     clf = nb().fit(numbers, y)
     assert clf.columns_[0].levels == (2, 9.5, 10, 100)
+    codes = numbers.assign(size=numbers["size"].astype(pd.CategoricalDtype([10, 9.5, 2, 100])))
+    assert nb().fit(codes, y).columns_[0].levels == (2, 9.5, 10, 100)
+    in_order = numbers.assign(size=codes["size"].cat.as_ordered())
+    assert nb().fit(in_order, y).columns_[0].levels == (10, 9.5, 2, 100)
     assert not any("without order" in note for note in clf.notes_)
 
 
@@ -403,7 +407,7 @@ def test_a_level_that_is_not_among_those_given_is_refused(table):
         bc.NaiveBayes({"size": Ordinal(["S", "M", "L"])}).fit(X, y)
 
 
-@pytest.mark.parametrize("levels", ["SML", ["S", "M", "S"], [["S"], ["M"]], [], 3])
+@pytest.mark.parametrize("levels", ["SML", ["S", "M", "S"], [["S"], ["M"]], [], 3, ["S", None], [1.0, np.nan]])
 def test_levels_are_listed_once(levels):
     with pytest.raises(InputError, match="levels must be a list of levels, each once and in order"):
         Ordinal(levels)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from bayesclf.models.logistic.shaped_kernel import ShapedDensity
 
 NO_MODE = (
-    "the joint density of weights and their local scales is unbounded where scales go to 0, so that it has no useful "
-    "mode to approximate it around"
+    "the joint density of weights and their local scales has no useful mode to approximate it around, as that of the "
+    "horseshoe is unbounded where scales go to 0, and that of Student-t weights is highest elsewhere if measured per "
+    "log scale"
 )
 """Why there is no mode and no Laplace approximation, as a clause."""
 NUTS_ONLY = (
