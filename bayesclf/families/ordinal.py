@@ -46,7 +46,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     of all of them, n_l. So levels with few rows take what they say of the class from their neighbors, as far as the
     evidence joins them. Given the cuts the evidence is
 
-    .. math:: \prod_k \frac{B(α L + n_k)}{B(α L)} \prod_r \frac{B(α + n_{l ∈ r})}{B(α)},
+    .. math:: \prod_k \frac{B(α L + n_k)}{B(α L)} \prod_r \frac{B(α + n_{l \in r})}{B(α)},
 
     L and n_k being those of the runs. With every cut the family is `Categorical` with the same α, and with none the
     column says nothing of the class: both are among the sets that are averaged over. Whatever the cuts, a class by

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.logprob.transforms import SimplexTransform
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 
@@ -104,10 +105,33 @@ def add_simplexes(
         of_size = _add_axes(size, sizes, names, suffix, of_all)
         name = sized("theta", size, suffix)
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
+        options = {"default_transform": PAIR} if of_all and (len(of_size), size) == (1, 2) else {}
         if isinstance(alpha, np.ndarray):
             given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(name, given, dims=_simplex_dims(size, suffix, of_all))
+        by_size[size] = pm.Dirichlet(name, given, dims=_simplex_dims(size, suffix, of_all), **options)
     return by_size
+
+
+class _PairTransform(SimplexTransform):  # type: ignore[misc]
+    """PyMC's transform of simplexes for a single one of two cells, (1, 1, 2), to a vector of one number.
+
+    PyTensor's Numba code of an array whose axes all have length 1 does not compile, where there are several.
+    """
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the number."""
+        return super().forward(value[0, 0], *inputs)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the simplex."""
+        return super().backward(value, *inputs)[None, None]
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log derivative."""
+        return super().log_jac_det(value, *inputs)[None, None]
+
+
+PAIR = _PairTransform()
 
 
 _KEPT = "bayesclf_names_of_parameters"

@@ -193,11 +193,11 @@ class QuadratureFamily[S: Statistics](Family[S]):
 
         Parameters
         ----------
-        values
+        values : array of shape (row,)
             Cells of one feature, without missing ones.
-        outcome, feature
+        outcome, feature : int
             The class and the feature.
-        left_out
+        left_out : bool
             Whether each cell is among the rows D and is left out of them.
         """
         return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)

@@ -415,3 +415,16 @@ def test_aode_has_no_posterior(play_tennis):
     for rule in ("bayes-optimal", "predictive"):
         with pytest.raises(Refused, match="a point estimate has no draws to weight; take the rule 'map'"):
             loo(clf, X, y, rule=rule)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+def test_nuts_of_one_column_of_two_levels_that_all_classes_share():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice(["u", "v"], 100, p=[0.8, 0.2]), "b": rng.choice(["p", "q", "r"], 100)})
+    y = rng.integers(2, size=100)
+    options = {"class_free": ("a",), "random_state": 1}
+    exact = BayesNetClassifier((("a", "b"),), **options).fit(X, y)
+    chains = BayesNetClassifier((("a", "b"),), inference=NUTS(draws=300, tune=200, chains=2), **options).fit(X, y)
+    means = (clf.draws_.parameters["theta"].mean(axis=0) for clf in (chains, exact))
+    np.testing.assert_allclose(*means, atol=0.03)

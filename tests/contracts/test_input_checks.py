@@ -155,7 +155,7 @@ def test_generative_options_are_checked(kind, options, part):
     [
         ({"size": "gaussian"}, "blocks names column 'size', but the table has 'age', 'dose'"),
         ({0: "gaussian"}, "blocks names column '0', but the table has 'age', 'dose'"),
-        ({"age": "weibull"}, "'weibull' is not a family; give one of categorical, gaussian"),
+        ({"age": "weibull"}, "'weibull' is not a family; give one of categorical, ordinal, gaussian"),
         ({"age": "gaussian", ("age", "dose"): "gaussian"}, "blocks names column 'age' twice"),
     ],
 )

@@ -138,6 +138,7 @@ class ShapedDensity(CompiledDensity):
     @property
     @override
     def size(self) -> int:
+        """Number of coordinates."""
         return self._first + self.prior.unit.mean.size
 
     @property
@@ -153,6 +154,7 @@ class ShapedDensity(CompiledDensity):
     @property
     @override
     def function(self) -> Any:
+        """The machine code, `shaped_log_density`, with its ``address``."""
         return compiled(shaped_log_density)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bayesclf.constraints import Number, OrNone, require
+from bayesclf.display import Concise
 
 NORMAL = "normal"
 SLAB_SCALE = 2.5
@@ -13,8 +14,8 @@ EXPECTED_SHARE = 0.1
 """Share of the weights that the horseshoe expects to matter where this is not said; at least one, at most half."""
 
 
-@dataclass(frozen=True)
-class StudentTWeights:
+@dataclass(frozen=True, repr=False)
+class StudentTWeights(Concise):
     """Weights that are Student-t given their scale s: a few may be several times as large as the others.
 
     w_j ~ N(0, s² λ_j²) with λ_j² ~ InvGamma(ν/2, ν/2), which is t with ν degrees of freedom, in units of s. The local
@@ -23,7 +24,7 @@ class StudentTWeights:
 
     Parameters
     ----------
-    degrees
+    degrees : float
         ν, above 0: 1 is the Cauchy, and from 30 on hardly anything differs from a normal.
 
     Examples
@@ -39,8 +40,8 @@ class StudentTWeights:
         require(Number(above=0), degrees=self.degrees)
 
 
-@dataclass(frozen=True)
-class HorseshoeWeights:
+@dataclass(frozen=True, repr=False)
+class HorseshoeWeights(Concise):
     """Weights of which few matter, by the regularized horseshoe.
 
     w_j ~ N(0, τ² λ̃_j²) with λ̃_j² = c² λ_j²/(c² + τ² λ_j²), λ_j ~ HalfCauchy(1), τ ~ HalfCauchy(τ₀) and
@@ -53,12 +54,12 @@ class HorseshoeWeights:
 
     Parameters
     ----------
-    nonzero
+    nonzero : float or None
         p₀, above 0 and below p, needs not be whole. None: a tenth of the columns, at least one, at most half of them.
         The posterior may have many more, or fewer.
-    slab_scale
+    slab_scale : float
         a, above 0, per sd of a column.
-    slab_degrees
+    slab_degrees : float
         ν of the slab, above 0.
 
     References
@@ -70,7 +71,7 @@ class HorseshoeWeights:
     --------
     >>> import bayesclf as bc
     >>> bc.LearnedScale(shape=bc.HorseshoeWeights(nonzero=3)).shape
-    HorseshoeWeights(nonzero=3, slab_scale=2.5, slab_degrees=4.0)
+    HorseshoeWeights(nonzero=3)
     """
 
     nonzero: float | None = None
