@@ -71,7 +71,9 @@ class Standing:
     kind: Kind
 
 
-def standings(comparison: HeldOut, entries: Sequence[Key], metric: str = "log_loss") -> list[Standing]:
+def standings(
+    comparison: HeldOut, entries: Sequence[Key], metric: str = "log_loss", against: Key | None = None
+) -> list[Standing]:
     """Compare entries with the best of them, by the mean of a loss over the rows, the smallest first.
 
     The standard error of a mean difference is s √(1/n + 1/n_train), s being the standard deviation of the difference
@@ -88,6 +90,8 @@ def standings(comparison: HeldOut, entries: Sequence[Key], metric: str = "log_lo
     metric
         A field of `bayesclf.evaluation.scores.RowScores`: ``"log_loss"``, ``"error"`` or ``"cost"``. Differences of log
         loss below `MATTERS` count as ties, of others those of 0.
+    against
+        The entry that takes the place of the best one, and comes first; better ones are not behind it.
 
     References
     ----------
@@ -96,9 +100,11 @@ def standings(comparison: HeldOut, entries: Sequence[Key], metric: str = "log_lo
     """
     losses = np.column_stack([row_losses(comparison, key, metric) for key in entries])
     train = float(np.mean([len(train) for train, _ in comparison.splits]))
+    means = losses.mean(axis=0)
+    order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
     if metric == "log_loss":
-        return _ordered(entries, losses, np.minimum(losses, MOST_NATS), train, smallest_difference(losses))
-    return _ordered(entries, losses, losses, train, NEGLIGIBLE)
+        return _ordered(entries, order, losses, np.minimum(losses, MOST_NATS), train, smallest_difference(losses))
+    return _ordered(entries, order, losses, losses, train, NEGLIGIBLE)
 
 
 def smallest_difference(losses: Array) -> float:
@@ -152,10 +158,11 @@ def critical_value(losses: Array) -> float:
     return float(np.quantile(largest / scale, CONFIDENCE))
 
 
-def _ordered(entries: Sequence[Key], losses: Array, truncated: Array, train: float, matters: float) -> list[Standing]:
-    """Return the standings for losses (row, entry), the best first."""
+def _ordered(
+    entries: Sequence[Key], order: Sequence[int], losses: Array, truncated: Array, train: float, matters: float
+) -> list[Standing]:
+    """Return the standings for losses (row, entry) in an order, in which the first is what others are compared with."""
     means = losses.mean(axis=0)
-    order = np.argsort(means, kind="stable")
     best, quantile = order[0], critical_value(truncated)
     found = [Standing(entries[best][0], entries[best][1], float(means[best]), 0.0, 0.0, "best")]
     for place in order[1:]:

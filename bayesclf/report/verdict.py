@@ -101,7 +101,10 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     models = ranked if _key(ranked[0]) == best else standings(comparison, leaders)
     others = [standing for standing in models[1:] if _key(standing) != BASELINE]
     baseline = next(standing for standing in ranked if _key(standing) == BASELINE)
-    against = (_against_best(comparison, standing, baseline.loss) for standing in others)
+    useless = [
+        _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
+    ]
+    against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in others)
     return Verdict(
         _headline(comparison, scores[best], baseline),
         (*against, *_rules(comparison, best), *common),
@@ -135,8 +138,8 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing) 
     )
 
 
-def _against_best(comparison: Comparison, standing: Standing, shares: float) -> str:
-    """Say where a model stands, at its best rule; `shares` is the log loss of the classes' shares."""
+def _against_best(comparison: Comparison, standing: Standing, shares: float | None) -> str:
+    """Say where a model stands, at its best rule; `shares` is the log loss of the classes' shares if that is better."""
     name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
@@ -146,8 +149,8 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float) -> 
         return f"{name} is not clearly behind: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
-    if shares < standing.loss < np.inf:
-        amount += f", and above that of always giving the shares of the classes, {number(shares)}"
+    if shares is not None and np.isfinite(standing.loss):
+        amount += f", and clearly above that of always giving the shares of the classes, {number(shares)}"
     return f"{name} is clearly behind: {amount}{f'; {reason}' if reason else ''}."
 
 

@@ -50,6 +50,19 @@ def test_equal_entries_are_tied_and_worse_ones_behind():
     assert kinds(losses) == {"m0": "best", "m1": "tied", "m2": "behind", "m3": "open"}
 
 
+def test_entries_can_be_compared_with_another_than_the_best():
+    base = np.random.default_rng(1).exponential(0.4, size=200)
+    found = comparison_of(np.column_stack([base, base + 0.3, base + 0.6, base + 0.3]))
+    kind = {
+        one.model: (one.kind, one.difference > 0)
+        for one in standings(found, list(found.answers), against=("m1", "map"))
+    }
+    assert list(kind) == ["m1", "m0", "m3", "m2"]
+    assert kind["m0"][0] != "behind"
+    assert kind["m3"][0] == "tied"
+    assert kind["m2"] == ("behind", True)
+
+
 def test_a_difference_that_does_not_matter_is_a_tie_however_certain():
     base = np.random.default_rng(2).exponential(0.4, size=400)
     assert kinds(np.column_stack([base, base + 0.11 * MATTERS]))["m1"] == "tied"
