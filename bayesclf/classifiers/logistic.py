@@ -39,7 +39,7 @@ from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
 from bayesclf.models.logistic.scaled_model import not_learnable
 from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
-from bayesclf.models.logistic.streamed import Parts, StreamedModel, StreamedScaleModel, moments_of
+from bayesclf.models.logistic.streamed import ALIKE, Parts, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -338,6 +338,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         require(Choice(("impute", "error")), missing=self.missing)
         if self.prior is not None:
             raise Refused("a posterior as prior is not taken over batches; fit the new rows in memory")
+        if isinstance(self.prior_scale, LearnedScale) and self.prior_scale.of_weights is not None:
+            raise Refused(ALIKE)
         engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimiser is not None):
             raise Refused(
@@ -364,9 +366,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         settings = prior.prior_scale
         if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
             raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
-        if isinstance(settings, LearnedScale) and (settings.groups is not None or settings.of_weights is not None):
-            alike = "over batches all columns have one learned scale, and weights are normal given it"
-            raise Refused(f"{alike}; leave groups and shape out, or fit in memory")
+        if isinstance(settings, LearnedScale) and settings.groups is not None:
+            raise Refused(ALIKE)
         mean, root = moments_of(parts)
         kind: type[StreamedModel | StreamedScaleModel] = (
             StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel

@@ -17,7 +17,7 @@ import xarray as xr
 from scipy.optimize import brentq
 from scipy.special import expit, logsumexp
 
-from bayesclf.inference.nuts import NUTS, Sample, sample_standardized
+from bayesclf.inference.nuts import NUTS, Sample, acceptance_of, sample_standardized
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.likelihood import LaplaceApproximation
 from bayesclf.models.logistic.scale_grid import END_MASS, ScaleGrid
@@ -76,7 +76,7 @@ class Rung:
             z, stats = sample_standardized(density, settings, seed)
             if not stats["diverging"].any():
                 break
-            settings = replace(settings, target_accept=1 - (1 - settings.acceptance) / CLOSER)
+            settings = replace(settings, target_accept=1 - (1 - acceptance_of(settings)) / CLOSER)
         return cls(model, node, model.approximation(node), z, stats)
 
     @property

@@ -118,10 +118,10 @@ class NUTS(Concise):
         require(Choice(SAMPLERS), sampler=self.sampler)
         require(OrNone(Number(above=0, below=1)), target_accept=self.target_accept)
 
-    @property
-    def acceptance(self) -> float:
-        """The mean acceptance rate that the step size is adapted to."""
-        return self.target_accept or TARGET_ACCEPT
+
+def acceptance_of(settings: NUTS) -> float:
+    """Return the mean acceptance rate that the step size is adapted to where the model has none of its own."""
+    return settings.target_accept or TARGET_ACCEPT
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ def _run_nutpie(model: Any, settings: NUTS, seed: int, tell: Tell) -> tuple[Arra
         chains=settings.chains,
         cores=settings.cores or 1,
         seed=seed,
-        target_accept=settings.acceptance,
+        target_accept=acceptance_of(settings),
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
@@ -379,7 +379,7 @@ def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset
 
 
 def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Sample:
-    options: dict[str, Any] = {"target_accept": settings.acceptance, "max_treedepth": settings.max_treedepth}
+    options: dict[str, Any] = {"target_accept": acceptance_of(settings), "max_treedepth": settings.max_treedepth}
     numpyro = settings.sampler == "numpyro"
     if numpyro:
         if importlib.util.find_spec("numpyro") is None:

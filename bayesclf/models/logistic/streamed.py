@@ -26,6 +26,12 @@ from bayesclf.wording import counted
 if TYPE_CHECKING:
     import pymc as pm
 
+ALIKE = (
+    "over batches all columns have one learned scale, and weights are normal given it; leave groups and shape out, or "
+    "fit in memory"
+)
+"""Why groups and shapes of `LearnedScale` are refused over batches."""
+
 KEPT_BYTES = 2**28
 """Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
 
