@@ -263,7 +263,7 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
         center = pm.Data(f"mu_center{suffix}", self._from_zero(angle))
         precision = kappa * pm.Data(f"mu_length{suffix}", length)
         mu = pymc_conditionals.direction(f"mu{suffix}", center, precision, self.period, dims)
-        if self.variant:
+        if self._given_rows:
             sums = pt.stack([pm.Data(f"mu_cosines{suffix}", cosines), pm.Data(f"mu_sines{suffix}", sines)], axis=-1)
             earlier = _Directions(self.period).sums_logp(sums, mu, kappa, pm.Data(f"kappa_n{suffix}", n))
             pm.Potential(f"kappa_given_rows{suffix}", earlier)
@@ -336,8 +336,12 @@ class VonMises(QuadratureFamily[VonMisesStatistics]):
     @override
     def variant(self) -> str:
         """The period, and whether rows are in it: a posterior has another PyMC block than a prior."""
-        given = " given rows" if np.any(np.asarray(self.n) > 0) else ""
-        return f"period {self.period!r}{given}"
+        return f"period {self.period!r}{' given rows' if self._given_rows else ''}"
+
+    @property
+    def _given_rows(self) -> bool:
+        """Whether these are the hyperparameters of a posterior."""
+        return bool(np.any(np.asarray(self.n) > 0))
 
     @property
     @override

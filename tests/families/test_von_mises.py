@@ -273,3 +273,12 @@ def test_a_column_of_one_direction_contributes_nothing():
     clf = bc.NaiveBayes({("u", "v"): VonMises(24)}, random_state=1).fit(X, [0, 0, 1, 1])
     assert any("column 'u'" in note for note in clf.notes_)
     assert clf.model_.blocks[0].family.axes.features == ("v",)
+
+
+def test_only_a_posterior_as_prior_has_a_potential_which_draws_from_the_prior_ignore():
+    X, y = times(np.random.default_rng(2))
+    clf = bc.NaiveBayes({"hour": VonMises(period=24)}, random_state=1).fit(X, y)
+    assert clf.to_pymc(X, y).potentials == []
+    assert clf.model_.pymc().potentials == []
+    again = clf.as_prior().fit(X, y)
+    assert [term.name for term in again.model_.pymc().potentials] == ["kappa_given_rows"]
