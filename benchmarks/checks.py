@@ -131,6 +131,7 @@ def with_column(column: Callable[[np.random.Generator, pd.DataFrame], Any]) -> C
     """Return a fault that is one column more."""
 
     def fault(rng: np.random.Generator, rows: int) -> Case:
+        """Add the column to numbers."""
         X, y = numbers(rng, rows)
         return gaussian(X.assign(new=column(rng, X)), y)
 

@@ -53,21 +53,25 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
 
 
 def kind(column: pd.Series) -> str:
+    """Return what a column holds."""
     return "numbers" if pd.api.types.is_numeric_dtype(column) else "words"
 
 
 def ordered(column: pd.Series, levels: list | None = None) -> pd.Series:
+    """Return a column as an ordered categorical, of its sorted values unless levels are given."""
     return column.astype(
         pd.CategoricalDtype(sorted(column.dropna().unique()) if levels is None else levels, ordered=True)
     )
 
 
 def binned(column: pd.Series) -> pd.Series:
+    """Return numbers as an ordered categorical of their quantiles, or of their values where these are few."""
     few = column.nunique() <= MOST_VALUES
     return ordered(column if few else pd.qcut(column, QUANTILES, labels=False, duplicates="drop"))
 
 
 def shuffled(X: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return the table with the levels of some columns in random order."""
     rng = np.random.default_rng(5)
     levels = {name: X[name].cat.categories for name in columns}
     return X.assign(**{name: ordered(X[name], list(rng.permutation(own))) for name, own in levels.items()})
@@ -92,6 +96,7 @@ def gain(one: np.ndarray, other: np.ndarray) -> str:
 
 
 def main() -> None:
+    """Print a line for each table."""
     print("| table | rows | less than with levels in random order | less than the default, `Categorical` |")
     print("|---|---|---|---|")
     for name, X, labels in tables():

@@ -59,9 +59,11 @@ def workers(folder: Path, rounds: int) -> dict[str, Any]:
     pq.write_table(pq.read_table(folder / "0.parquet").slice(0, 1000), small)
 
     def fit(model: str, client: Any) -> None:
+        """Fit a model on the workers of a client."""
         MODELS[model]().fit_stream(folder, "y", client=client, progress=False)
 
     def cluster(count: int) -> LocalCluster:
+        """Return so many workers of one thread each."""
         return LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0")
 
     found: dict[str, Any] = {}
