@@ -104,7 +104,7 @@ class ScalesEvidence:
         middle = np.full(len(self.prior), np.log(settings.median))
 
         def negative(x: Array) -> tuple[float, Array]:
-            """Return minus the log evidence and its gradient, x in sds of the prior of log s."""
+            """Return minus the log density of the scales and its gradient, x in sds of the prior of log s."""
             node, slope = self.gradient(middle + settings.spread * x, latest[0])
             latest[0] = node.theta
             return -node.log_density, -settings.spread * slope
