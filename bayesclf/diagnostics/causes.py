@@ -99,6 +99,11 @@ class Cause:
         """Whether the change removes some of the gap, beyond its error."""
         return self.removed is not None and self.removed.matters and not self.excluded
 
+    @property
+    def useless(self) -> bool:
+        """Whether its remedy cannot help: the cause is excluded, or the gap is larger without it, beyond its error."""
+        return self.excluded or (self.removed is not None and self.removed.below(0))
+
     def ruled_out(self, gap: Step) -> bool:
         """Return whether the change removes less than half of a gap, beyond its error."""
         return self.excluded or (self.removed is not None and self.removed.below(abs(gap.mean) / 2))
@@ -134,16 +139,22 @@ class Explanation:
         if self.cause is not None:
             others = [str(cause) for cause in self.causes if cause is not self.cause]
             return f"the cause is {self.cause}; ruled out: {'; '.join(others)}"
-        # With a true model and few rows, twice the rows may remove less than half of the gap: none is ruled out here.
-        tried = sorted(self.causes, key=lambda cause: -np.inf if cause.removed is None else cause.removed.mean)
-        return f"the cause is not identified; candidates: {'; '.join(map(str, reversed(tried)))}"
+        return f"the cause is not identified; candidates: {'; '.join(map(str, self._candidates))}"
+
+    @property
+    def _candidates(self) -> list[Cause]:
+        """The causes, those whose removal removes most first, and those that were not tested last.
+
+        None is ruled out: with a true model and few rows, twice the rows may remove less than half of the gap.
+        """
+        return sorted(self.causes, key=lambda cause: np.inf if cause.removed is None else -cause.removed.mean)
 
     @property
     def next_step(self) -> str:
         """What to do about the cause, or about those that may be."""
         if self.cause is not None:
             return self.cause.remedy
-        possible = [cause.remedy for cause in self.causes if not cause.ruled_out(self.gap)]
+        possible = [cause.remedy for cause in self._candidates if not cause.useless]
         return f"try, and compare: {'; '.join(possible)}" if possible else "compare with another model (against=…)"
 
     @property

@@ -108,7 +108,7 @@ GAP = Step(0.2, 0.01)
         ([0.01, 0.19, -0.3], 1),
         ([0.19, 0.19, 0.0], None),  # two would do
         ([0.19, 0.09, 0.0], None),  # the second may be half of it
-        ([0.01, 0.02, 0.0], None),  # none is it
+        ([0.01, 0.02, -0.3], None),  # none is it
         ([0.19, None, 0.0], None),  # one was not tested
     ],
 )
@@ -123,7 +123,10 @@ def test_a_cause_is_named_only_if_the_others_are_ruled_out(removed, cause):
         told = sorted(made, key=lambda one: str(explanation).index(str(one)))
         sizes = [-np.inf if one.removed is None else one.removed.mean for one in told]
         assert sizes == sorted(sizes, reverse=True)
-    assert (explanation.next_step == made[cause].remedy) if cause is not None else explanation.next_step
+        helpful = [one.name for one in told if one.removed is None or one.removed.mean > -0.02]
+        assert explanation.next_step == f"try, and compare: {'; '.join(helpful)}"
+    else:
+        assert explanation.next_step == made[cause].remedy
 
 
 def test_permuting_within_the_classes_keeps_their_columns_and_breaks_dependence():
