@@ -117,6 +117,8 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
     source = Path(path)
+    if not source.suffix and not source.exists():
+        raise InputError(f"there is no saved model {source}; tables are read by name with bayesclf.datasets.load")
     groups = netcdf.read(source, max_bytes)
     attributes = groups[GROUP].attrs if GROUP in groups else {}
     given = attributes.get("format")
