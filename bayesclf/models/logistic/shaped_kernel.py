@@ -119,7 +119,8 @@ class ShapedDensity(CompiledDensity):
 
     z has log s = log median + spread z_0, or log(τ/τ₀) and log(c/a) of the horseshoe; then log λ_j; then, label by
     label, the intercept where the prior has it and the weights, in sds at scale 1. Under the prior these are
-    independent, so that few rows leave no funnel between scales and weights.
+    independent, but for a column's weights of several labels, so that few rows leave no funnel between scales and
+    weights.
 
     Attributes
     ----------

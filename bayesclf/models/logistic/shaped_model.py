@@ -51,8 +51,8 @@ class ShapedScaleModel(LogisticModel):
     =========== ======= ============================================== ==============================
 
     s_j = prior_scale λ_j for Student-t weights, and 1/√(1/(τ λ_j)² + 1/c²) under the horseshoe. The PyMC model has the
-    scales and weights in units of s_j, so that its free variables are independent under the prior. There is no MAP, no
-    Laplace approximation and no evidence.
+    scales and weights in units of s_j, which are independent of the scales under the prior. There is no MAP, no Laplace
+    approximation and no evidence.
 
     References
     ----------
