@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from html import escape
 from typing import Any
@@ -126,6 +126,28 @@ class Concise:
     def __repr__(self) -> str:
         shown = (field for field in fields(self) if field.repr and not _is_default(self, field))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in shown)})"
+
+
+class Sized:
+    """A dataclass that prints its arrays by their shapes, and leaves out what is empty.
+
+    A dataclass among its kinds says ``repr=False`` to let it.
+    """
+
+    def __repr__(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        told = {name: value for name, value in values.items() if value is not None and str(value) not in ("", "()")}
+        shown = [f"{name}={_sized(value)}" for name, value in told.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _sized(value: object) -> str:
+    """Return an array by its shape, a data set of xarray by its sizes, and anything else as it prints itself."""
+    if hasattr(value, "sizes"):
+        return f"{type(value).__name__} {dict(value.sizes)}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name!r}: {_sized(one)}' for name, one in value.items())}}}"
+    return f"array {value.shape}" if hasattr(value, "shape") else repr(value)
 
 
 def _is_default(settings: object, field: Field[Any]) -> bool:

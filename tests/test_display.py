@@ -1,12 +1,14 @@
 """Results print themselves in a few lines, whatever the user's table holds and however large it is."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesclf as bc
 from bayesclf.display import MOST_LINES, WIDTH, Concise, Display
@@ -15,7 +17,7 @@ from bayesclf.experiments.experiment import Results
 from bayesclf.experiments.runner import Outcome
 from bayesclf.tables.datasets import Dataset
 
-MOST = MOST_LINES + 12
+MOST = MOST_LINES + 13
 """Lines of any display: a headline, a table, and a few sentences."""
 
 HOSTILE = "<script>alert('x')</script> & \n\x1b[31m 𝛼 " + "long " * 60
@@ -69,6 +71,8 @@ def results(table):
         "implied logistic": clf.to_logistic(),
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
         "more rows": bc.more_rows({HOSTILE: bc.GaussianNB("feature")}, X, y),
+        "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100]),
+        "families by evidence": bc.NaiveBayes(families="auto").fit(X.iloc[:60, :20], y[:60]).choices_[0],
         "instability": bc.instability(clf, X, y, refits=2),
         "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P05"]),
@@ -80,7 +84,7 @@ def results(table):
 KINDS = [
     *("comparison", "with costs", "explanation", "explanation of one row", "explanation without intervals"),
     *("prediction sets", "uncertainty", "implied logistic", "implied by a point", "diagnosis", "data set", "outcome"),
-    *("more rows", "instability", "trace"),
+    *("more rows", "instability", "trace", "learning curve", "families by evidence"),
 ]
 
 
@@ -217,3 +221,21 @@ def test_every_family_prints_itself_so(family):
 def test_a_family_with_arrays_prints_these_and_its_own_settings():
     family = bc.families.Poisson(a=np.array([[1.0, 2.0]]), b=3.0)
     assert repr(family) == "Poisson(a=array([[1., 2.]]), b=3.0)"
+
+
+def test_a_learning_curve_has_its_rules_in_the_order_of_their_last_scores_and_says_what_has_none(play_tennis):
+    found = bc.learning_curve({"nb": bc.NaiveBayes(inference="map")}, play_tennis.X, play_tennis.y, sizes=[5, 8], cv=3)
+    lines = repr(found).split("\n")
+    last = found.table[found.table["m"] == 8].set_index("rule")["log_loss"]
+    assert lines[3].split()[:2] == ["nb", last.idxmin()]
+    assert f"{last.min():.3f} ± " in lines[3]
+    assert "n/a: nb under mean, bayes-optimal, predictive and gibbs: a fit by MAP leaves no posterior" in repr(found)
+
+
+def test_what_holds_arrays_prints_their_shapes(play_tennis):
+    clf = bc.NaiveBayes(random_state=0).fit(play_tennis.X, play_tennis.y)
+    assert repr(clf.draws_) == "Draws(parameters={'pi': array (1000, 2), 'theta': array (1000, 2, 10)}, chains=4)"
+    found = bc.compare({"nb": clf}, play_tennis.X, play_tennis.y, ["map", "mle"], cv=2)
+    assert "log_proba=array (14, 2), error=array (14,)" in repr(found.answers)
+    nuts = replace(clf.draws_, stats=xr.Dataset({"lp": (("chain", "draw"), np.zeros((4, 250)))}))
+    assert repr(nuts).endswith("chains=4, stats=Dataset {'chain': 4, 'draw': 250})")

@@ -22,6 +22,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
+from bayesclf.display import Sized
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
@@ -37,8 +38,8 @@ type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
 
 
-@dataclass(frozen=True)
-class Answers:
+@dataclass(frozen=True, repr=False)
+class Answers(Sized):
     """One classifier under one rule: its scores of every row in every repeat.
 
     Attributes

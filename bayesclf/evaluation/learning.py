@@ -12,6 +12,7 @@ import pandas as pd
 
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, curve_errors, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
@@ -20,10 +21,17 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import joined, pair
 from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
 """The scores of a learning curve, and what an axis calls them."""
+
+SHOWN_SIZES = 4
+"""Training sizes that a learning curve prints."""
+
+MOST_REASONS = 2
+"""Reasons why rules have no score that a learning curve prints; `LearningCurve.table` has all."""
 
 SIZES, LEAST_ROWS = 6, 10
 """Number of training sizes where none are given, and the first of them."""
@@ -32,8 +40,8 @@ ORDER_STREAM = 7
 """Number of the random stream that orders the training rows."""
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+@dataclass(frozen=True, repr=False)
+class LearningCurve(Displayed):
     """Scores of classifiers × rules by the number of training rows.
 
     Attributes
@@ -57,6 +65,29 @@ class LearningCurve:
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     covariances: dict[tuple[str, str], Array] = field(default_factory=dict)
 
+    def _display(self) -> Display:
+        sizes = sorted({int(m) for m in self.table["m"]})
+        shown = [sizes[place] for place in np.unique(np.linspace(0, len(sizes) - 1, SHOWN_SIZES).astype(int))]
+        lines = {
+            (model, rule): [_cell(own[own["m"] == m]) for m in shown]
+            for (model, rule), own in self.table.groupby(["model", "rule"], sort=False)
+        }
+        last = self.table[self.table["m"] == sizes[-1]].set_index(["model", "rule"])["log_loss"]
+        order = sorted(lines, key=lambda key: np.nan_to_num(last.get(key, np.nan), nan=np.inf))
+        of = f"{shown[0]:,} to {sizes[-1]:,} training rows"
+        return Display(
+            f"Learning curve from {of}: test log loss (± Nadeau–Bengio standard error), smallest with all rows first",
+            ("model", "rule", *(f"{m:,} rows" for m in shown)),
+            [(*key, *lines[key]) for key in order],
+            sentences=tuple(self._reasons())[:MOST_REASONS],
+        )
+
+    def _reasons(self) -> Iterator[str]:
+        """Yield why rules have no score at the largest size, and which of which models."""
+        largest = self.table[(self.table["m"] == self.table["m"].max()) & (self.table["reason"] != "")]
+        for (model, why), lines in largest.groupby(["model", "reason"], sort=False):
+            yield f"n/a: {model} under {joined(lines['rule'])}: {why}"
+
     def of(self, metric: str = "log_loss") -> pd.DataFrame:
         """Return one score as `bayesclf.plots.learning_curve` draws it: `model`, `rule`, `m`, `mean` and `se`.
 
@@ -78,6 +109,14 @@ class LearningCurve:
         from bayesclf.plots import learning_curve
 
         return learning_curve(self.of(metric), **{"ylabel": METRICS[metric], **arguments})
+
+
+def _cell(line: pd.DataFrame) -> str:
+    """Return a log loss with its standard error, the sign of infinity, or "n/a" without a score."""
+    if line.empty or line["reason"].iloc[0]:
+        return "n/a"
+    mean, error = line["log_loss"].iloc[0], line["log_loss_se"].iloc[0]
+    return pair(mean, error) if np.isfinite(mean) else "∞"
 
 
 def learning_curve(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.display import Sized
 from bayesclf.posterior.averaging import Averages
 from bayesclf.typing import Array, Integers
 
@@ -17,8 +18,8 @@ BOOTSTRAPS = 200
 """Resamples of the rows for the interval of the calibration error."""
 
 
-@dataclass(frozen=True)
-class RowScores:
+@dataclass(frozen=True, repr=False)
+class RowScores(Sized):
     """Scores of each row under one rule, smaller is better.
 
     Attributes

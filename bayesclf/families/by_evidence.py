@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics
@@ -26,6 +27,7 @@ from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.poisson import Poisson
 from bayesclf.families.value_counts import ValueCounts
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import counted, first_upper
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,9 @@ and up to 1.6 at a quarter of a step.
 LEAST_SHOWN = 0.005
 """Least probability of a family that is named among those of a column."""
 
+SHOWN_FAMILIES = 3
+"""Families of a column that a table shows."""
+
 MOST_REPEATED = 2**16
 """Most rows of a class whose values are repeated, all columns at once, rather than weighted column by column."""
 
@@ -142,8 +147,8 @@ type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
 """The name of a candidate, its family, its columns, and their statistics; no name for an average of several."""
 
 
-@dataclass(frozen=True)
-class Choices:
+@dataclass(frozen=True, repr=False)
+class Choices(Displayed):
     """The evidence of families for columns, comparable as that of cells.
 
     Attributes
@@ -174,6 +179,15 @@ class Choices:
         """The family of each column, (feature): the most probable one, the first for a column without evidence."""
         return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
 
+    def _display(self) -> Display:
+        lines = [
+            (name, *(self._ranked(probability)[:SHOWN_FAMILIES] if probability[0] >= 0 else ["one value only"]))
+            for name, probability in zip(self.features, self.probabilities, strict=True)
+        ]
+        header = ("column", "most probable", *["next"] * (SHOWN_FAMILIES - 1))
+        padded = [(*line, *[""] * (len(header) - len(line))) for line in lines]
+        return Display(f"{first_upper(self.about)}, {counted(len(lines), 'column')}", header, padded)
+
     @property
     def about(self) -> str:
         """What `sentences` are about."""
@@ -186,17 +200,21 @@ class Choices:
         """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
         if self.averaged:
-            return [f"{name}: {self._shown(probability)}" for name, _, probability in rows if probability[0] >= 0]
+            return [
+                f"{name}: {', '.join(self._ranked(probability))}"
+                for name, _, probability in rows
+                if probability[0] >= 0
+            ]
         return [
             f"{name}: {self.families[family]}, {_short(probability[family])}"
             for name, family, probability in rows
             if not np.isnan(probability[family])
         ]
 
-    def _shown(self, probability: Array) -> str:
-        """Return the names and probabilities of families, the most probable first."""
+    def _ranked(self, probability: Array) -> list[str]:
+        """Return the names and probabilities of families above `LEAST_SHOWN`, the most probable first."""
         order = [place for place in np.argsort(-probability, kind="stable") if probability[place] >= LEAST_SHOWN]
-        return ", ".join(f"{self.families[place]} {_short(probability[place])}" for place in order)
+        return [f"{self.families[place]} {_short(probability[place])}" for place in order]
 
 
 @dataclass(frozen=True)

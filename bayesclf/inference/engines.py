@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.constraints import Instance, Whole, require
-from bayesclf.display import Concise
+from bayesclf.display import Concise, Sized
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.inference import augmentation, ladder, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
@@ -207,8 +207,8 @@ MARKOV_CHAINS = (Augmentation, NUTS)
 """Engines whose draws depend on each other, so that convergence has to be checked."""
 
 
-@dataclass(frozen=True)
-class Draws:
+@dataclass(frozen=True, repr=False)
+class Draws(Sized):
     """Equally weighted draws from a posterior.
 
     Attributes

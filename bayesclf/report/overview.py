@@ -27,6 +27,7 @@ def overview(comparison: Comparison) -> Display:
         records = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable").to_dict("records")
     said = verdict(comparison, table)
     missing = [f"n/a: {model} under {joined(rules)}: {why}" for (model, why), rules in failures(comparison).items()]
+    more = len(missing) - MOST_REASONS
     costs = () if comparison.costs is None else ("cost", "rejected")
     return Display(
         headline=_headline(comparison),
@@ -35,6 +36,7 @@ def overview(comparison: Comparison) -> Display:
         best=0 if records else None,
         sentences=(
             *missing[:MOST_REASONS],
+            *([f"n/a for {counted(more, 'more reason')}: the table has all"] if more > 0 else []),
             " ".join([said.headline, *said.findings[:2]]),
         ),
     )
