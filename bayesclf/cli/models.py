@@ -56,17 +56,17 @@ def fit(
     ] = False,
 ) -> None:
     """Fit one classifier and save it."""
-    from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.classifiers.updating import Updating
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.settings import check_used, given_settings
+    from bayesclf.cli.settings import check_used, given_settings, named_models
     from bayesclf.cli.settings import classifier as with_settings
     from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
     from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
 
     start = time.perf_counter()
-    options.one_of(model, CLASSIFIERS, "--model")
+    known = named_models()
+    options.one_of(model, known, "--model")
     options.one_of(inference, [AUTO, *ENGINES], "--inference")
     options.one_of(unlabeled, options.UNLABELED, "--unlabeled")
     options.in_range(seed, 0, options.SEEDS - 1, "--seed")
@@ -74,7 +74,7 @@ def fit(
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
-    most = STREAMED_BYTES if issubclass(CLASSIFIERS[model], Updating) else None
+    most = STREAMED_BYTES if issubclass(known[model][0], Updating) else None
     if stream or scheduler or resume or is_streamed(table, most):
         from bayesclf.cli.streaming import fit_stream
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_MODELS = "nb,lr"
 """Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
-MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr"
+MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr, all-trees, all-forests"
 RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, augmentation, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
@@ -373,13 +373,12 @@ def settings(
     InputError
         If a name is not known or a number is out of range.
     """
-    from bayesclf.classifiers import CLASSIFIERS
-    from bayesclf.cli.settings import check_used, given_settings
+    from bayesclf.cli.settings import check_used, given_settings, named_models
     from bayesclf.inference import ENGINES
     from bayesclf.rules import RULES
 
     cv, repeats, seed, jobs = numbers
-    chosen = names(models, CLASSIFIERS, "--models")
+    chosen = names(models, named_models(), "--models")
     engine_of = engines(inference, chosen, ENGINES)
     given = given_settings(written, chosen)
     check_used(given, engine_of)

@@ -27,6 +27,15 @@ OWN_OPTIONS = ("inference", "random_state", "rule", "prior")
 """Parameters of a classifier that have an option of their own, or no form as text."""
 
 
+def named_models() -> dict[str, tuple[type[BayesClassifier], dict[str, Any]]]:
+    """Return the class of each model by its name, and the parameters that the name says."""
+    from bayesclf.classifiers import CLASSIFIERS, BayesNetClassifier
+    from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
+
+    structures = {name: (BayesNetClassifier, {"structure": name}) for name in (ALL_TREES, ALL_FORESTS)}
+    return {name: (cls, {}) for name, cls in CLASSIFIERS.items()} | structures
+
+
 def given_settings(written: Sequence[str] | None, models: Sequence[str]) -> Given:
     """Return values by model or engine, and by name, from ``MODEL.NAME=VALUE`` and ``ENGINE.NAME=VALUE``.
 
@@ -38,13 +47,15 @@ def given_settings(written: Sequence[str] | None, models: Sequence[str]) -> Give
     InputError
         For a model that is not among `models`, a name that there is not, or a value of the wrong kind.
     """
-    from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.inference import ENGINES
 
+    known = named_models()
     allowed: dict[str, dict[str, Any]] = {
         name: _defaults(ENGINES[name]) for name in ENGINES if _defaults(ENGINES[name])
     }
-    allowed |= {name: _defaults(CLASSIFIERS[name]) for name in models}
+    for name in models:
+        cls, said = known[name]
+        allowed[name] = {setting: value for setting, value in _defaults(cls).items() if setting not in said}
     given: Given = {}
     for part in written or ():
         name, equals, text = part.partition("=")
@@ -75,7 +86,6 @@ def classifier(
     options
         Other arguments of the classifier.
     """
-    from bayesclf.classifiers import CLASSIFIERS
     from bayesclf.inference import ENGINES
 
     own = given.get(engine, {})
@@ -86,7 +96,8 @@ def classifier(
             inference = replace(auto, **{part: _made(part, getattr(auto, part), parts[part]) for part in parts})
     elif own:
         inference = _made(engine, ENGINES[engine](), own)
-    return CLASSIFIERS[name](inference=inference, **given.get(name, {}), **options)
+    cls, said = named_models()[name]
+    return cls(inference=inference, **said, **given.get(name, {}), **options)
 
 
 def check_used(given: Given, engines: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE
@@ -59,6 +60,10 @@ RULES = {
 """What answers under each rule."""
 
 
+STRUCTURES = {ALL_TREES: "belief network of any tree", ALL_FORESTS: "belief network of any forest"}
+"""What networks are whose structure is uncertain."""
+
+
 def kind_name(classifier: Any) -> str:
     """Return what a classifier is; that of scikit-learn, and any other without a name of its own, by its class.
 
@@ -67,7 +72,7 @@ def kind_name(classifier: Any) -> str:
     if isinstance(classifier, Pipeline):
         classifier = classifier.steps[-1][1]
     kind = type(classifier).__name__
-    return MODELS.get(kind, kind)
+    return STRUCTURES.get(str(getattr(classifier, "structure", "")), MODELS.get(kind, kind))
 
 
 def engine_name(classifier: BayesClassifier) -> str:

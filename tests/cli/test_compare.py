@@ -40,6 +40,18 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
 
 
+def test_networks_of_uncertain_structure_have_names(capsys):
+    assert run(["compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", "--cv", "2"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines() if line.endswith("(exact)") or "(exact) " in line] == [
+        *("tan", "all-trees", "all-forests")
+    ]
+    words = " ".join(said.split()).casefold()
+    assert all(name in words for name in ("belief network of any tree", "belief network of any forest"))
+    assert run(["compare", "play_tennis", "--models", "all-trees", "--set", "all-trees.structure=tan"]) == 2
+    assert "--set all-trees has no 'structure'" in capsys.readouterr().err
+
+
 def test_columns_that_name_the_rows_are_told_in_the_terminal_too(capsys):
     rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")

@@ -9,8 +9,8 @@ from helpers.commands import table
 
 import bayesclf as bc
 from bayesclf import cli
-from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.cli import options, run
+from bayesclf.cli.settings import named_models
 from bayesclf.evaluation import comparison
 from bayesclf.inference import ENGINES
 from bayesclf.rules import RULES
@@ -27,7 +27,7 @@ def test_version_and_help(capsys):
 
 
 def test_help_shows_the_names_and_defaults_there_are(capsys):
-    assert options.MODEL_NAMES.split(", ") == list(CLASSIFIERS)
+    assert options.MODEL_NAMES.split(", ") == list(named_models())
     assert options.RULE_NAMES.split(", ") == list(RULES)
     assert options.ENGINE_NAMES.split(", ") == ["auto", *ENGINES]
     mine, theirs = inspect.signature(cli.compare.compare).parameters, inspect.signature(comparison.compare).parameters
