@@ -139,6 +139,10 @@ def test_a_comparison_without_answers_says_why(play_tennis):
     object.__setattr__(found, "answers", {("nb", "map"): Answers((), "no variance")})
     assert "n/a: nb under map: no variance" in repr(found)
     assert "No model could answer under any rule." in found._repr_html_()
+    reasons = {(model, rule): Answers((), f"no {model}") for model in ("a", "b", "c") for rule in ("map", "mean")}
+    object.__setattr__(found, "answers", {**reasons, ("c", "mean"): Answers((), "no mean")})
+    lines = repr(found).split("\n")
+    assert lines[1:4] == ["n/a: a: no a", "n/a: b: no b", "n/a: 2 more reasons in the table"]
 
 
 def test_prediction_sets_show_their_sizes_and_labels():

@@ -26,7 +26,9 @@ def overview(comparison: Comparison) -> Display:
     if "log_loss" in table:
         records = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable").to_dict("records")
     said = verdict(comparison, table)
-    missing = [f"n/a: {model} under {joined(rules)}: {why}" for (model, why), rules in failures(comparison).items()]
+    missing = [
+        f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
+    ]
     more = len(missing) - MOST_REASONS
     costs = () if comparison.costs is None else ("cost", "rejected")
     return Display(
@@ -36,10 +38,16 @@ def overview(comparison: Comparison) -> Display:
         best=0 if records else None,
         sentences=(
             *missing[:MOST_REASONS],
-            *([f"n/a for {counted(more, 'more reason')}: the table has all"] if more > 0 else []),
+            *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
             " ".join([said.headline, *said.findings[:2]]),
         ),
     )
+
+
+def _entries(comparison: Comparison, model: str, rules: list[str]) -> str:
+    """Return a model and some rules, or the model alone if these are all of several."""
+    every = [rule for name, rule in comparison.answers if name == model]
+    return model if len(every) > 1 and rules == every else f"{model} under {joined(rules)}"
 
 
 def _headline(comparison: Comparison) -> str:
