@@ -376,10 +376,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
         return model, reason
 
-    def set_columns(self, known: tuple[Column, ...]) -> None:
-        """Let `encode` know the columns."""
-        self._columns = known
-
     def checked(self, X: Any, first: bool) -> pd.DataFrame:
         """Return a batch of rows as a table whose columns are those of the first one."""
         frame: pd.DataFrame = self._validated(X, reset=first)

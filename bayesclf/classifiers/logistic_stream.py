@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.logistic_rows import names_of, training_columns
+from bayesclf.classifiers.logistic_rows import names_of, refuse_missing, training_columns
 from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
 from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
@@ -28,14 +28,13 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.errors import InputError
-from bayesclf.models.logistic.centered import with_ones
-from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, moments
-from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.coded_rows import CodedLikelihood
+from bayesclf.models.logistic.design import LogisticDesign, moments, without_duplicates
 from bayesclf.models.logistic.streamed import Sums
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column
 from bayesclf.tables.stream import Stream
 from bayesclf.typing import Array
 
@@ -43,20 +42,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT_CELLS = 2**25
-"""Cells of designs that are kept in memory, so that small streams are encoded once only."""
+"""Cells of rows that are kept in memory, so that small streams are encoded once only."""
 
 
-class Encodes(Protocol):
-    """A classifier that encodes rows, before it is fitted."""
+class Checks(Protocol):
+    """A classifier that checks rows, before it is fitted."""
 
     def checked(self, X: Any, first: bool) -> pd.DataFrame:
         """Return a batch of rows as a table whose columns are those of the first one."""
 
-    def set_columns(self, known: tuple[Column, ...]) -> None:
-        """Let `encode` know the columns."""
-
-    def encode(self, frame: Any) -> Rows:
-        """Return the rows of a checked table as (numbers, level codes)."""
+    @property
+    def missing(self) -> str:
+        """What is done about missing cells, "impute" or "error"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +109,12 @@ class Survey:
         The columns with their levels.
     numbers
         Moments of the numbers.
-    largest
-        The most rows of a batch.
     """
 
     classes: NDArray[Any]
     counts: Array
     columns: tuple[Column, ...]
     numbers: NumberMoments
-    largest: int
 
     def __add__(self, other: Survey) -> Survey:
         """Return what both found."""
@@ -132,7 +126,7 @@ class Survey:
             counts[np.searchsorted(classes, part.classes.astype(kind))] += part.counts
         pairs = zip(self.columns, other.columns, strict=True)
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
-        return Survey(classes, counts, both, self.numbers + other.numbers, max(self.largest, other.largest))
+        return Survey(classes, counts, both, self.numbers + other.numbers)
 
     def kept(self) -> dict[str, Any]:
         """Return it as what a file can hold."""
@@ -157,7 +151,7 @@ class Survey:
         )
 
 
-def surveyed(clf: Encodes, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
+def surveyed(clf: Checks, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
     """Return what a pass over a stream finds, and let the classifier know the names of its columns."""
     found: Survey | None = None
     done = 0
@@ -179,7 +173,7 @@ def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDAr
     numbers = names_of(found, "number")
     weight = np.ones(len(frame)) if weight is None else weight
     counts = np.bincount(codes, weight, minlength=len(classes))
-    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight), len(frame))
+    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight))
 
 
 @dataclass(eq=False)
@@ -189,9 +183,11 @@ class Encoding:
     Attributes
     ----------
     clf
-        Knows the columns.
+        Checks the rows.
     how
         The arguments of `fit_stream`.
+    columns
+        The columns with their levels.
     classes
         Labels (outcome).
     design
@@ -200,13 +196,14 @@ class Encoding:
         The class without a weight vector.
     """
 
-    clf: Encodes
+    clf: Checks
     how: Reading
+    columns: tuple[Column, ...]
     classes: NDArray[Any]
     design: LogisticDesign
     reference: int
 
-    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, Likelihood | None]]:
+    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, CodedLikelihood | None]]:
         """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
         done = 0
         for batch in stream.batches():
@@ -218,11 +215,18 @@ class Encoding:
             done += len(batch.table)
             yield len(batch.table), part
 
-    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> Likelihood:
-        weights = np.ones(len(codes)) if weight is None else weight
-        merged = WeightedRows(self.clf.encode(frame), codes, weights).merged()
-        vectors = np.where(merged.y == self.reference, -1, merged.y - (1 if self.reference == 0 else 0))
-        return Likelihood(with_ones(self.design.matrix(merged.rows)), vectors, merged.weight, len(self.classes) - 1)
+    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> CodedLikelihood:
+        if self.clf.missing == "error":
+            refuse_missing(frame)
+        numbers = columns.read_numbers(frame, names_of(self.columns, "number"))
+        categories = [column for column in self.columns if column.kind == "category"]
+        X = self.design.coded(numbers, [columns.codes_of(frame[one.name], one.levels) for one in categories])
+        y = np.where(codes == self.reference, -1, codes - (1 if self.reference == 0 else 0))
+        weights = np.ones(len(y)) if weight is None else weight
+        if (fewer := without_duplicates((*X.numbers[1:], *X.places), y, weights)) is not None:
+            first, weights = fewer
+            X, y = X[first], y[first]
+        return CodedLikelihood(X, y, weights, len(self.classes) - 1)
 
 
 @dataclass(eq=False)
@@ -246,10 +250,10 @@ class StreamParts:
     tell: Tell
     known: Passes
     passes: int = 1
-    _kept: list[Likelihood] = field(default_factory=list)
+    _kept: list[CodedLikelihood] = field(default_factory=list)
     _complete: bool = False
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up."""
 
         def read() -> Sums:
@@ -258,7 +262,7 @@ class StreamParts:
 
         return self.known.summed(work, add, read)
 
-    def _parts(self) -> Iterator[Likelihood]:
+    def _parts(self) -> Iterator[CodedLikelihood]:
         self.passes += 1
         stream, done, cells, kept = self.source[0], 0, 0, True
         if self._complete:
@@ -268,7 +272,7 @@ class StreamParts:
         self._kept = []
         for rows, part in self.encoding.parts(*self.source):
             if part is not None:
-                cells += part.X.shape[0] * part.X.shape[1]
+                cells += part.X.cells
                 kept = kept and cells <= KEPT_CELLS
                 self._kept = [*self._kept, part] if kept else []
                 yield part
@@ -302,7 +306,7 @@ class DaskParts:
     tell: Tell
     passes: int = 1
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
         self.passes += 1
         total = on_each(self.sources, partial(_summed_part, self.encoding, self.kinds, work, add), add, self.client)
@@ -313,7 +317,7 @@ class DaskParts:
 
 
 def read(
-    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
+    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
 ) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
     """Return how rows are encoded, what the first pass has found, and the rows for further passes.
 
@@ -354,10 +358,10 @@ def read(
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
-    clf.set_columns(survey.columns)
     design = survey.design()
-    design.require_memory(survey.largest)
-    encoding = Encoding(clf, how, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1)
+    encoding = Encoding(
+        clf, how, survey.columns, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1
+    )
     if opening is not None:
         return encoding, survey, StreamParts(encoding, opening, tell, known)
     return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
@@ -384,7 +388,7 @@ def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
 def _summed_part(
     encoding: Encoding,
     kinds: dict[str, str],
-    work: Callable[[Likelihood], Sums],
+    work: Callable[[CodedLikelihood], Sums],
     add: Callable[[Sums, Sums], Sums] | None,
     source: Any,
 ) -> Sums | None:
@@ -397,7 +401,7 @@ def _summed_part(
     return reduce(add or added, own) if own else None
 
 
-def survey_part(clf: Encodes, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
+def survey_part(clf: Checks, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
     """Return the classifier with the names of its columns, and what is found in a part of a table."""
     try:
         stream, features = opened(source, how, kinds)

@@ -367,16 +367,20 @@ def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hasha
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     for j, name in enumerate(names):
-        column = frame[name]
-        _check_cells(column)
-        index = {level: code for code, level in enumerate(levels[j])}
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
-        else:
-            found, uniques = pd.factorize(column)
-        table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
-        X[:, j] = table[found]
+        X[:, j] = codes_of(frame[name], levels[j])
     return X
+
+
+def codes_of(column: pd.Series, levels: tuple[Hashable, ...]) -> Integers:
+    """Return the level codes of one column (row), as `codes` does."""
+    _check_cells(column)
+    index = {level: code for code, level in enumerate(levels)}
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
+    else:
+        found, uniques = pd.factorize(column)
+    table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
+    return np.asarray(table[found])
 
 
 def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:
