@@ -194,6 +194,8 @@ class Encoding:
         The columns of the design matrix.
     reference
         The class without a weight vector.
+    different
+        Where the batches begin of which no earlier pass has found enough duplicate rows to merge.
     """
 
     clf: Checks
@@ -202,6 +204,7 @@ class Encoding:
     classes: NDArray[Any]
     design: LogisticDesign
     reference: int
+    different: set[int] = field(default_factory=set)
 
     def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, CodedLikelihood | None]]:
         """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
@@ -211,11 +214,11 @@ class Encoding:
                 frame = self.clf.checked(batch.table[list(features)], first=False)
                 _, codes = coded_labels(batch.table[self.how.target], self.classes)
                 rows = counted(frame, codes, self.how.weights(batch), frozenset())
-                part = None if rows is None else self._likelihood(*rows)
+                part = None if rows is None else self._likelihood(done, *rows)
             done += len(batch.table)
             yield len(batch.table), part
 
-    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> CodedLikelihood:
+    def _likelihood(self, place: int, frame: pd.DataFrame, codes: Any, weight: Array | None) -> CodedLikelihood:
         if self.clf.missing == "error":
             refuse_missing(frame)
         numbers = columns.read_numbers(frame, names_of(self.columns, "number"))
@@ -223,9 +226,12 @@ class Encoding:
         X = self.design.coded(numbers, [columns.codes_of(frame[one.name], one.levels) for one in categories])
         y = np.where(codes == self.reference, -1, codes - (1 if self.reference == 0 else 0))
         weights = np.ones(len(y)) if weight is None else weight
-        if (fewer := without_duplicates((*X.numbers[1:], *X.places), y, weights)) is not None:
-            first, weights = fewer
-            X, y = X[first], y[first]
+        if place not in self.different:
+            if (fewer := without_duplicates((*X.numbers[1:], *X.places), y, weights)) is None:
+                self.different.add(place)
+            else:
+                first, weights = fewer
+                X, y = X[first], y[first]
         return CodedLikelihood(X, y, weights, len(self.classes) - 1)
 
 
@@ -336,7 +342,7 @@ def read(
     opening: tuple[Stream, list[str]] | None = None
     survey: Survey | None = None
     if client is None:
-        opening = opened(source, how)
+        opening = opened(source, how, ahead=True)
         if not opening[0].again:
             raise InputError(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "

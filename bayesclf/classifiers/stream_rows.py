@@ -60,7 +60,9 @@ class Reading:
         return None if self.weight is None else _weights(batch.table[self.weight])
 
 
-def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None) -> tuple[Stream, list[str]]:
+def opened(
+    source: Any, how: Reading, expected: Mapping[str, str] | None = None, ahead: bool = False
+) -> tuple[Stream, list[str]]:
     """Return a stream of features, labels and weights, and the features.
 
     Parameters
@@ -69,8 +71,11 @@ def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None)
         The arguments of `fit_stream`.
     expected
         What other parts found in columns of which this one may have no cell.
+    ahead
+        Whether a batch of files is read while the one before is used; not on a cluster, which counts threads.
     """
-    stream = replace(open_stream(source, how.kinds, how.missing, drop=how.drop), expected=expected or {})
+    found = open_stream(source, how.kinds, how.missing, drop=how.drop)
+    stream = replace(found, expected=expected or {}, ahead=ahead)
     features = [name for name in stream.names if name not in (how.target, how.weight)]
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 

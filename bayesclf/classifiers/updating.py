@@ -302,7 +302,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         parts found in columns of which this one may have no cell; `checkpoint` is that of `fit_stream`.
         """
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
-        stream, features = opened(source, how, expected)
+        stream, features = opened(source, how, expected, ahead=part is None)
         kept = checkpoint_of(checkpoint, stream, how, self)
         so_far = self._begun(kept, stream.rows if how.weight is None and part is None else None, part or 0)
         if so_far.done:

@@ -170,10 +170,12 @@ class LogisticDesign:
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         standardized = np.empty((1 + n_numbers, len(numbers)))
         standardized[0] = 1.0
+        gaps = set(self.gaps)
         for own, j, center, scale in zip(standardized[1:], self.varying, self.centre, self.scale, strict=False):
             np.subtract(numbers.columns[j], center, out=own)
             own /= scale
-            own[np.isnan(own)] = 0.0
+            if j in gaps:
+                own[np.isnan(own)] = 0.0
         width = 1 + len(self)
         places = np.empty((n_gaps + len(self.sizes), len(numbers)), dtype=np.int32)
         start = 1 + n_numbers
@@ -181,7 +183,8 @@ class LogisticDesign:
             own[:] = np.where(np.isnan(numbers.columns[j]), start, width)
             start += 1
         for own, found, size in zip(places[n_gaps:], codes, self.sizes, strict=True):
-            own[:] = np.where(found >= 0, found + start, width)
+            np.add(found, start, out=own, casting="same_kind")
+            own[found < 0] = width
             start += size
         return CodedRows(standardized, places, width)
 
