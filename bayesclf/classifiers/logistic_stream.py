@@ -18,9 +18,8 @@ from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
     Reading,
     checkpoint_of,
-    coded_labels,
-    counted,
     kinds_of_part,
+    labeled_rows,
     name_columns,
     no_rows,
     opened,
@@ -158,10 +157,9 @@ def surveyed(clf: Checks, stream: Stream, features: Sequence[str], how: Reading,
     for batch in stream.batches():
         with told_where(batch, done, stream):
             frame = clf.checked(batch.table[list(features)], first=done == 0)
-            classes, codes = coded_labels(batch.table[how.target], how.classes)
-            rows = counted(frame, codes, how.weights(batch), stream.written)
+            rows = labeled_rows(frame, batch, how, how.classes, stream.written)
             if rows is not None:
-                own = _survey(*rows, classes)
+                own = _survey(*rows[1], rows[0])
                 found = own if found is None else found + own
         done += len(batch.table)
         tell(f"{stream.where}, first pass", done, stream.rows or done)
@@ -212,9 +210,8 @@ class Encoding:
         for batch in stream.batches():
             with told_where(batch, done, stream):
                 frame = self.clf.checked(batch.table[list(features)], first=False)
-                _, codes = coded_labels(batch.table[self.how.target], self.classes)
-                rows = counted(frame, codes, self.how.weights(batch), frozenset())
-                part = None if rows is None else self._likelihood(done, *rows)
+                rows = labeled_rows(frame, batch, self.how, self.classes, frozenset())
+                part = None if rows is None else self._likelihood(done, *rows[1])
             done += len(batch.table)
             yield len(batch.table), part
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import PATH, OrNone, require
+from bayesclf.constraints import PATH, Choice, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import output_file
 from bayesclf.tables.batches import NoRows, batch_rows
@@ -25,6 +25,7 @@ from bayesclf.tables.stream import Batch, Stream
 from bayesclf.tables.stream_paths import require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
     from bayesclf.storage.checkpoints import Checkpoint
@@ -40,9 +41,19 @@ class Reading:
     drop: tuple[str, ...]
     kinds: dict[str, ColumnKind]
     missing: dict[str, Sequence[object]]
+    unlabeled: str = "refuse"
 
     @classmethod
-    def of(cls, target: Any, weight: Any, classes: Any, drop: Any, kinds: Any, missing: Any) -> Self:
+    def of(
+        cls,
+        target: Any,
+        weight: Any,
+        classes: Any,
+        drop: Any,
+        kinds: Any,
+        missing: Any,
+        unlabeled: Any = "refuse",
+    ) -> Self:
         """Check the arguments."""
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
@@ -53,11 +64,42 @@ class Reading:
         for name, given in (("kinds", kinds), ("missing", missing)):
             if not (given is None or isinstance(given, Mapping)):
                 raise InputError(f"{name} must be a mapping from columns, not {given!r}")
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+        require(Choice(("refuse", "drop")), unlabeled=unlabeled)
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether some rows may not count once."""
+        return self.weight is not None or self.unlabeled == "drop"
 
     def weights(self, batch: Batch) -> Array | None:
-        """Return the weights of a batch's rows, (row); None where all count once."""
-        return None if self.weight is None else _weights(batch.table[self.weight])
+        """Return the weights of a batch's rows, (row), 0 where a row without a label is left out; None if all are 1."""
+        weight = None if self.weight is None else _weights(batch.table[self.weight])
+        if self.unlabeled != "drop":
+            return weight
+        return np.where(batch.table[self.target].isna(), 0.0, 1.0 if weight is None else weight)
+
+    def labels(self, batch: Batch) -> pd.Series | None:
+        """Return the labels of a batch's rows, (row), any one for a row that is left out; None where all are.
+
+        Raises
+        ------
+        InputError
+            If a label is missing, unless such rows are left out.
+        """
+        y = batch.table[self.target]
+        lacking = y.isna().to_numpy()
+        if not lacking.any():
+            return y
+        if self.unlabeled != "drop":
+            rows = np.flatnonzero(lacking) + 1
+            raise InputError(
+                f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label them "
+                "or leave such rows out with --unlabeled drop (unlabeled='drop' in Python)"
+            )
+        if lacking.all():
+            return None
+        return y.iloc[np.where(lacking, lacking.argmin(), np.arange(len(y)))]
 
 
 def opened(
@@ -93,6 +135,8 @@ def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> C
     classes = None if how.classes is None else np.ravel(np.asarray(how.classes))
     missing = {name: [str(value) for value in values] for name, values in how.missing.items()}
     read = [how.target, how.weight, classes, sorted(how.drop), dict(sorted(how.kinds.items())), missing]
+    if how.unlabeled == "drop":
+        read.append("without rows that have no label")
     settings = {
         f"options of {type(classifier).__name__}": [type(classifier).__name__, options],
         "columns, kinds, classes or missing values": read,
@@ -158,6 +202,8 @@ def require_checkpoint(path: Any, source: Any, client: Any) -> None:
 
 def no_rows(how: Reading) -> InputError:
     """Return the error for a stream of which no row counts."""
+    if how.unlabeled == "drop":
+        return InputError(f"no row counts: none has a label in column {how.target!r}, and a weight above 0; label some")
     if how.weight is None:
         return InputError("there is no row to learn from; give at least two, of different classes")
     return InputError(f"no row counts: there is none, or all weights of column {how.weight!r} are zero")
@@ -203,6 +249,30 @@ def _weights(column: pd.Series) -> Array:
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     except (TypeError, ValueError):
         raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
+
+
+def labeled_rows(
+    frame: pd.DataFrame, batch: Batch, how: Reading, classes: Any, written: frozenset[str]
+) -> tuple[NDArray[Any], tuple[pd.DataFrame, Integers, Array | None]] | None:
+    """Return the labels of a batch in order, (outcome), and its rows that count as (cells, codes, weights), if any.
+
+    Parameters
+    ----------
+    frame
+        The features of the batch.
+    batch, how
+        What was read, and what its columns are.
+    classes
+        All labels that can occur; None for those of the batch.
+    written
+        Columns whose levels are those that occur.
+    """
+    y = how.labels(batch)
+    if y is None:
+        return None
+    known, codes = coded_labels(y, classes)
+    rows = counted(frame, codes, how.weights(batch), written)
+    return None if rows is None else (known, rows)
 
 
 def counted(

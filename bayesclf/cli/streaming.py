@@ -30,6 +30,7 @@ def fit_stream(
     scheduler: str | None = None,
     max_bytes: int = MAX_BYTES,
     resume: bool = False,
+    unlabeled: str = "refuse",
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
 
@@ -53,11 +54,13 @@ def fit_stream(
         The most bytes that a packed data set may be unpacked to.
     resume
         Whether to resume an interrupted fit.
+    unlabeled
+        What to do with rows without a label, "refuse" or "drop".
     """
     source: Any = table
     checkpoint: Path | None = None
     if is_name(table):
-        dataset = datasets.load(table, target, kinds, missing, max_bytes)
+        dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
     elif scheduler is None:
@@ -74,13 +77,14 @@ def fit_stream(
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
-    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given}
+    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given, "unlabeled": unlabeled}
     classifier.fit_stream(source, target, **columns, client=scheduler, checkpoint=checkpoint)
     save(classifier, path)
     if checkpoint is not None:
         _remove(checkpoint)
     model: Any = classifier.model_
-    rows = f"{model.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
+    labeled = " with a label" if unlabeled == "drop" else ""
+    rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
 
 
