@@ -320,7 +320,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
-            require_checkpoint(checkpoint, source, client)
+            require_checkpoint(checkpoint, source)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.logistic_rows import names_of, refuse_missing, training_columns
-from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
+from bayesclf.classifiers.on_dask import first_of_each, of_dask, parts_of, tree
 from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
     Reading,
@@ -300,6 +300,8 @@ class DaskParts:
         What columns hold of which a part may have no cell.
     tell
         Is told of each pass.
+    known
+        Sums of earlier passes.
     """
 
     encoding: Encoding
@@ -307,16 +309,22 @@ class DaskParts:
     client: Any
     kinds: dict[str, str]
     tell: Tell
+    known: Passes
     passes: int = 1
 
     def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
-        self.passes += 1
-        total = on_each(self.sources, partial(_summed_part, self.encoding, self.kinds, work, add), add, self.client)
-        self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
-        assert total is not None
-        sums: Sums = total
-        return sums
+
+        def read() -> Sums:
+            """Make a pass over the parts, of which some have rows that count."""
+            self.passes += 1
+            own = partial(_summed_part, self.encoding, self.kinds, work, add)
+            total: Sums | None = on_each(self.sources, own, add, self.client)
+            self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
+            assert total is not None
+            return total
+
+        return self.known.summed(work, add, read)
 
 
 def read(
@@ -354,10 +362,15 @@ def read(
             known.offer()
     else:
         sources = parts_of(source)
+        known = Passes.of(checkpoint_of(checkpoint, sources, how, clf))
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
-        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
-        if found is not None:
+        if known.first is not None:
+            survey = Survey.of_kept(known.first)
+            name_columns(clf, [column.name for column in survey.columns])
+        elif (found := on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)) is not None:
             clf, survey = found
+            known.first = survey.kept()
+            known.offer()
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
@@ -367,19 +380,17 @@ def read(
     )
     if opening is not None:
         return encoding, survey, StreamParts(encoding, opening, tell, known)
-    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
+    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell, known)
 
 
 def on_each(
     parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any] | None, client: Any
 ) -> Any:
     """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
-    try:
-        from dask.delayed import delayed
-    except ImportError:
-        raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
+    delayed = of_dask()
     task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
-    return cluster.computed(tree([task(part) for part in parts], merge), client)
+    (total,) = cluster.computed([tree([task(part) for part in parts], merge)], client)
+    return total
 
 
 def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:

@@ -17,12 +17,12 @@ from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import PATH, Choice, OrNone, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.files import output_file
 from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
-from bayesclf.tables.stream_paths import require_elsewhere
+from bayesclf.tables.stream_paths import FilePart, require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
@@ -122,8 +122,8 @@ def opened(
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 
 
-def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> Checkpoint | None:
-    """Return the file that keeps what is learned of a stream; None without a path.
+def checkpoint_of(path: Any, stream: Stream | Sequence[Any], how: Reading, classifier: Any) -> Checkpoint | None:
+    """Return the file that keeps what is learned of a stream, or of parts that a cluster reads; None without a path.
 
     Options that do not matter to what is learned may differ in the resumed run.
     """
@@ -137,12 +137,17 @@ def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> C
     read = [how.target, how.weight, classes, sorted(how.drop), dict(sorted(how.kinds.items())), missing]
     if how.unlabeled == "drop":
         read.append("without rows that have no label")
-    settings = {
+    settings: dict[str, Any] = {
         f"options of {type(classifier).__name__}": [type(classifier).__name__, options],
         "columns, kinds, classes or missing values": read,
-        "sizes of batches": batch_rows(len(stream.names)),
     }
-    return Checkpoint(path, stream.where, stream.files, settings)
+    if isinstance(stream, Stream):
+        settings["sizes of batches"] = batch_rows(len(stream.names))
+        return Checkpoint(path, stream.where, stream.files, settings)
+    settings["sizes of batches"] = "parts, read by a cluster"
+    of_files = all(isinstance(part, str | FilePart) for part in stream)
+    files = [Path(part) if isinstance(part, str) else part.path for part in stream] if of_files else []
+    return Checkpoint(path, "the list of tables", files, settings)
 
 
 def words_beside(checkpoint: Any) -> Path:
@@ -178,23 +183,17 @@ def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
         raise type(reason)(f"{first}: {reason}") from None
 
 
-def require_checkpoint(path: Any, source: Any, client: Any) -> None:
+def require_checkpoint(path: Any, source: Any) -> None:
     """Check the file that is to keep what is learned, before any is read.
 
     Raises
     ------
     InputError
         If it cannot be written, or would be read as rows.
-    Refused
-        If the rows are read by a cluster, whose parts are not finished in an order.
     """
     require(OrNone(PATH), checkpoint=path)
     if path is None:
         return
-    if client is not None:
-        raise Refused(
-            "a checkpoint is that of rows that are read here, one batch after the other; leave out the client"
-        )
     for own in (Path(path), words_beside(path)):
         output_file(os.fspath(own), "checkpoint")
         require_elsewhere(own, source, "checkpoint")

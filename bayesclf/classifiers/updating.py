@@ -248,8 +248,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
             resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
             must be the same; files are compared by names, sizes and times of the last change. The file remains after
             the fit; remove it when the model is saved. Documents that are read twice, as `min_df` asks, have a second
-            file beside it for their words, whose name ends in ``.words``. Only where the source is files, and without
-            a client; not among the files of the source.
+            file beside it for their words, whose name ends in ``.words``. Only where the source is files; not among
+            these. With a client, what some files in a row have taught is kept when all of them are read.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -268,15 +268,16 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
-            require_checkpoint(checkpoint, source, client)
+            require_checkpoint(checkpoint, source)
             if client is None:
                 found = self._learn_stream(source, how, progress, checkpoint=checkpoint)
             else:
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
-                    found = learned(
-                        parts_of(source), partial(unfitted._learn_part, how), partial(kinds_of_part, how), client
-                    )
+                    parts = parts_of(source)
+                    learn, kinds_of = partial(unfitted._learn_part, how), partial(kinds_of_part, how)
+                    kept = checkpoint_of(checkpoint, parts, how, self)
+                    found = learned(clone(self), parts, learn, kinds_of, client, kept)
             if found is None:
                 raise no_rows(how)
             named, learnt, left_out = found

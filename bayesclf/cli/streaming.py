@@ -63,13 +63,10 @@ def fit_stream(
         dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
-    elif scheduler is None:
+    else:
         checkpoint = path.with_name(f"{path.name}.unfinished")
     if resume and checkpoint is None:
-        raise InputError(
-            "--resume is for files that are read here, batch by batch; leave it out for the name of a data set, and "
-            "with --scheduler"
-        )
+        raise InputError("--resume is for files that are read batch by batch; leave it out for the name of a data set")
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise InputError(
             f"{checkpoint} keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew"
